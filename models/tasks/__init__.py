@@ -1,0 +1,1 @@
+"""One package a task: its spec, networks, data formats, simulator, training and export."""

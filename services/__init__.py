@@ -1,0 +1,1 @@
+"""Serving: the way of a request from a socket to a decision."""
