@@ -6,7 +6,7 @@ coefficients:
 
     R  = friction * v^a T^b (1 + trim) (1 + fouling)  +  wave making * v^c T^d
          + wind * Va^2 * (Fujiwara's three angle terms, separately for head and tail)
-         + waves * Hs^2 (1 + v) * (share from ahead)  +  acceleration * T^e dV
+         + waves * Hs^f (1 + v) * (share from ahead)  +  acceleration * T^e dV
     P  = v R (1 + sqrt(1 + load * R / v^2)) / 2          (ideal propeller efficiency, momentum theory)
     mean  = P * exp(bound * tanh(network))               (a network may correct by a bounded factor only)
     std^2 = ((s P)^2 + (w * wind)^2 + s0^2) * exp(tanh(network))^2 (torque meter, wind, rest)
@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
-
-from models.tasks.vessel.ensemble import Scaling
 
 CORRECTION = 0.15
 """Largest |log| of the network's correction of the mean."""
@@ -57,8 +55,8 @@ COEFFICIENTS: dict[str, Bound] = {
     "making": Bound(0.0, 20, 1.0),
     "making_speed": Bound(2.5, 9.0, 5.0),
     "making_draft": Bound(0.0, 2.0, 0.8),
-    "trim": Bound(-0.08, 0.08, 0.0),
-    "trim_square": Bound(-0.02, 0.02, 0.0),
+    "trim": Bound(-0.02, 0.02, 0.0),
+    "trim_square": Bound(0.0, 0.004, 0.001),
     "fouling": Bound(0.0, 0.5, 0.05),
     "fouling_power": Bound(0.3, 1.5, 0.9),
     "head": Bound(0.0, 10, 0.8),
@@ -69,6 +67,7 @@ COEFFICIENTS: dict[str, Bound] = {
     "tail_cross": Bound(-10, 10, 0.1),
     "emersion": Bound(-0.5, 1.5, 0.2),
     "waves": Bound(0.0, 3, 0.1),
+    "waves_height": Bound(1.5, 3.0, 2.0),
     "waves_speed": Bound(0.0, 4, 0.5),
     "waves_ahead": Bound(0.0, 4, 1.0),
     "waves_offset": Bound(-4.0, 4.0, 0.0),
@@ -111,7 +110,7 @@ def predict(
     trim = (aft - fore) * 10.0
     speed = ops.relu(column("stw", 15) - 0.05) + 0.05
     ahead, aside = column("awind_vcomp_provider", 20), column("awind_ucomp_provider", 20)
-    height = column("comb_wind_swell_wave_height", 1)
+    height = ops.relu(column("comb_wind_swell_wave_height", 1)) + 1e-3
     years = ops.relu(column("timeSinceDryDock", 525_600) - 1e-3) + 1e-3
 
     fouled = 1.0 + c["fouling"] * ops.power(years, c["fouling_power"])
@@ -131,9 +130,9 @@ def predict(
     shape = front * fore_force + (1.0 - front) * aft_force
     wind = square * shape * (1.0 - c["emersion"] * (draft - 1.0))
 
-    true_ahead = ahead - speed * 0.75
+    true_ahead = ahead - column("stw", 20) - column("rcurrent_vcomp", 20)
     share = ops.sigmoid(c["waves_ahead"] * 4.0 * true_ahead + c["waves_offset"])
-    waves = c["waves"] * height * height * (1.0 + c["waves_speed"] * speed) * share
+    waves = c["waves"] * ops.power(height, c["waves_height"]) * (1.0 + c["waves_speed"] * speed) * share
     change = column("diff_speed_overground", 1)
     inertia = c["acceleration"] * ops.power(draft, c["acceleration_draft"]) * change
 
@@ -156,12 +155,3 @@ def positions(names: tuple[str, ...]) -> dict[str, int]:
     """Column of each feature by name."""
     return {name: index for index, name in enumerate(names)}
 
-
-def check(scaling: Scaling, names: tuple[str, ...]) -> None:
-    """Refuses a scaling whose length is not that of the schema.
-
-    Raises:
-        ValueError: the lengths differ.
-    """
-    if len(scaling.mean) != len(names):
-        raise ValueError(f"scaling of {len(scaling.mean)} columns for {len(names)} features")
