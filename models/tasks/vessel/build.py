@@ -96,7 +96,9 @@ def build(
         quality={
             name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()
         },
-        versions={name: importlib.metadata.version(name) for name in ("numpy", "onnx", "onnxruntime", "torch")},
+        versions={
+            name: importlib.metadata.version(name) for name in ("numpy", "onnx", "onnxruntime", "torch")
+        },
         files={},
     )
     files = {GRAPH: content, GOLDEN: npz.encode(golden), CARD: card.text(manifest, POWER).encode()}
@@ -151,7 +153,9 @@ def fingerprint(table: Table) -> str:
 def _sources(data: Mapping[str, Table], provenance: Provenance) -> tuple[Source, ...]:
     roles = {"train": "training", "dev_in": "calibration and early stopping"}
     known = tuple(
-        Source(role, provenance.description, provenance.licence, fingerprint(data[name]), len(data[name].power))
+        Source(
+            role, provenance.description, provenance.licence, fingerprint(data[name]), len(data[name].power)
+        )
         for name, role in roles.items()
         if name in data
     )

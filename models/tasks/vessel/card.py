@@ -20,7 +20,11 @@ def text(manifest: Manifest, head: Head) -> str:
     count = f"{manifest.members} member(s)"
     if manifest.samples > 1:
         count += f" x {manifest.samples} frozen samples"
-    limit = "" if head.acceptable is None else f"; an error up to {head.acceptable:g} {head.error_unit} is acceptable"
+    limit = (
+        ""
+        if head.acceptable is None
+        else f"; an error up to {head.acceptable:g} {head.error_unit} is acceptable"
+    )
     lines = [
         f"# {manifest.task}: {manifest.family}, {count}",
         "",
@@ -31,7 +35,7 @@ def text(manifest: Manifest, head: Head) -> str:
         "",
         "## Use",
         "",
-        f"For deciding which predictions to answer and which to defer ({head.error.replace('_', ' ')}{limit}). "
+        f"For deciding which predictions to answer and which to defer ({head.error}{limit}). "
         "Not for a ship other than the one the data describe, nor for control or safety.",
         "",
         "## Data",

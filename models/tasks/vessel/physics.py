@@ -142,7 +142,9 @@ def predict(
 
     mean = shaft * ops.exp(ops.tanh(ops.column(correction, 0)) * CORRECTION)
     blowing = true_ahead * true_ahead + aside * aside
-    variance = _squared(c["noise_power"] * mean) + _squared(c["noise_wind"]) * blowing + _squared(c["noise_rest"])
+    variance = (
+        _squared(c["noise_power"] * mean) + _squared(c["noise_wind"]) * blowing + _squared(c["noise_rest"])
+    )
     spread = ops.exp(ops.tanh(ops.column(correction, 1)) * SPREAD)
     return mean * 1000.0, (ops.sqrt(variance + 1e-12) * spread) * 1000.0 + 1e-6
 
@@ -154,4 +156,3 @@ def _squared(x: Any) -> Any:
 def positions(names: tuple[str, ...]) -> dict[str, int]:
     """Column of each feature by name."""
     return {name: index for index, name in enumerate(names)}
-
