@@ -1,0 +1,1 @@
+"""Client of Demur services."""
