@@ -38,9 +38,7 @@ class Metrics:
             ("task", "head", "purpose", "decision"),
             registry=registry,
         )
-        self._shifted = Counter(
-            "demur_units_shifted", "Units with a shift flag.", ("task", "head"), registry=registry
-        )
+        self._shifted = Counter("demur_units_shifted", "Units with a shift flag.", ("task", "head"), registry=registry)
         quantum = Histogram(
             "demur_quantum_seconds",
             "Duration of passes over the device.",

@@ -13,13 +13,14 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from models.head import Head
 from models.predictive import Predictives
+from models.schema import Schema
 from services.errors import ExecutionFailed
 from services.policy import PolicyBook, Verdict, decide
 from services.schedule import Scheduler
 from services.work import Done, ItemFailed, Priority, Progress, Units, Work
 
-Request = TypeVar("Request")
-Answer = TypeVar("Answer")
+Request = TypeVar("Request", contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
 Purpose = Literal["decide", "explore", "replay"]
 
 
@@ -33,6 +34,21 @@ class Call:
     """On the monotonic clock, seconds."""
     defer_above: float | None = None
     """A stricter threshold of the caller's, in the unit of the head's measure."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a service expects and promises, for people and for clients."""
+
+    task: str
+    model: str
+    schema: Schema | None
+    heads: tuple[Head, ...]
+    max_rows: int
+    """Rows (or items) of one unary call."""
+    trained_lower: tuple[float, ...] = ()
+    """Where training inputs lay, in schema order and units; empty where unknown."""
+    trained_upper: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

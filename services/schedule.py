@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,9 +44,7 @@ class Limits:
 class Job:
     """Work in the schedule; iterate over its events. Leaving early must be followed by ``cancel``."""
 
-    def __init__(
-        self, work: Work, seconds: float, nbytes: int, priority: Priority, deadline: float | None
-    ) -> None:
+    def __init__(self, work: Work, seconds: float, nbytes: int, priority: Priority, deadline: float | None) -> None:
         self.work = work
         self.seconds = seconds
         self.nbytes = nbytes
@@ -84,10 +83,8 @@ class Job:
         self.state = state
         self._error = error
         self.quantum = None
-        try:
+        with suppress(ValueError):  # the generator may be running: it ends by itself
             self.work.close()
-        except ValueError:  # the generator is running: it ends by itself
-            pass
         self._release()
         self._notify()
 
@@ -139,9 +136,7 @@ class Scheduler:
             Draining: the process is shutting down.
         """
         if self._draining:
-            raise Draining(
-                "this replica is shutting down; retry at once, another one answers", code="draining"
-            )
+            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
         limits = self.limits
         full = self.queued_seconds + seconds > limits.queue_seconds * limits.lanes
         if self.active and (full or self.queued_bytes + nbytes > limits.queue_bytes):
@@ -217,16 +212,14 @@ class Scheduler:
                 return
             group = self._gather(job, seconds)
             self._served[job.priority] += seconds / self.limits.weights[job.priority]
-            quanta = [member.quantum for member in group]
+            quanta = [member.quantum for member in group if member.quantum is not None]
             if inline:
                 budget -= seconds
                 self._finish(group, *_run(quanta, self._clock))
             else:
                 self._free -= 1
                 loop = asyncio.get_running_loop()
-                self._lanes.submit(
-                    _run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a)
-                )
+                self._lanes.submit(_run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a))
 
     def _pick(self) -> Job | None:
         """The next live job of the class that is furthest behind its share."""
@@ -238,9 +231,7 @@ class Scheduler:
             if job.state != "active":
                 continue
             if job.deadline is not None and self._clock() >= job.deadline:
-                error = DeadlineExceeded(
-                    "the deadline passed before the work was done", code="deadline_exceeded"
-                )
+                error = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
                 job._end("finished", error)
                 continue
             return job
@@ -256,11 +247,7 @@ class Scheduler:
         queue = self._ready[job.priority]
         while queue and room > 0:
             other = queue[0].quantum
-            if (
-                not isinstance(other, RowBatch)
-                or other.executor is not quantum.executor
-                or len(other.rows) > room
-            ):
+            if not isinstance(other, RowBatch) or other.executor is not quantum.executor or len(other.rows) > room:
                 break
             candidate = queue.popleft()
             room -= len(other.rows)

@@ -70,9 +70,7 @@ class Settings:
         source = os.environ if environment is None else environment
         hints = get_type_hints(cls)
         given = {
-            field.name: _parse(
-                f"DEMUR_{field.name.upper()}", source[f"DEMUR_{field.name.upper()}"], hints[field.name]
-            )
+            field.name: _parse(f"DEMUR_{field.name.upper()}", source[f"DEMUR_{field.name.upper()}"], hints[field.name])
             for field in fields(cls)
             if f"DEMUR_{field.name.upper()}" in source
         }
@@ -94,9 +92,7 @@ class Settings:
 
     def _check(self) -> None:
         if not 0 < self.target_retention < 1:
-            raise SettingsError(
-                f"DEMUR_TARGET_RETENTION = {self.target_retention}: a share between 0 and 1 is needed"
-            )
+            raise SettingsError(f"DEMUR_TARGET_RETENTION = {self.target_retention}: a share between 0 and 1 is needed")
         if self.host not in ("127.0.0.1", "localhost", "::1") and os.environ.get("DEMUR_ALLOW_REMOTE") != "1":
             raise SettingsError(
                 f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, or "

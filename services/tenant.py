@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from services.pipeline import Pipeline
-from services.transport.binding import Description, GrpcBinding, HttpBinding
+from models.calibration import Calibration
+from services.pipeline import Description, Pipeline, Task
+from services.transport.binding import GrpcBinding, HttpBinding
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the frame hands to a task's assembly."""
+
+    pipeline: Callable[[Task[Any, Any]], Pipeline[Any, Any]]
+    """Puts a task on the process's one scheduler."""
+    calibrations: Mapping[str, Calibration | None]
+    """Head name to its calibration under the numeric profile in force; None where there is none."""
 
 
 @dataclass(frozen=True)

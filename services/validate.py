@@ -84,9 +84,7 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
         by_name[column.name] = column
     missing = [name for name in schema.names if name not in by_name]
     if missing:
-        raise _name_error(
-            missing[0], "missing_column", f"is missing (all missing: {', '.join(missing)})", schema
-        )
+        raise _name_error(missing[0], "missing_column", f"is missing (all missing: {', '.join(missing)})", schema)
     count = len(by_name[schema.names[0]].values)
     _check_count(count, max_rows)
     rows = np.empty((count, len(schema)), np.float32)
@@ -140,9 +138,7 @@ def check(schema: Schema, rows: Rows) -> Rows:
 
 def _check_count(count: int, max_rows: int) -> None:
     if count < 1:
-        raise InvalidInput(
-            "the request holds no rows; send at least one", code="no_rows", field="rows", value="0"
-        )
+        raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
     if count > max_rows:
         raise TooLarge(
             f"{count} rows in one call, at most {max_rows} are taken; send them as a stream, which has no limit",

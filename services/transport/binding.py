@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from models.head import Head
-from models.schema import Schema
 from services.pipeline import Call, Purpose
 
 
@@ -94,16 +92,3 @@ class HttpBinding:
     request_schema: Mapping[str, Any]
     response_schema: Mapping[str, Any]
     example: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Description:
-    """What a service expects and promises, for people and for clients."""
-
-    task: str
-    model: str
-    schema: Schema | None
-    heads: tuple[Head, ...]
-    max_rows: int
-    trained_lower: tuple[float, ...] = ()
-    trained_upper: tuple[float, ...] = ()

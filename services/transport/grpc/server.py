@@ -111,9 +111,7 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
     return predict
 
 
-def _measured(
-    handler: Callable[[Any, Any], Awaitable[Any]], metrics: Metrics
-) -> Callable[[Any, Any], Awaitable[Any]]:
+def _measured(handler: Callable[[Any, Any], Awaitable[Any]], metrics: Metrics) -> Callable[[Any, Any], Awaitable[Any]]:
     async def call(request: Any, context: Any) -> Any:
         start = time.perf_counter()
         code = "CANCELLED"
