@@ -30,6 +30,6 @@ class Tenant:
     grpc: GrpcBinding
     http: HttpBinding
     warm_up: Callable[[], None] = lambda: None
-    """Runs once before ready: compiles, fills caches, measures speed."""
+    """Runs once before ready: replays golden inputs (``ArtefactError`` on a mismatch), warms up, measures speed."""
     reflected: bool = True
     """False where the service has no protobuf description (toy tenants)."""

@@ -26,8 +26,8 @@ Number = float | None
 class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
     """``columns`` (name to values) or ``rows`` (a list of objects), not both."""
 
-    columns: msgspec.Raw | None = None
-    rows: msgspec.Raw | None = None
+    columns: msgspec.Raw = msgspec.Raw(b"")
+    rows: msgspec.Raw = msgspec.Raw(b"")
     units: dict[str, str] = {}
     purpose: Literal["decide", "explore", "replay"] | None = None
     defer_above: float | None = None
@@ -58,12 +58,11 @@ def read(body: bytes) -> tuple[RowsRequest, Options]:
     """
     try:
         parsed = msgspec.json.decode(body, type=RowsBody)
-        if (parsed.columns is None) == (parsed.rows is None):
+        if bool(bytes(parsed.columns)) == bool(bytes(parsed.rows)):
             raise InvalidInput(
                 'the body needs either "columns" ({name: [values]}) or "rows" ([{name: value}])', code="not_a_body"
             )
-        columns, rows = parsed.columns, parsed.rows or msgspec.Raw(b"[]")
-        named = _rows(rows) if columns is None else _columns(columns)
+        named = _columns(parsed.columns) if bytes(parsed.columns) else _rows(parsed.rows)
     except msgspec.MsgspecError as error:
         raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
     unknown = [name for name in parsed.units if name not in named]
