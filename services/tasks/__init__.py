@@ -11,3 +11,13 @@ DEFAULT_MODELS = {
     "vessel": "vessel-dnn-10",
 }
 """Task name to the reference artefact that is served unless another is named."""
+
+IMPORTERS = {
+    "vessel": "models.tasks.vessel.official:import_released",
+}
+"""Task name to the function that turns a released checkpoint folder into an artefact folder."""
+
+WORKBENCHES = {
+    "vessel": "models.tasks.vessel.workbench",
+}
+"""Task name to the module behind ``demur data`` and ``demur train``."""
