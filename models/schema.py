@@ -1,21 +1,74 @@
-"""What a model's input column is: its name, unit and the range that is physically possible."""
+"""Named numeric inputs with units and physical ranges: the contract of every tabular task."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One input column. A value outside [lower, upper] is not a shift but an error of the caller."""
+    """One input column: its unit and the closed range that is physically possible."""
 
     name: str
-    """Column name as in the official files."""
     unit: str
-    """Unit symbol, e.g. "kn"; "1" for a pure number."""
     lower: float
-    """Smallest physically possible value, in `unit`."""
     upper: float
-    """Largest physically possible value, in `unit`."""
     description: str
-    """One sentence for people and for the interface description."""
+    nullable: bool = False
+    """True where NaN is a documented missing value and passes validation."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """An ordered set of features. The order is the order of packed columns on the wire."""
+
+    features: tuple[Feature, ...]
+
+    def __post_init__(self) -> None:
+        names = [feature.name for feature in self.features]
+        doubled = {name for name in names if names.count(name) > 1}
+        if not names or doubled:
+            raise ValueError(f"a schema needs at least one feature and no doubled names; doubled: {sorted(doubled)}")
+
+    @classmethod
+    def of(cls, features: Iterable[Feature]) -> Schema:
+        return cls(tuple(features))
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        """Column index of each feature name."""
+        return {name: index for index, name in enumerate(self.names)}
+
+    @cached_property
+    def hash(self) -> str:
+        """Sixteen hex digits over names, order and units; ranges may be widened without breaking callers."""
+        text = "\n".join(f"{feature.name}\t{feature.unit}" for feature in self.features)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @cached_property
+    def lower(self) -> NDArray[np.float32]:
+        """Physical minimum of each column, float32 [F]."""
+        return np.array([feature.lower for feature in self.features], np.float32)
+
+    @cached_property
+    def upper(self) -> NDArray[np.float32]:
+        """Physical maximum of each column, float32 [F]."""
+        return np.array([feature.upper for feature in self.features], np.float32)
+
+    @cached_property
+    def nullable(self) -> NDArray[np.bool_]:
+        """True for columns in which NaN is a documented missing value, bool [F]."""
+        return np.array([feature.nullable for feature in self.features])

@@ -1,0 +1,187 @@
+"""One served ensemble on disk: a folder of files and a manifest that says what they are.
+
+The version of an artefact is the hash of its content, so loading twice is loading once. Nothing is
+unpickled, and a file that is not named in the manifest with its sha256 is never opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from models.calibration import Calibration
+from models.schema import Feature, Schema
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+
+
+class ArtefactError(ValueError):
+    """The artefact is corrupt, foreign or incompatible: the message says which file and why."""
+
+
+class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Data that an artefact was trained or calibrated on."""
+
+    role: str
+    description: str
+    licence: str
+    fingerprint: str
+    rows: int
+
+
+class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where training inputs lay: per feature, in schema order and units."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the members are run."""
+
+    kind: Literal["onnx", "catboost"]
+    file: str
+    layout: Literal["stacked", "split"] = "stacked"
+    precision: Literal["fp32", "fp16", "int8"] = "fp32"
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that serving has to know of an artefact."""
+
+    format: Literal[1] = 1
+    task: str
+    family: str
+    """Kind of model, e.g. ``dnn``, ``mc_dropout``, ``variational``, ``symbolic``."""
+    members: Count
+    """Trained models in the ensemble."""
+    samples: Count = 1
+    """Frozen masks or weight samples per trained model."""
+    sample_seed: int | None = None
+    schema: tuple[Feature, ...] = ()
+    schema_hash: str
+    executor: Executor
+    heads: dict[str, dict[str, Calibration]]
+    """Head name to numeric profile to calibration."""
+    training_range: Range | None = None
+    golden: str
+    """File (.npz) of inputs and outputs that are replayed at start."""
+    golden_tolerance: float = 1e-4
+    """Largest relative difference of a replayed output."""
+    sources: tuple[Source, ...]
+    seeds: tuple[int, ...]
+    training: dict[str, float | int | str]
+    quality: dict[str, dict[str, float]]
+    """Data set name to figures, each with its unit in the name."""
+    versions: dict[str, str]
+    files: dict[str, Sha256]
+
+    @property
+    def ensemble(self) -> bool:
+        """True where knowledge uncertainty exists."""
+        return self.members * self.samples > 1
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A verified artefact."""
+
+    directory: Path
+    manifest: Manifest
+    version: str
+    """Sixteen hex digits of the manifest's sha256; the manifest holds the hashes of all files."""
+
+    @property
+    def tag(self) -> str:
+        """Name and version, e.g. ``vessel-dnn-10:0123456789abcdef``."""
+        return f"{name(self.manifest)}:{self.version}"
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(self.manifest.schema)
+
+    def path(self, file: str) -> Path:
+        """Path of a file named in the manifest.
+
+        Raises:
+            ArtefactError: the manifest does not name the file.
+        """
+        if file not in self.manifest.files:
+            raise ArtefactError(f"{self.directory}: {file!r} is not a file of this artefact")
+        return self.directory / file
+
+
+def name(manifest: Manifest) -> str:
+    """Model name without version, e.g. ``vessel-dnn-10`` or ``vessel-mc_dropout-10x10``."""
+    count = str(manifest.members) if manifest.samples == 1 else f"{manifest.members}x{manifest.samples}"
+    return f"{manifest.task}-{manifest.family}-{count}"
+
+
+def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes]) -> Artefact:
+    """Writes files and manifest into a new folder, which replaces an older one of that name.
+
+    ``manifest.files`` is filled in here.
+    """
+    staging = directory.with_name(directory.name + ".new")
+    shutil.rmtree(staging, ignore_errors=True)
+    staging.mkdir(parents=True)
+    for file, content in files.items():
+        (staging / file).write_bytes(content)
+    hashes = {file: hashlib.sha256(content).hexdigest() for file, content in sorted(files.items())}
+    complete = msgspec.structs.replace(manifest, files=hashes)
+    text = msgspec.json.format(msgspec.json.encode(complete, order="sorted"), indent=1)
+    (staging / MANIFEST).write_bytes(text + b"\n")
+    shutil.rmtree(directory, ignore_errors=True)
+    staging.rename(directory)
+    return read(directory)
+
+
+def read(directory: Path, task: str | None = None) -> Artefact:
+    """Reads and verifies an artefact.
+
+    Raises:
+        ArtefactError: no manifest, a manifest of another format, a missing, altered or unsafe file, a
+            schema that does not have its stated hash, or another task than asked for.
+    """
+    path = directory / MANIFEST
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ArtefactError(f"{path}: no readable manifest ({error.strerror}); this is not an artefact") from error
+    try:
+        manifest = msgspec.json.decode(content, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise ArtefactError(f"{path}: not a manifest of format {FORMAT}: {error}") from error
+    if task is not None and manifest.task != task:
+        raise ArtefactError(f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here")
+    for file, expected in manifest.files.items():
+        _verify(directory, file, expected)
+    needed = {manifest.executor.file, manifest.golden} - set(manifest.files)
+    if needed:
+        raise ArtefactError(f"{directory}: the manifest uses {sorted(needed)} without listing them under files")
+    if manifest.schema and Schema(manifest.schema).hash != manifest.schema_hash:
+        raise ArtefactError(f"{path}: the schema does not have the stated hash {manifest.schema_hash}")
+    return Artefact(directory, manifest, hashlib.sha256(content).hexdigest()[:16])
+
+
+def _verify(directory: Path, file: str, expected: str) -> None:
+    path = directory / file
+    if Path(file).name != file or path.is_symlink():
+        raise ArtefactError(f"{directory}: {file!r} is not a plain file name inside the artefact")
+    try:
+        actual = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ArtefactError(f"{path}: cannot be read ({error.strerror}), but the manifest lists it") from error
+    if actual != expected:
+        raise ArtefactError(
+            f"{path}: corrupt: sha256 {actual[:16]}…, the manifest says {expected[:16]}…; fetch it again"
+        )

@@ -1,0 +1,141 @@
+"""Calibration on labelled in-domain data: thresholds by retention, intervals, expected error.
+
+Everything here is computed once, when an artefact is made, and stored in its manifest under the
+numeric profile (provider, precision, layout) that produced the scores.
+"""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32] | NDArray[np.float64]
+
+
+class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Thresholds of a measure by target retention, from n in-domain units."""
+
+    measure: str
+    units: int
+    levels: tuple[float, ...]
+    thresholds: tuple[float, ...]
+
+    def threshold(self, retention: float) -> float:
+        """The threshold that retains at least this share of exchangeable units, in expectation.
+
+        Takes the next higher tabulated level, so that the promise is kept between levels.
+
+        Raises:
+            ValueError: the level lies outside the table.
+        """
+        index = int(np.searchsorted(self.levels, retention - 1e-12))
+        if not 0 < retention <= 1 or index >= len(self.levels):
+            raise ValueError(
+                f"target retention {retention} is outside ({0}, {self.levels[-1]}] of the calibration table"
+            )
+        return self.thresholds[index]
+
+    def band(self, delta: float = 0.05) -> float:
+        """Half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta."""
+        return math.sqrt(math.log(2 / delta) / (2 * self.units))
+
+
+class IntervalTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Split-conformal multipliers of the predictive standard deviation for central intervals."""
+
+    units: int
+    levels: tuple[float, ...]
+    multipliers: tuple[float, ...]
+
+
+class ExpectedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Monotone map from a measure to the expected error (control variate of live estimates)."""
+
+    measure: str
+    knots: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def __call__(self, uncertainty: Floats) -> NDArray[np.float64]:
+        """Expected error by linear interpolation, float64 [N]; flat outside the knots."""
+        return np.interp(uncertainty, self.knots, self.values)
+
+
+class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that was calibrated for one head under one numeric profile."""
+
+    retention: RetentionTable
+    reference: dict[str, tuple[float, ...]]
+    """Measure name to its values in-domain at ``REFERENCE_LEVELS``."""
+    intervals: IntervalTable | None = None
+    expected_error: ExpectedError | None = None
+
+    def reference_limit(self, measure: str, level: float) -> float | None:
+        """In-domain quantile of a measure (next tabulated level up), or None where it was not recorded."""
+        values = self.reference.get(measure)
+        return None if values is None else values[int(np.searchsorted(REFERENCE_LEVELS, level - 1e-12))]
+
+
+RETENTION_LEVELS = tuple(
+    np.round(np.concatenate([np.arange(0.05, 0.9, 0.05), np.arange(0.9, 0.999, 0.005)]), 3).tolist()
+)
+REFERENCE_LEVELS = (*tuple(np.round(np.linspace(0, 1, 101), 2).tolist()[:-1]), 0.995, 0.999, 1.0)
+INTERVAL_LEVELS = (0.5, 0.6, 0.68, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99)
+
+
+def retention_table(measure: str, uncertainty: Floats) -> RetentionTable:
+    """Order statistics k = ceil((n + 1) r) of in-domain scores [n]; levels that need more data are left out.
+
+    Raises:
+        ValueError: no units, or a score that is not finite.
+    """
+    n = _check(uncertainty)
+    ordered = np.sort(uncertainty.astype(np.float32))
+    ranks = {level: math.ceil((n + 1) * level - 1e-9) for level in RETENTION_LEVELS}
+    kept = {level: rank for level, rank in ranks.items() if rank <= n}
+    return RetentionTable(
+        measure=measure,
+        units=n,
+        levels=tuple(kept),
+        thresholds=tuple(float(ordered[rank - 1]) for rank in kept.values()),
+    )
+
+
+def reference_quantiles(uncertainty: Floats) -> tuple[float, ...]:
+    """Quantiles of a measure at ``REFERENCE_LEVELS``."""
+    _check(uncertainty)
+    return tuple(float(value) for value in np.quantile(uncertainty, REFERENCE_LEVELS, method="higher"))
+
+
+def interval_table(mean: Floats, variance: Floats, target: Floats) -> IntervalTable:
+    """Multipliers q(level): order statistic ceil((n + 1) level) of |target - mean| / sd, [n]."""
+    ratio = np.sort(np.abs(np.asarray(target, np.float64) - mean) / np.sqrt(np.asarray(variance, np.float64)))
+    n = _check(ratio)
+    ranks = [min(math.ceil((n + 1) * level), n) for level in INTERVAL_LEVELS]
+    return IntervalTable(n, INTERVAL_LEVELS, tuple(float(ratio[rank - 1]) for rank in ranks))
+
+
+def expected_error(measure: str, uncertainty: Floats, error: Floats, knots: int = 32) -> ExpectedError:
+    """Isotonic fit of error on uncertainty (pool adjacent violators over equal-count bins)."""
+    _check(uncertainty)
+    order = np.argsort(uncertainty, kind="stable")
+    bins = np.array_split(order, min(knots, len(order)))
+    centre = np.array([np.mean(uncertainty[part], dtype=np.float64) for part in bins])
+    value = np.array([np.mean(error[part], dtype=np.float64) for part in bins])
+    return ExpectedError(measure, tuple(centre.tolist()), tuple(_isotonic(value).tolist()))
+
+
+def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.optimize import isotonic_regression
+
+    return np.asarray(isotonic_regression(values).x)
+
+
+def _check(values: Floats) -> int:
+    if len(values) == 0 or not np.isfinite(values).all():
+        raise ValueError(
+            f"calibration needs finite values of at least one unit, got {len(values)} with non-finite ones"
+        )
+    return len(values)

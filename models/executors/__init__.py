@@ -1,0 +1,1 @@
+"""Running the members of an ensemble: one module a kind of runtime."""

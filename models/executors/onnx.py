@@ -1,0 +1,63 @@
+"""ONNX Runtime as executor: one graph that holds all members and reduces them.
+
+A row graph has one input ``rows`` float32 [N, F] and float32 [N] outputs ``mean``, ``mvar`` and, for
+ensembles, ``varm``; ``member_mean`` and ``member_var`` [M, N] are computed by the same graph and
+fetched only on request.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+
+from models.artefact import ArtefactError
+
+Provider = Literal["cpu", "cuda"]
+_PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+
+_EXTERNAL_LOCATION = b"\x0a\x08location"  # the key of a TensorProto's external_data entry, as serialised
+
+
+class ProviderUnavailable(RuntimeError):
+    """CUDA was asked for and the session runs on something else."""
+
+
+class OnnxGraph:
+    """A session of one graph; ``run`` is thread-safe, so one session serves all threads.
+
+    Raises:
+        ArtefactError: the file is no loadable graph, uses custom operators or weights outside the file.
+        ProviderUnavailable: the provider that was asked for did not take the session.
+    """
+
+    def __init__(self, path: Path, *, provider: Provider = "cpu", threads: int = 1, arena: bool = True) -> None:
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+        options.enable_cpu_mem_arena = arena
+        options.log_severity_level = 3
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.set_denormal_as_zero", "1")
+        wanted = [_PROVIDERS[provider]] if provider == "cpu" else [_PROVIDERS[provider], _PROVIDERS["cpu"]]
+        graph = path.read_bytes()
+        if _EXTERNAL_LOCATION in graph:
+            raise ArtefactError(f"{path}: weights outside the graph file are refused")
+        try:
+            self._session = ort.InferenceSession(graph, options, providers=wanted)
+        except Exception as error:
+            raise ArtefactError(f"{path}: ONNX Runtime cannot load the graph: {error}") from error
+        if self._session.get_providers()[0] != wanted[0]:
+            raise ProviderUnavailable(
+                f"{path.name}: {wanted[0]} was asked for, the session has {self._session.get_providers()}"
+            )
+        self.provider = provider
+        self.outputs = tuple(node.name for node in self._session.get_outputs())
+
+    def run(self, inputs: dict[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
+        """The named outputs of one pass, in the order asked for."""
+        return self._session.run(outputs, inputs)  # type: ignore[no-any-return]

@@ -1,0 +1,31 @@
+"""A head: one kind of output of a task, with everything the frame needs to know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["gaussian", "categorical", "sequence", "trajectories", "volume"]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Static description of an output; thresholds and reference values live in artefacts."""
+
+    name: str
+    kind: Kind
+    unit: str
+    """Unit of the prediction, e.g. ``kW``; ``1`` for probabilities."""
+    label: str
+    """What a label is, in words with its unit, e.g. ``measured shaft power, kW``."""
+    error: str
+    """Name of the error that the papers measure, e.g. ``squared_error``."""
+    error_unit: str
+    acceptable: float | None
+    """Largest error that is acceptable (inclusive), in ``error_unit``; None where the papers name none."""
+    ensemble_measure: str
+    """Deferral measure of an ensemble, e.g. ``tvar``."""
+    single_measure: str
+    """Deferral measure of a single model."""
+    knowledge_measure: str | None
+    """Measure that speaks of unfamiliar inputs; None where the kind has none."""
