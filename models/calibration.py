@@ -39,7 +39,7 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.thresholds[index]
 
     def band(self, delta: float = 0.05) -> float:
-        """Half width of the Dvoretzky-Kiefer-Wolfowitz band: realised retention is within it with 1 - delta."""
+        """Half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta."""
         return math.sqrt(math.log(2 / delta) / (2 * self.units))
 
 
@@ -81,7 +81,7 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 RETENTION_LEVELS = tuple(
     np.round(np.concatenate([np.arange(0.05, 0.9, 0.05), np.arange(0.9, 0.999, 0.005)]), 3).tolist()
 )
-REFERENCE_LEVELS = tuple(np.round(np.linspace(0, 1, 101), 2).tolist()[:-1]) + (0.995, 0.999, 1.0)
+REFERENCE_LEVELS = (*tuple(np.round(np.linspace(0, 1, 101), 2).tolist()[:-1]), 0.995, 0.999, 1.0)
 INTERVAL_LEVELS = (0.5, 0.6, 0.68, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99)
 
 
@@ -110,7 +110,7 @@ def reference_quantiles(uncertainty: Floats) -> tuple[float, ...]:
 
 
 def interval_table(mean: Floats, variance: Floats, target: Floats) -> IntervalTable:
-    """Multipliers q(level): the order statistic ceil((n + 1) level) of |target - mean| / sqrt(variance) [n]."""
+    """Multipliers q(level): order statistic ceil((n + 1) level) of |target - mean| / sd, [n]."""
     ratio = np.sort(np.abs(np.asarray(target, np.float64) - mean) / np.sqrt(np.asarray(variance, np.float64)))
     n = _check(ratio)
     ranks = [min(math.ceil((n + 1) * level), n) for level in INTERVAL_LEVELS]

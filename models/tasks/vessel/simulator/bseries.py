@@ -1,8 +1,9 @@
 """Wageningen B-series open-water polynomials: thrust and torque coefficients of a fixed-pitch propeller.
 
-Source of the numbers: M.W.C. Oosterveld and P. van Oossanen, "Further computer-analyzed data of the Wageningen
-B-screw series", International Shipbuilding Progress 22 (1975), 251-262: 39 terms for K_T and 47 for K_Q at
-Rn = 2e6 (Tables 5) and the Reynolds corrections (Table 6). Each term is C J^s (P/D)^t (A_E/A_0)^u Z^v.
+Source of the numbers: M.W.C. Oosterveld and P. van Oossanen, "Further computer-analyzed data of the
+Wageningen B-screw series", International Shipbuilding Progress 22 (1975), 251-262: 39 terms for K_T and 47
+for K_Q at Rn = 2e6 (Tables 5) and the Reynolds corrections (Table 6). Each term is C J^s (P/D)^t
+(A_E/A_0)^u Z^v.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ KQ_TERMS = _terms(_KQ)
 def cubic(terms: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> Floats:
     """The polynomial as a cubic in J for one propeller: coefficients [4], rising powers of J."""
     factor = terms[:, 0] * pitch_ratio ** terms[:, 2] * area_ratio ** terms[:, 3] * blades ** terms[:, 4]
-    return np.bincount(terms[:, 1].astype(np.int64), weights=factor, minlength=4)
+    powers = terms[:, 1].astype(np.int64)
+    return np.array([factor[powers == power].sum() for power in range(4)])
 
 
 def reynolds_thrust(log_rn: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> tuple[Floats, ...]:
@@ -69,8 +71,8 @@ def reynolds_thrust(log_rn: Floats, pitch_ratio: float, area_ratio: float, blade
 def reynolds_torque(log_rn: Floats, pitch_ratio: float, area_ratio: float, blades: int) -> tuple[Floats, ...]:
     """Delta K_Q as coefficients (1, J, J^2), each [N]; `log_rn` as for `reynolds_thrust`."""
     p, a, z, lr = pitch_ratio, area_ratio, float(blades), log_rn
-    zero = -0.000591412 + 0.00696898 * p - 0.0000666654 * z * p**6 + 0.0160818 * a**2
-    zero = zero - 0.000938091 * lr * p - 0.00059593 * lr * p**2 + 0.0000782099 * lr**2 * p**2
+    fixed = -0.000591412 + 0.00696898 * p - 0.0000666654 * z * p**6 + 0.0160818 * a**2
+    zero = fixed - 0.000938091 * lr * p - 0.00059593 * lr * p**2 + 0.0000782099 * lr**2 * p**2
     zero = zero + 0.0000230171 * lr * z * p**6 - 0.00000184341 * lr**2 * z * p**6
     zero = zero - 0.00400252 * lr * a**2 + 0.000220915 * lr**2 * a**2
     one = -0.00000088528 * lr**2 * z * a * p

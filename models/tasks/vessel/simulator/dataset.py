@@ -1,8 +1,8 @@
 """Labelled data in the official format: the canonical partition and the generalisation set.
 
-Shifts 2.0, Appendix D.1: noise on labels and features (Table 15), partition by wind and time (Tables 12, 13),
-uniform sampling (Table 16). The data sheet `docs/datasheets/vessel-simulator.md` lists every choice made where
-the paper is silent.
+Shifts 2.0, Appendix D.1: noise on labels and features (Table 15), partition by wind and time (Tables 12,
+13), uniform sampling (Table 16). The data sheet `docs/datasheets/vessel-simulator.md` lists every choice
+made where the paper is silent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.vessel.features import NAMES
-from models.tasks.vessel.simulator.operation import Voyages, voyages
+from models.tasks.vessel.simulator.operation import Voyages, slowed, voyages
 from models.tasks.vessel.simulator.table import Table, read_csv
 from models.tasks.vessel.simulator.units import MINUTES_PER_MONTH, Floats
 from models.tasks.vessel.simulator.vessel import Vessel
@@ -114,15 +114,15 @@ def simulate(
 ) -> dict[str, Table]:
     """The five canonical splits, sorted by time, at `scale` (1.0 = the row counts of Table 13).
 
-    The same seed gives the same voyages at every scale; a smaller scale keeps fewer of their minutes. `progress`
-    is called with the finished share. Raises ValueError unless 0 < scale <= 1.
+    The same seed gives the same voyages at every scale; a smaller scale keeps fewer of their minutes.
+    `progress` is called with the finished share. Raises ValueError unless 0 < scale <= 1.
     """
     if not 0.0 < scale <= 1.0:
         raise ValueError(f"scale must lie in (0, 1], not {scale}")
     noise, vessel, report = noise or Noise(), vessel or Vessel(), progress or _silent
     root = np.random.SeedSequence(seed)
     run, pick, *streams = root.spawn(2 + len(COUNTS))
-    sky, ship, speed = _run(run)
+    sky, ship, speed = _run(run, vessel)
     report(0.1)
     chosen = _choose(np.random.default_rng(pick), ship, speed, scale)
     total = sum(len(rows) for rows in chosen.values())
@@ -152,9 +152,9 @@ def generalisation(
 ) -> Table:
     """The generalisation set: `rows` independent draws from the box of Table 16 (canonical: 2.5 million).
 
-    Acceleration and dry-dock time, which the table does not name: a Gaussian of 0.17 kn/3min cut at 1, and a
-    whole minute of the four years. Labels carry the label noise, features none unless `feature_noise`. `Noise`
-    with zeros for `power` and `wind` gives clean labels. Raises ValueError if rows is negative.
+    Acceleration and dry-dock time, which the table does not name: a Gaussian of 0.17 kn/3min cut at 1, and
+    a whole minute of the four years. Labels carry the label noise, features none unless `feature_noise`.
+    `Noise` with zeros for `power` and `wind` gives clean labels. Raises ValueError if rows is negative.
     """
     if rows < 0:
         raise ValueError(f"rows must not be negative: {rows}")
@@ -171,14 +171,14 @@ def generalisation(
     return _join(parts)
 
 
-def _run(seed: np.random.SeedSequence) -> tuple[Weather, Voyages, Floats]:
-    """Weather, voyages and the true wind speed [HORIZON] in kn, drawn again until every cell has enough rows."""
+def _run(seed: np.random.SeedSequence, vessel: Vessel) -> tuple[Weather, Voyages, Floats]:
+    """Weather, voyages, true wind speed [HORIZON] in kn; drawn again until every cell has its rows."""
     for attempt in seed.spawn(_ATTEMPTS):
         rng = np.random.default_rng(attempt)
         sky = weather(rng, HORIZON // HOUR + 2)
-        ship = voyages(rng, HORIZON, sky)
+        ship = _within_engine(sky, voyages(rng, HORIZON, sky), vessel)
         minute = np.arange(HORIZON, dtype=np.float64)
-        speed = np.hypot(sky.at(sky.wind.real, minute), sky.at(sky.wind.imag, minute))
+        speed = np.hypot(sky.at(sky.wind_east, minute), sky.at(sky.wind_north, minute))
         cells = _cells(ship, speed)
         need = {"in": np.sum([COUNTS[name] for name in ("train", "dev_in", "eval_in")], axis=0)}
         need |= {name: np.array(COUNTS[name]) for name in ("dev_out", "eval_out")}
@@ -189,8 +189,18 @@ def _run(seed: np.random.SeedSequence) -> tuple[Weather, Voyages, Floats]:
     raise RuntimeError(f"no run of {_ATTEMPTS} holds the canonical numbers of rows: check climate and habits")
 
 
+def _within_engine(sky: Weather, ship: Voyages, vessel: Vessel) -> Voyages:
+    """Voyages slowed down where the power would pass the engine's, looked at every ten minutes."""
+    rows = np.arange(0, len(ship.stw), 10, dtype=np.int64)
+    clean, _ = _features(sky, ship, rows)
+    clean[:, 3] = 0.0
+    excess = np.maximum(vessel.shaft_power(clean) / vessel.engine_power, 1.0)
+    minute = np.arange(len(ship.stw), dtype=np.float64)
+    return slowed(ship, np.interp(minute, rows.astype(np.float64), excess ** (-1.0 / 3.5)))
+
+
 def _cells(ship: Voyages, speed: Floats) -> dict[str, list[Minutes]]:
-    """Usable minutes of each cell of the partition: three wind groups in domain, one for each shifted split."""
+    """Usable minutes of each cell: three wind groups in domain, one for each shifted split."""
     minute = np.arange(len(speed), dtype=np.int64)
     group = np.where(ship.sailing, np.searchsorted(WIND_EDGES, speed, side="right"), 0)
     train = minute < TRAIN_END
@@ -226,7 +236,7 @@ def _features(sky: Weather, ship: Voyages, rows: Minutes) -> tuple[Floats, Float
     """Features [N, 10] without noise and true wind speed [N] in kn at the minutes `rows`."""
     minute = rows.astype(np.float64)
     heading = ship.heading[rows]
-    east, north = sky.at(sky.wind.real, minute), sky.at(sky.wind.imag, minute)
+    east, north = sky.at(sky.wind_east, minute), sky.at(sky.wind_north, minute)
     head = -(east * np.cos(heading) + north * np.sin(heading))
     cross = np.abs(north * np.cos(heading) - east * np.sin(heading))
     along, across = sky.at(sky.current_along, minute), sky.at(sky.current_across, minute)

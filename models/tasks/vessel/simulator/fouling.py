@@ -24,11 +24,11 @@ class Fouling:
 
     hull_initial: float = 150e-6
     """Average hull roughness out of dock; the roughness that Holtrop's C_A already holds."""
-    hull_rate: float = 110e-6
+    hull_rate: float = 170e-6
     """Growth a year: paint ageing (20-40 um) and an equivalent for slime and early growth."""
     blade_initial: float = 30e-6
     """Blade roughness of a polished propeller."""
-    blade_rate: float = 45e-6
+    blade_rate: float = 55e-6
     """Growth a year."""
     wake_gain: float = 0.45
     """Relative change of the wake fraction per relative change of C_F."""

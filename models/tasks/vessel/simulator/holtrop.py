@@ -6,9 +6,10 @@ statistical re-analysis of resistance and propulsion data", ISP 31 (1984), for t
 Fn 0.40 and for the form factor of the full-form variant. Symbols are the papers'.
 
 The full-form variant answers Nikolopoulos and Boulougouris (2019), who recalibrated the constants of this
-method for tankers and bulk carriers by a genetic search. Their constants are not reproduced here. Ours instead
-takes the form factor of the 1984 re-analysis, which has no singularity at C_P = 0.95, and holds the wave
-coefficients inside the regime of such ships (C_P at most 0.85, Fn at most 0.22 in the interference term).
+method for tankers and bulk carriers by a genetic search. Their constants are not reproduced here. Ours
+instead takes the form factor of the 1984 re-analysis, which has no singularity at C_P = 0.95, and holds the
+wave coefficients inside the regime of such ships (C_P at most 0.85, Fn at most 0.22 in the interference
+term).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Ship particulars and hydrostatics: which body of water the ship displaces at given drafts.
 
-The ship is invented: a post-Panamax container carrier of the 300 m class, sized so that its shaft power lies
-where the public summary of the measured ship lies. No lines plan exists; the hydrostatic table is replaced by
-closed forms that agree with each other (the waterplane is the derivative of the volume).
+The ship is invented: a container carrier of the 300 m class, sized so that its shaft power lies
+where the public summary of the measured ship lies. No lines plan exists; the hydrostatic table is replaced
+by closed forms that agree with each other (the waterplane is the derivative of the volume).
 """
 
 from __future__ import annotations
@@ -69,28 +69,28 @@ class Hull:
 
     ship_type: ShipType = "slender"
     """Which calm-water method applies."""
-    length_overall: float = 300.0
-    length_perpendiculars: float = 288.0
-    beam: float = 45.6
+    length_overall: float = 306.0
+    length_perpendiculars: float = 292.0
+    beam: float = 46.0
     depth: float = 24.6
     """Keel to upper deck at side."""
     draft_design: float = 14.5
     """Draft to which the coefficients below belong."""
-    block_design: float = 0.680
+    block_design: float = 0.670
     """C_B on the length between perpendiculars at the design draft."""
-    waterplane_design: float = 0.770
+    waterplane_design: float = 0.750
     """C_WP on the length between perpendiculars at the design draft."""
     midship_design: float = 0.985
     """C_M at the design draft; the bilge area that is missing is the same at every draft."""
-    lcb_design: float = -1.4
+    lcb_design: float = -2.0
     """Centre of buoyancy at the design draft on even keel, per cent of L forward of L/2."""
     lcb_slope: float = 0.35
     """Forward movement of the centre of buoyancy per metre of draft less, per cent of L per m."""
     flotation: float = -0.035
     """Centre of flotation forward of L/2 as a share of L (aft is negative)."""
-    deadweight_max: float = 98_000.0
+    deadweight_max: float = 100_000.0
     """t at the scantling draft."""
-    bulb_area: float = 26.0
+    bulb_area: float = 34.0
     bulb_height: float = 4.0
     bulb_top: float = 8.5
     """Fore draft from which the bulb is fully covered, m."""
@@ -112,10 +112,11 @@ class Hull:
     def form(self, draft_aft: Floats, draft_fore: Floats) -> Form:
         """Hydrostatics at the given drafts [N] in m.
 
-        Volume follows V = V_d (T/T_d)^e with e = C_WP/C_B at design, so that the waterplane L B C_WP is exactly
-        dV/dT. Trim turns the ship about its centre of flotation and moves the centre of buoyancy by the
-        longitudinal metacentric radius times the angle; the result is held within 6 per cent of L so that the
-        regression of Holtrop and Mennen, fitted on 5, is not left by far. Drafts below 2 m are taken as 2 m.
+        Volume follows V = V_d (T/T_d)^e with e = C_WP/C_B at design, so that the waterplane L B C_WP is
+        exactly dV/dT. Trim turns the ship about its centre of flotation and moves the centre of buoyancy by
+        the longitudinal metacentric radius times the angle; the result is held within 6 per cent of L so
+        that the regression of Holtrop and Mennen, fitted on 5, is not left by far. Drafts below 2 m are
+        taken as 2 m.
         """
         aft = np.maximum(np.asarray(draft_aft, np.float64), 2.0)
         fore = np.maximum(np.asarray(draft_fore, np.float64), 2.0)

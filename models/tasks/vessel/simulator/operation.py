@@ -1,8 +1,8 @@
 """How the ship is run: voyages with drafts, courses and ordered speeds, minute by minute.
 
-Ours throughout. Two habits couple the features as real operation does: the ship slows down in heavy weather, and
-laden voyages differ in speed from light ones. A model that learns only from such data can mistake habits for
-physics, which is what the generalisation set shows.
+Ours throughout. Two habits couple the features as real operation does: the ship slows down in heavy
+weather, and laden voyages differ in speed from light ones. A model that learns only from such data can
+mistake habits for physics, which is what the generalisation set shows.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class Habits:
     """Mean time between two orders of speed and course."""
     fast_share: float = 0.68
     """Share of passages on schedule speed; the others are slow steaming."""
-    fast_speed: tuple[float, float] = (19.2, 0.75)
+    fast_speed: tuple[float, float] = (19.0, 0.75)
     """Mean and standard deviation of ordered schedule speed, kn."""
-    slow_speed: tuple[float, float] = (14.3, 1.5)
+    slow_speed: tuple[float, float] = (14.0, 1.5)
     """The same in slow steaming, kn."""
     lag: float = 12.0
     """Minutes in which the ship takes up 63 per cent of an ordered change."""
-    wander: tuple[float, float] = (0.24, 35.0)
+    wander: tuple[float, float] = (0.30, 150.0)
     """Standard deviation in kn and memory in minutes of the slow unsteadiness of speed."""
-    flutter: tuple[float, float] = (0.10, 8.0)
+    flutter: tuple[float, float] = (0.03, 8.0)
     """The same of the quick unsteadiness."""
 
 
@@ -61,7 +61,7 @@ class Voyages:
 
 def _drafts(rng: np.random.Generator) -> tuple[float, float]:
     """Departure drafts aft and fore in m: mostly laden, skewed to the light side."""
-    aft = float(np.clip(15.0 - rng.gamma(3.4, 0.81), 7.65, 15.1))
+    aft = float(np.clip(15.1 - rng.gamma(2.6, 1.0), 7.65, 15.1))
     trim = 0.26 + 0.12 * (12.3 - aft) + rng.normal(0.0, 0.35)
     return aft, float(np.clip(aft - trim, 5.9, 15.0))
 
@@ -99,32 +99,41 @@ def voyages(
         order.append((4.0, base, aft, fore, False))
         clock = sum(length)
     repeat = np.array(length)
-    target, heading, aft_all, fore_all, sea = (
-        np.repeat(np.array(column, np.float64), repeat)[:minutes] for column in zip(*order, strict=True)
-    )
+    every = np.array(order, np.float64)
+    target, heading, aft_all, fore_all, sea = (np.repeat(column, repeat)[:minutes] for column in every.T)
     stw = _speed(rng, target - _slowdown(weather, heading), h)
-    change = np.zeros(minutes)
-    change[3:] = stw[3:] - stw[:-3]
-    change = np.round(np.clip(change, -2.0, 2.0), 1)
-    return Voyages((sea > 0.5) & (stw >= 5.0), heading, stw, change, aft_all, fore_all)
+    return _moving(sea > 0.5, heading, stw, aft_all, fore_all)
+
+
+def slowed(ship: Voyages, factor: Floats) -> Voyages:
+    """The same voyages with the speed times `factor` [M], as when the engine cannot give more."""
+    return _moving(ship.sailing, ship.heading, ship.stw * factor, ship.draft_aft, ship.draft_fore)
+
+
+def _moving(sea: NDArray[np.bool_], heading: Floats, stw: Floats, aft: Floats, fore: Floats) -> Voyages:
+    """Voyages with the acceleration of these speeds; below 5 kn does not count as sailing."""
+    change = np.zeros(len(stw))
+    change[3:] = np.clip(stw[3:] - stw[:-3], -2.0, 2.0)
+    change = np.asarray(np.round(change, 1), np.float64)
+    return Voyages(sea & (stw >= 5.0), heading, stw, change, aft, fore)
 
 
 def _slowdown(weather: Weather, heading: Floats) -> Floats:
     """Speed [M] in kn given up in heavy weather: more in head seas than in following ones."""
     minute = np.arange(len(heading), dtype=np.float64)
-    east, north = weather.at(weather.wind.real, minute), weather.at(weather.wind.imag, minute)
+    east, north = weather.at(weather.wind_east, minute), weather.at(weather.wind_north, minute)
     head = -(east * np.cos(heading) + north * np.sin(heading))
     speed = np.hypot(east, north)
     ahead = 0.5 * (1.0 + head / np.maximum(speed, 1e-6))
     height = weather.at(weather.wave_height, minute)
-    waves = 0.55 * np.maximum(height - 2.0, 0.0) ** 1.25 * (0.35 + 0.65 * ahead)
+    waves = 0.80 * np.maximum(height - 2.0, 0.0) ** 1.25 * (0.35 + 0.65 * ahead)
     return np.asarray(waves + 0.07 * np.maximum(speed - 20.0, 0.0) * ahead)
 
 
 def _speed(rng: np.random.Generator, target: Floats, habits: Habits) -> Floats:
     """Speed through water [M] in kn that follows the ordered speed with a lag and some unsteadiness."""
     keep = np.exp(-1.0 / habits.lag)
-    smooth = signal.lfilter([1.0 - keep], [1.0, -keep], target, zi=[keep * target[0]])[0]
+    smooth = np.asarray(signal.lfilter([1.0 - keep], [1.0, -keep], target, zi=[keep * target[0]])[0])
     for spread, minutes in (habits.wander, habits.flutter):
         smooth = smooth + spread * memory(rng, len(target), minutes)
-    return np.clip(smooth, 0.0, 23.9)
+    return np.asarray(np.clip(smooth, 0.0, 23.9))

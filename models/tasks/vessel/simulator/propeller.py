@@ -38,11 +38,11 @@ class OperatingPoint:
 class Propeller:
     """A fixed-pitch B-series propeller."""
 
-    diameter: float = 8.8
+    diameter: float = 8.4
     """m."""
-    pitch_ratio: float = 0.98
+    pitch_ratio: float = 1.0
     """P/D."""
-    area_ratio: float = 0.80
+    area_ratio: float = 0.95
     """A_E/A_0."""
     blades: int = 5
     shaft_height: float = 4.6
@@ -90,9 +90,10 @@ class Propeller:
     ) -> OperatingPoint:
         """Solve K_T(J)/J^2 = T/(rho D^2 V_A^2) for J by table and Newton steps.
 
-        `thrust` [N] in N (may be negative), `inflow` V_A [N] in m/s (taken as at least 0.3). `thrust_loss` and
-        `torque_gain` are absolute changes of K_T and K_Q by blade roughness. Where no J of `advance_range`
-        balances, its nearer end is returned. Accuracy of the balance inside the range: 1e-9 relative.
+        `thrust` [N] in N (may be negative), `inflow` V_A [N] in m/s (taken as at least 0.3). `thrust_loss`
+        and `torque_gain` are absolute changes of K_T and K_Q by blade roughness. Where no J of
+        `advance_range` balances, its nearer end is returned. Accuracy of the balance inside the range: 1e-9
+        relative.
         """
         inflow = np.maximum(np.asarray(inflow, np.float64), 0.3)
         loading = np.asarray(thrust, np.float64) / (SEA_DENSITY * self.diameter**2 * inflow**2)
@@ -144,7 +145,7 @@ class Propeller:
     def cavitation_factor(self, thrust: Floats, immersion: Floats) -> Floats:
         """Growth of torque [N], at least 1, once the blade area falls short of Keller's.
 
-        The criterion is published, the size of the loss is ours: half of the relative shortfall, at most 1.3.
+        The criterion is published. The loss is ours: a quarter of the relative shortfall, at most 1.15.
         """
         shortfall = np.maximum(self.keller_area(thrust, immersion) / self.area_ratio - 1.0, 0.0)
-        return np.minimum(1.0 + 0.5 * shortfall, 1.3)
+        return np.minimum(1.0 + 0.25 * shortfall, 1.15)

@@ -11,7 +11,7 @@ import numpy as np
 from models.tasks.vessel.features import NAMES
 from models.tasks.vessel.simulator import holtrop, waves, wind
 from models.tasks.vessel.simulator.fouling import Fouling
-from models.tasks.vessel.simulator.hull import Hull
+from models.tasks.vessel.simulator.hull import Form, Hull
 from models.tasks.vessel.simulator.propeller import Propeller
 from models.tasks.vessel.simulator.units import KNOT, SEA_DENSITY, Floats
 
@@ -29,6 +29,8 @@ class Vessel:
     shaft_efficiency: float = 0.99
     added_mass: float = 0.05
     """Added mass in surge over displacement."""
+    engine_power: float = 43_000.0
+    """kW that the crew never asks for more than; it limits voyages, not `shaft_power`."""
     idle_power: float = 150.0
     """kW: the torque meter of a turning shaft never shows less."""
 
@@ -80,7 +82,7 @@ class Vessel:
 
     def _delivered(
         self,
-        form: holtrop.Form,
+        form: Form,
         calm: holtrop.Resistance,
         rise: Floats,
         speed: Floats,

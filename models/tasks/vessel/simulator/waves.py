@@ -20,11 +20,11 @@ PITCH_GYRADIUS = 0.25
 
 
 def peak_period(height: Floats) -> Floats:
-    """T_p [N] in s of combined wind sea and swell of significant `height` [N] in m: 2.5 + 4.2 sqrt(H_s).
+    """T_p [N] in s of combined wind sea and swell of significant `height` [N] in m: 3.0 + 3.6 sqrt(H_s).
 
-    Ours: between a fully developed sea (about 5 sqrt(H_s)) and the swell period that remains in low waves.
+    Ours: a growing wind sea (4 to 5 sqrt(H_s)) in rough weather, the swell that remains in low waves.
     """
-    return np.asarray(2.5 + 4.2 * np.sqrt(np.maximum(height, 0.0)))
+    return np.asarray(3.0 + 3.6 * np.sqrt(np.maximum(height, 0.0)))
 
 
 def bretschneider(omega: Floats, height: float, period: float) -> Floats:
@@ -37,8 +37,8 @@ def bretschneider(omega: Floats, height: float, period: float) -> Floats:
 def stawave1(height: Floats, beam: float, bow_length: float) -> Floats:
     """R_AWL [N] in N of STAwave-1: rho g H^2 B sqrt(B/L_BWL)/16.
 
-    `bow_length` is the distance of the bow to 95 per cent of the greatest breadth, m. Meant for ships that hardly
-    heave and pitch (H_s at most 2.25 sqrt(Lpp/100)).
+    `bow_length` is the distance of the bow to 95 per cent of the greatest breadth, m. Meant for ships that
+    hardly heave and pitch (H_s at most 2.25 sqrt(Lpp/100)).
     """
     return np.asarray(SEA_DENSITY * GRAVITY * height**2 * beam * np.sqrt(beam / bow_length) / 16.0)
 
@@ -48,8 +48,8 @@ def transfer(
 ) -> tuple[Floats, Floats]:
     """STAwave-2 transfer functions (reflection, motion): mean resistance over amplitude squared, N/m2.
 
-    `omega` in rad/s, `speed` in m/s, midship `draft` in m and `block` coefficient broadcast together; `length`
-    between perpendiculars and `beam` in m.
+    `omega` in rad/s, `speed` in m/s, midship `draft` in m and `block` coefficient broadcast together;
+    `length` between perpendiculars and `beam` in m.
     """
     froude = np.maximum(speed, 0.1) / np.sqrt(GRAVITY * length)
     scaled = np.sqrt(length / GRAVITY) * np.cbrt(PITCH_GYRADIUS) / (1.17 * froude**-0.143) * omega
@@ -70,9 +70,9 @@ def transfer(
 def heading_weight(angle: Floats, wind_speed: Floats) -> Floats:
     """Share [N], 0..1, of the head-wave resistance for waves from true `angle` [N] rad off the bow.
 
-    ISO 15016 counts waves within 45 degrees as head waves and others not at all. Ours: a half-cosine from 45 to
-    100 degrees instead of a step. Waves come from where the true wind comes from; in light wind (`wind_speed` kn)
-    they are swell of unknown direction, whose weight is the mean over all directions.
+    ISO 15016 counts waves within 45 degrees as head waves and others not at all. Ours: a half-cosine from
+    45 to 100 degrees instead of a step. Waves come from where the true wind comes from; in light wind
+    (`wind_speed` kn) they are swell of unknown direction, whose weight is the mean over all directions.
     """
     off = np.abs(angle)
     low, high = np.deg2rad(45.0), np.deg2rad(100.0)
@@ -115,7 +115,7 @@ class HeadWaves:
         return np.asarray(integral)
 
     def resistance(self, speed: Floats, height: Floats, draft: Floats) -> Floats:
-        """R_AWL [N] in N at `speed` m/s, significant `height` m, mean `draft` m; trilinear, clamped at the rim."""
+        """R_AWL [N] in N at `speed` m/s, significant `height` m, `draft` m; trilinear, flat outside."""
         axes = (self.speeds, speed), (self.heights, height), (self.drafts, draft)
         index = np.stack([(np.asarray(at) - axis[0]) / (axis[1] - axis[0]) for axis, at in axes])
         unit = ndimage.map_coordinates(self.table, index, order=1, mode="nearest", prefilter=False)

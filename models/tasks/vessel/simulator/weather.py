@@ -1,8 +1,9 @@
 """Wind, waves and current along the ship's track: stationary random fields, one value an hour.
 
-Ours throughout (the measured weather is not public). Wind is an isotropic Gaussian vector, so its speed is close
-to Rayleigh (Weibull shape 2), with a slow change of region and season. Waves are the lagged answer to the wind
-plus swell, so that rough seas and strong wind come together. Current has heavier tails than a Gaussian.
+Ours throughout (the measured weather is not public). Wind is an isotropic Gaussian vector, so its speed is
+close to Rayleigh (Weibull shape 2), with a slow change of region and season. Waves are the lagged answer to
+the wind plus swell, so that rough seas and strong wind come together. Current has heavier tails than a
+Gaussian.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import signal
 
 from models.tasks.vessel.simulator.units import KNOT, Floats
@@ -32,12 +32,14 @@ class Climate:
     region_memory: float = 200.0
     season: float = 0.10
     """Relative swing of wind strength over the year."""
-    wave_growth: float = 0.0150
+    wave_growth: float = 0.0220
     """Wind-sea height over squared wind speed, m/(m/s)^2."""
     wave_memory: float = 8.0
-    swell_median: float = 1.05
+    sea_limit: float = 6.0
+    """Height in m that fetch and duration do not let the wind sea pass."""
+    swell_median: float = 0.95
     """m."""
-    swell_spread: float = 0.45
+    swell_spread: float = 0.55
     """Standard deviation of the logarithm of the swell height."""
     swell_memory: float = 50.0
     current_along: float = 0.47
@@ -55,8 +57,10 @@ class Climate:
 class Weather:
     """Hourly fields [H]; the first value belongs to minute 0."""
 
-    wind: NDArray[np.complex128]
-    """True wind in kn, east + i north, the direction it blows towards."""
+    wind_east: Floats
+    """True wind in kn, positive where it blows towards east."""
+    wind_north: Floats
+    """True wind in kn, positive where it blows towards north."""
     wave_height: Floats
     """Significant height of wind sea and swell, m."""
     current_along: Floats
@@ -64,9 +68,9 @@ class Weather:
     current_across: Floats
     """Across the ship, kn."""
 
-    def at(self, field: Floats | NDArray[np.complex128], minute: Floats) -> Floats:
-        """A real hourly `field` at the given minutes [N], linear between the hours."""
-        return np.interp(minute / HOUR, np.arange(len(field)), field)
+    def at(self, field: Floats, minute: Floats) -> Floats:
+        """An hourly `field` at the given minutes [N], linear between the hours."""
+        return np.interp(minute / HOUR, np.arange(len(field), dtype=np.float64), field)
 
 
 def memory(rng: np.random.Generator, steps: int, correlation: float) -> Floats:
@@ -83,10 +87,12 @@ def weather(rng: np.random.Generator, hours: int, climate: Climate | None = None
     season = 1.0 + c.season * np.cos(2.0 * np.pi * (np.arange(hours) / _HOURS_PER_YEAR - rng.random()))
     region = np.exp(c.region_spread * memory(rng, hours, c.region_memory))
     east, north = memory(rng, hours, c.wind_memory), memory(rng, hours, c.wind_memory)
-    wind = c.wind_scale * season * region * (east + 1j * north)
+    strength = c.wind_scale * season * region
+    east, north = strength * east, strength * north
     keep = np.exp(-1.0 / c.wave_memory)
-    energy = np.abs(wind * KNOT) ** 2
-    sea = signal.lfilter([1.0 - keep], [1.0, -keep], energy, zi=[keep * energy[0]])[0] * c.wave_growth
+    energy = (east**2 + north**2) * KNOT**2
+    mixed = signal.lfilter([1.0 - keep], [1.0, -keep], energy, zi=[keep * energy[0]])[0]
+    sea = c.sea_limit * np.tanh(c.wave_growth * mixed / c.sea_limit)
     swell = c.swell_median * np.exp(c.swell_spread * memory(rng, hours, c.swell_memory))
 
     def current(scale: float) -> Floats:
@@ -94,4 +100,4 @@ def weather(rng: np.random.Generator, hours: int, climate: Climate | None = None
         speed = scale * strength * memory(rng, hours, c.current_memory)
         return np.clip(speed, -c.current_limit, c.current_limit)
 
-    return Weather(wind, np.hypot(sea, swell), current(c.current_along), current(c.current_across))
+    return Weather(east, north, np.hypot(sea, swell), current(c.current_along), current(c.current_across))

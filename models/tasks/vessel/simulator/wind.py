@@ -1,7 +1,7 @@
 """Wind resistance: the regression of Fujiwara, Ueno and Ikeda (2006) as printed in ISO 15016:2015, Annex C.
 
-The coefficient C_AA is positive for a force that holds the ship back. It is the sum of a longitudinal-flow drag
-(C_LF), a lift and induced drag (C_XLI) and an additional force (C_ALF).
+The coefficient C_AA is positive for a force that holds the ship back. It is the sum of a longitudinal-flow
+drag (C_LF), a lift and induced drag (C_XLI) and an additional force (C_ALF).
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def _combine(parts: tuple[Floats, Floats, Floats], angle: Floats) -> Floats:
 def coefficient(shape: Windage, angle: Floats) -> Floats:
     """C_AA [N] at the relative wind `angle` [N] in radians, 0 ahead, pi astern.
 
-    The standard joins the two regressions at 90 degrees by the mean of the values 10 degrees to either side.
-    A single point joined so leaves steps; here the values at 80 and 100 degrees are joined by a line (its middle
-    is the standard's value).
+    The standard joins the two regressions at 90 degrees by the mean of the values 10 degrees to either
+    side. A single point joined so leaves steps; here the values at 80 and 100 degrees are joined by a line
+    (its middle is the standard's value).
     """
     angle = np.abs(np.asarray(angle, np.float64))
     angle = np.where(angle > np.pi, 2.0 * np.pi - angle, angle)
@@ -115,8 +115,9 @@ def coefficient(shape: Windage, angle: Floats) -> Floats:
 def resistance(shape: Windage, head: Floats, cross: Floats, ground_speed: Floats) -> Floats:
     """R_AA [N] in N (ISO 15016:2015, Annex C): added to the resistance in still air.
 
-    `head` and `cross` are the apparent wind components in m/s (head wind positive), `ground_speed` the speed over
-    ground in m/s. Without true wind the result is zero, since still air is already in Holtrop's R_A.
+    `head` and `cross` are the apparent wind components in m/s (head wind positive), `ground_speed` the
+    speed over ground in m/s. Without true wind the result is zero, since still air is already in Holtrop's
+    R_A.
     """
     speed2 = head**2 + cross**2
     angle = np.arctan2(np.abs(cross), head)

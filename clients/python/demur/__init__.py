@@ -1,0 +1,58 @@
+"""Client of Demur services: rows in, predictions with uncertainty and decisions out.
+
+>>> import demur
+>>> with demur.connect("127.0.0.1:4005") as client:  # doctest: +SKIP
+...     answer = client.vessel.predict(columns)
+"""
+
+from demur._answer import Answer, Intervals
+from demur._client import AsyncClient, Client, aconnect, connect
+from demur._describe import Description, Feature, Head, Policy
+from demur._errors import (
+    AccessDenied,
+    Busy,
+    Cancelled,
+    DeadlineExceeded,
+    DemurError,
+    InvalidInput,
+    NotFound,
+    ServiceFailure,
+    TooLarge,
+    Unavailable,
+)
+from demur._exchange import ChunkError
+from demur._ids import PredictionIds
+from demur._retry import Retry
+from demur._rows import Rows
+from demur._version import VERSION as __version__
+from demur._vessel import AsyncVessel, Vessel
+
+__all__ = [
+    "AccessDenied",
+    "Answer",
+    "AsyncClient",
+    "AsyncVessel",
+    "Busy",
+    "Cancelled",
+    "ChunkError",
+    "Client",
+    "DeadlineExceeded",
+    "DemurError",
+    "Description",
+    "Feature",
+    "Head",
+    "Intervals",
+    "InvalidInput",
+    "NotFound",
+    "Policy",
+    "PredictionIds",
+    "Retry",
+    "Rows",
+    "ServiceFailure",
+    "TooLarge",
+    "Unavailable",
+    "Vessel",
+    "__version__",
+    "aconnect",
+    "connect",
+]

@@ -1,0 +1,121 @@
+"""Clients of Demur services, and how they are opened."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import grpc
+import grpc.aio
+
+from demur._calls import AsyncCalls, Calls
+from demur._channel import OPTIONS, credentials, metadata
+from demur._retry import Retry
+from demur._vessel import AsyncVessel, Vessel
+
+
+class Client:
+    """A connection to the services behind one address, blocking; for any number of threads."""
+
+    vessel: Vessel
+    """Shaft power of a cargo ship."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self.vessel = Vessel(calls)
+
+    def ready(self, timeout: float = 30.0) -> bool:
+        """Wait until the service says that it is serving; False if it has not within this many seconds.
+
+        Raises:
+            DemurError: it answered, but not about its health.
+        """
+        return self._calls.ready(timeout)
+
+    def close(self) -> None:
+        """Close the connection, cancelling calls that are not finished."""
+        self._calls.channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class AsyncClient:
+    """A connection to the services behind one address, on the running event loop."""
+
+    vessel: AsyncVessel
+    """Shaft power of a cargo ship."""
+
+    def __init__(self, calls: AsyncCalls) -> None:
+        self._calls = calls
+        self.vessel = AsyncVessel(calls)
+
+    async def ready(self, timeout: float = 30.0) -> bool:
+        """As :meth:`Client.ready`."""
+        return await self._calls.ready(timeout)
+
+    async def close(self) -> None:
+        """Close the connection, cancelling calls that are not finished."""
+        await self._calls.channel.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def connect(
+    target: str,
+    *,
+    token: str | None = None,
+    tls: bool | bytes | None = None,
+    timeout: float | None = 30.0,
+    retry: Retry | None = None,
+) -> Client:
+    """A client of the services at a gRPC target such as ``127.0.0.1:4005`` or ``dns:///vessel:4005``.
+
+    Nothing is sent yet; the first call connects. Calls take turns among the addresses of a name.
+
+    Args:
+        target: address of the service.
+        token: sent with every call as a bearer token; beyond this machine only over an encrypted way.
+        tls: True for TLS with the system's roots, PEM bytes for roots of your own; None or False for plain
+            text (False also where a token goes along, because something else encrypts the way).
+        timeout: seconds for a call that names none of its own; None for no limit.
+        retry: how patiently to ask again while the service is unavailable; by default ``Retry()``.
+
+    Raises:
+        ValueError: a token would travel in clear text.
+    """
+    secure = credentials(target, token, tls)
+    channel = (
+        grpc.insecure_channel(target, OPTIONS)
+        if secure is None
+        else grpc.secure_channel(target, secure, OPTIONS)
+    )
+    return Client(Calls(channel, metadata(token), timeout, retry or Retry()))
+
+
+def aconnect(
+    target: str,
+    *,
+    token: str | None = None,
+    tls: bool | bytes | None = None,
+    timeout: float | None = 30.0,
+    retry: Retry | None = None,
+) -> AsyncClient:
+    """As :func:`connect`, for ``async with`` on the running event loop."""
+    secure = credentials(target, token, tls)
+    channel = (
+        grpc.aio.insecure_channel(target, OPTIONS)
+        if secure is None
+        else grpc.aio.secure_channel(target, secure, OPTIONS)
+    )
+    return AsyncClient(AsyncCalls(channel, metadata(token), timeout, retry or Retry()))

@@ -1,0 +1,1 @@
+"""Stubs generated from ``proto/demur/v1`` by ``make protos``; callers use :mod:`demur` instead."""

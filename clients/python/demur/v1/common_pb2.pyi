@@ -1,0 +1,277 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Purpose(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    PURPOSE_UNSPECIFIED: _ClassVar[Purpose]
+    PURPOSE_DECIDE: _ClassVar[Purpose]
+    PURPOSE_EXPLORE: _ClassVar[Purpose]
+    PURPOSE_REPLAY: _ClassVar[Purpose]
+
+class Decision(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DECISION_UNSPECIFIED: _ClassVar[Decision]
+    DECISION_ANSWER: _ClassVar[Decision]
+    DECISION_DEFER: _ClassVar[Decision]
+    DECISION_CALLER_DEFERRED: _ClassVar[Decision]
+
+class Shift(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SHIFT_NONE: _ClassVar[Shift]
+    SHIFT_OUTSIDE_TRAINING_RANGE: _ClassVar[Shift]
+    SHIFT_KNOWLEDGE_ABOVE_REFERENCE: _ClassVar[Shift]
+PURPOSE_UNSPECIFIED: Purpose
+PURPOSE_DECIDE: Purpose
+PURPOSE_EXPLORE: Purpose
+PURPOSE_REPLAY: Purpose
+DECISION_UNSPECIFIED: Decision
+DECISION_ANSWER: Decision
+DECISION_DEFER: Decision
+DECISION_CALLER_DEFERRED: Decision
+SHIFT_NONE: Shift
+SHIFT_OUTSIDE_TRAINING_RANGE: Shift
+SHIFT_KNOWLEDGE_ABOVE_REFERENCE: Shift
+
+class Rows(_message.Message):
+    __slots__ = ("packed", "named")
+    PACKED_FIELD_NUMBER: _ClassVar[int]
+    NAMED_FIELD_NUMBER: _ClassVar[int]
+    packed: PackedRows
+    named: NamedColumns
+    def __init__(self, packed: _Optional[_Union[PackedRows, _Mapping]] = ..., named: _Optional[_Union[NamedColumns, _Mapping]] = ...) -> None: ...
+
+class PackedRows(_message.Message):
+    __slots__ = ("row_count", "values", "schema_hash")
+    ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_HASH_FIELD_NUMBER: _ClassVar[int]
+    row_count: int
+    values: bytes
+    schema_hash: str
+    def __init__(self, row_count: _Optional[int] = ..., values: _Optional[bytes] = ..., schema_hash: _Optional[str] = ...) -> None: ...
+
+class NamedColumns(_message.Message):
+    __slots__ = ("columns",)
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    columns: _containers.RepeatedCompositeFieldContainer[NamedColumn]
+    def __init__(self, columns: _Optional[_Iterable[_Union[NamedColumn, _Mapping]]] = ...) -> None: ...
+
+class NamedColumn(_message.Message):
+    __slots__ = ("name", "values", "unit")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    values: _containers.RepeatedScalarFieldContainer[float]
+    unit: str
+    def __init__(self, name: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., unit: _Optional[str] = ...) -> None: ...
+
+class UnitIds(_message.Message):
+    __slots__ = ("epoch", "first", "count")
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    epoch: int
+    first: int
+    count: int
+    def __init__(self, epoch: _Optional[int] = ..., first: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
+
+class Deferral(_message.Message):
+    __slots__ = ("ids", "policy", "measure", "threshold", "uncertainty", "decisions", "shifts")
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    MEASURE_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    UNCERTAINTY_FIELD_NUMBER: _ClassVar[int]
+    DECISIONS_FIELD_NUMBER: _ClassVar[int]
+    SHIFTS_FIELD_NUMBER: _ClassVar[int]
+    ids: UnitIds
+    policy: str
+    measure: str
+    threshold: float
+    uncertainty: bytes
+    decisions: bytes
+    shifts: bytes
+    def __init__(self, ids: _Optional[_Union[UnitIds, _Mapping]] = ..., policy: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., uncertainty: _Optional[bytes] = ..., decisions: _Optional[bytes] = ..., shifts: _Optional[bytes] = ...) -> None: ...
+
+class Intervals(_message.Message):
+    __slots__ = ("levels", "multipliers")
+    LEVELS_FIELD_NUMBER: _ClassVar[int]
+    MULTIPLIERS_FIELD_NUMBER: _ClassVar[int]
+    levels: _containers.RepeatedScalarFieldContainer[float]
+    multipliers: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, levels: _Optional[_Iterable[float]] = ..., multipliers: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class GaussianHead(_message.Message):
+    __slots__ = ("mean", "total", "data", "knowledge", "deferral", "intervals", "member_means", "member_variances")
+    MEAN_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    DEFERRAL_FIELD_NUMBER: _ClassVar[int]
+    INTERVALS_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_MEANS_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_VARIANCES_FIELD_NUMBER: _ClassVar[int]
+    mean: bytes
+    total: bytes
+    data: bytes
+    knowledge: bytes
+    deferral: Deferral
+    intervals: Intervals
+    member_means: bytes
+    member_variances: bytes
+    def __init__(self, mean: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., intervals: _Optional[_Union[Intervals, _Mapping]] = ..., member_means: _Optional[bytes] = ..., member_variances: _Optional[bytes] = ...) -> None: ...
+
+class ErrorDetail(_message.Message):
+    __slots__ = ("code", "message", "field", "unit", "value", "allowed", "index", "retry_after_seconds")
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    ALLOWED_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    RETRY_AFTER_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    code: str
+    message: str
+    field: str
+    unit: str
+    value: str
+    allowed: str
+    index: int
+    retry_after_seconds: float
+    def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., field: _Optional[str] = ..., unit: _Optional[str] = ..., value: _Optional[str] = ..., allowed: _Optional[str] = ..., index: _Optional[int] = ..., retry_after_seconds: _Optional[float] = ...) -> None: ...
+
+class StreamBegin(_message.Message):
+    __slots__ = ("purpose", "defer_above", "members")
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    purpose: Purpose
+    defer_above: float
+    members: bool
+    def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ...) -> None: ...
+
+class StreamAccepted(_message.Message):
+    __slots__ = ("model", "policy", "quantum_rows", "window_chunks")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    POLICY_FIELD_NUMBER: _ClassVar[int]
+    QUANTUM_ROWS_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_CHUNKS_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    policy: str
+    quantum_rows: int
+    window_chunks: int
+    def __init__(self, model: _Optional[str] = ..., policy: _Optional[str] = ..., quantum_rows: _Optional[int] = ..., window_chunks: _Optional[int] = ...) -> None: ...
+
+class StreamProgress(_message.Message):
+    __slots__ = ("chunks_done", "units_done")
+    CHUNKS_DONE_FIELD_NUMBER: _ClassVar[int]
+    UNITS_DONE_FIELD_NUMBER: _ClassVar[int]
+    chunks_done: int
+    units_done: int
+    def __init__(self, chunks_done: _Optional[int] = ..., units_done: _Optional[int] = ...) -> None: ...
+
+class ItemError(_message.Message):
+    __slots__ = ("sequence", "error")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    error: ErrorDetail
+    def __init__(self, sequence: _Optional[int] = ..., error: _Optional[_Union[ErrorDetail, _Mapping]] = ...) -> None: ...
+
+class FeatureSpec(_message.Message):
+    __slots__ = ("name", "unit", "lower", "upper", "description", "nullable", "trained_lower", "trained_upper")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    LOWER_FIELD_NUMBER: _ClassVar[int]
+    UPPER_FIELD_NUMBER: _ClassVar[int]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    NULLABLE_FIELD_NUMBER: _ClassVar[int]
+    TRAINED_LOWER_FIELD_NUMBER: _ClassVar[int]
+    TRAINED_UPPER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    unit: str
+    lower: float
+    upper: float
+    description: str
+    nullable: bool
+    trained_lower: float
+    trained_upper: float
+    def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ...) -> None: ...
+
+class HeadSpec(_message.Message):
+    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    MEASURE_FIELD_NUMBER: _ClassVar[int]
+    LABEL_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    ERROR_UNIT_FIELD_NUMBER: _ClassVar[int]
+    ACCEPTABLE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    kind: str
+    unit: str
+    measure: str
+    label: str
+    error: str
+    error_unit: str
+    acceptable: float
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ...) -> None: ...
+
+class DescribeRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class DescribeResponse(_message.Message):
+    __slots__ = ("task", "model", "schema_hash", "features", "heads", "policies", "max_rows")
+    TASK_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    SCHEMA_HASH_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    HEADS_FIELD_NUMBER: _ClassVar[int]
+    POLICIES_FIELD_NUMBER: _ClassVar[int]
+    MAX_ROWS_FIELD_NUMBER: _ClassVar[int]
+    task: str
+    model: str
+    schema_hash: str
+    features: _containers.RepeatedCompositeFieldContainer[FeatureSpec]
+    heads: _containers.RepeatedCompositeFieldContainer[HeadSpec]
+    policies: _containers.RepeatedCompositeFieldContainer[PolicySpec]
+    max_rows: int
+    def __init__(self, task: _Optional[str] = ..., model: _Optional[str] = ..., schema_hash: _Optional[str] = ..., features: _Optional[_Iterable[_Union[FeatureSpec, _Mapping]]] = ..., heads: _Optional[_Iterable[_Union[HeadSpec, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicySpec, _Mapping]]] = ..., max_rows: _Optional[int] = ...) -> None: ...
+
+class PolicySpec(_message.Message):
+    __slots__ = ("head", "version", "measure", "threshold", "mode", "target_retention", "retention_band", "calibration_units", "defer_on_shift", "withhold", "model", "profile")
+    HEAD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    MEASURE_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_RETENTION_FIELD_NUMBER: _ClassVar[int]
+    RETENTION_BAND_FIELD_NUMBER: _ClassVar[int]
+    CALIBRATION_UNITS_FIELD_NUMBER: _ClassVar[int]
+    DEFER_ON_SHIFT_FIELD_NUMBER: _ClassVar[int]
+    WITHHOLD_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
+    head: str
+    version: str
+    measure: str
+    threshold: float
+    mode: str
+    target_retention: float
+    retention_band: float
+    calibration_units: int
+    defer_on_shift: bool
+    withhold: bool
+    model: str
+    profile: str
+    def __init__(self, head: _Optional[str] = ..., version: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., mode: _Optional[str] = ..., target_retention: _Optional[float] = ..., retention_band: _Optional[float] = ..., calibration_units: _Optional[int] = ..., defer_on_shift: bool = ..., withhold: bool = ..., model: _Optional[str] = ..., profile: _Optional[str] = ...) -> None: ...

@@ -1,0 +1,65 @@
+from demur.v1 import common_pb2 as _common_pb2
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class VesselPredictRequest(_message.Message):
+    __slots__ = ("rows", "purpose", "defer_above", "members")
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    PURPOSE_FIELD_NUMBER: _ClassVar[int]
+    DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    rows: _common_pb2.Rows
+    purpose: _common_pb2.Purpose
+    defer_above: float
+    members: bool
+    def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ...) -> None: ...
+
+class VesselPredictResponse(_message.Message):
+    __slots__ = ("model", "recorded", "power")
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    RECORDED_FIELD_NUMBER: _ClassVar[int]
+    POWER_FIELD_NUMBER: _ClassVar[int]
+    model: str
+    recorded: bool
+    power: _common_pb2.GaussianHead
+    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., power: _Optional[_Union[_common_pb2.GaussianHead, _Mapping]] = ...) -> None: ...
+
+class VesselStreamRequest(_message.Message):
+    __slots__ = ("begin", "chunk")
+    BEGIN_FIELD_NUMBER: _ClassVar[int]
+    CHUNK_FIELD_NUMBER: _ClassVar[int]
+    begin: _common_pb2.StreamBegin
+    chunk: VesselChunk
+    def __init__(self, begin: _Optional[_Union[_common_pb2.StreamBegin, _Mapping]] = ..., chunk: _Optional[_Union[VesselChunk, _Mapping]] = ...) -> None: ...
+
+class VesselChunk(_message.Message):
+    __slots__ = ("sequence", "rows")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    rows: _common_pb2.Rows
+    def __init__(self, sequence: _Optional[int] = ..., rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ...) -> None: ...
+
+class VesselStreamResponse(_message.Message):
+    __slots__ = ("accepted", "result", "progress", "error")
+    ACCEPTED_FIELD_NUMBER: _ClassVar[int]
+    RESULT_FIELD_NUMBER: _ClassVar[int]
+    PROGRESS_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    accepted: _common_pb2.StreamAccepted
+    result: VesselChunkResult
+    progress: _common_pb2.StreamProgress
+    error: _common_pb2.ItemError
+    def __init__(self, accepted: _Optional[_Union[_common_pb2.StreamAccepted, _Mapping]] = ..., result: _Optional[_Union[VesselChunkResult, _Mapping]] = ..., progress: _Optional[_Union[_common_pb2.StreamProgress, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.ItemError, _Mapping]] = ...) -> None: ...
+
+class VesselChunkResult(_message.Message):
+    __slots__ = ("sequence", "answer")
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    sequence: int
+    answer: VesselPredictResponse
+    def __init__(self, sequence: _Optional[int] = ..., answer: _Optional[_Union[VesselPredictResponse, _Mapping]] = ...) -> None: ...
