@@ -24,9 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--family", choices=FAMILIES, action="append")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the canonical size")
     parser.add_argument("--preset", choices=sorted(train.PRESETS), default="fast")

@@ -38,9 +38,7 @@ Curves = dict[tuple[str, str], Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--generalisation-rows", type=int, default=2_500_000)
     parser.add_argument("--artefacts", type=Path, default=ROOT / "artefacts" / "vessel")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "quality")
@@ -150,8 +148,7 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
         "|---|---|---|",
     ]
     lines += [
-        f"| {one.statement} | {'yes' if one.holds else '**no**'} | {one.found} |"
-        for one in tables.relations(results)
+        f"| {one.statement} | {'yes' if one.holds else '**no**'} | {one.found} |" for one in tables.relations(results)
     ]
     discussion = ROOT / "docs" / "quality" / "vessel-discussion.md"
     if discussion.exists():

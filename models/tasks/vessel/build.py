@@ -36,8 +36,8 @@ PROFILE = "cpu-fp32-stacked"
 GRAPH, GOLDEN, CARD = "ensemble.onnx", "golden.npz", "MODEL_CARD.md"
 RANGE_LEVEL = 1e-4
 """Training range: from this quantile to one minus it."""
-GOLDEN_TOLERANCE = 1e-3
-"""Relative; varm is a small difference of large float32 numbers and sets it."""
+GOLDEN_TOLERANCE = 1e-4
+"""Relative to the largest magnitude of an output."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,8 @@ def build(
         sources=_sources(data, provenance),
         seeds=ensemble.seeds,
         training=ensemble.training,
-        quality={
-            name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()
-        },
-        versions={
-            name: importlib.metadata.version(name) for name in ("numpy", "onnx", "onnxruntime", "torch")
-        },
+        quality={name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()},
+        versions={name: importlib.metadata.version(name) for name in ("numpy", "onnx", "onnxruntime", "torch")},
         files={},
     )
     files = {GRAPH: content, GOLDEN: npz.encode(golden), CARD: card.text(manifest, POWER).encode()}
@@ -113,9 +109,7 @@ def calibrate(predictive: Gaussian, power: NDArray[Any]) -> Calibration:
     scores = uncertainty.score(predictive, measure)
     return Calibration(
         retention=calibration.retention_table(measure, scores),
-        reference={
-            name: calibration.reference_quantiles(uncertainty.score(predictive, name)) for name in recorded
-        },
+        reference={name: calibration.reference_quantiles(uncertainty.score(predictive, name)) for name in recorded},
         intervals=calibration.interval_table(predictive.mean, predictive.tvar, power),
         expected_error=calibration.expected_error(measure, scores, squared_error(power, predictive.mean)),
     )
@@ -153,9 +147,7 @@ def fingerprint(table: Table) -> str:
 def _sources(data: Mapping[str, Table], provenance: Provenance) -> tuple[Source, ...]:
     roles = {"train": "training", "dev_in": "calibration and early stopping"}
     known = tuple(
-        Source(
-            role, provenance.description, provenance.licence, fingerprint(data[name]), len(data[name].power)
-        )
+        Source(role, provenance.description, provenance.licence, fingerprint(data[name]), len(data[name].power))
         for name, role in roles.items()
         if name in data
     )

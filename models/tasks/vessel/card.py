@@ -20,11 +20,7 @@ def text(manifest: Manifest, head: Head) -> str:
     count = f"{manifest.members} member(s)"
     if manifest.samples > 1:
         count += f" x {manifest.samples} frozen samples"
-    limit = (
-        ""
-        if head.acceptable is None
-        else f"; an error up to {head.acceptable:g} {head.error_unit} is acceptable"
-    )
+    limit = "" if head.acceptable is None else f"; an error up to {head.acceptable:g} {head.error_unit} is acceptable"
     lines = [
         f"# {manifest.task}: {manifest.family}, {count}",
         "",

@@ -79,9 +79,7 @@ class TrainedEnsemble:
         if len(counts) != 1:
             raise ValueError(f"weights and seeds disagree on the number of members: {sorted(counts)}")
         if self.samples > 1 and self.family not in SAMPLED:
-            raise ValueError(
-                f"{self.family} has nothing to sample, but {self.samples} samples were asked for"
-            )
+            raise ValueError(f"{self.family} has nothing to sample, but {self.samples} samples were asked for")
 
     @property
     def members(self) -> int:

@@ -88,9 +88,7 @@ def _masked(graph: Graph, rows: Value, layers: Layers, ensemble: TrainedEnsemble
 def _symbolic(graph: Graph, rows: Value, layers: Layers, ensemble: TrainedEnsemble) -> tuple[Value, Value]:
     """Mean and standard deviation, kW, [M, N, 1]."""
     coefficients = {
-        name: graph.constant(
-            bound.lower + (bound.upper - bound.lower) * _sigmoid(ensemble.weights[f"c_{name}"])
-        )
+        name: graph.constant(bound.lower + (bound.upper - bound.lower) * _sigmoid(ensemble.weights[f"c_{name}"]))
         for name, bound in physics.COEFFICIENTS.items()
     }
     correction = _dense(graph, rows, layers)

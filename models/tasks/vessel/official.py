@@ -97,9 +97,7 @@ def _state(path: Path) -> dict[str, Any]:
         raise ArtefactError(f"{path}: not a plain state dict of tensors: {error}") from error
     expected: dict[str, tuple[int, ...]] = {f"{layer}.weight": shape for layer, shape in SHAPES.items()}
     expected |= {f"{layer}.bias": shape[:1] for layer, shape in SHAPES.items()}
-    actual = (
-        {name: tuple(value.shape) for name, value in loaded.items()} if isinstance(loaded, dict) else None
-    )
+    actual = {name: tuple(value.shape) for name, value in loaded.items()} if isinstance(loaded, dict) else None
     if actual != expected:
         raise ArtefactError(f"{path}: needs tensors {expected}, found {actual}")
     return {name: value.numpy().astype(np.float32) for name, value in loaded.items()}

@@ -84,8 +84,7 @@ COEFFICIENTS: dict[str, Bound] = {
 def bounded(raw: Mapping[str, Any], ops: Operators) -> dict[str, Any]:
     """Coefficients within their bounds from free parameters: lower + (upper - lower) * sigmoid(raw)."""
     return {
-        name: bound.lower + (bound.upper - bound.lower) * ops.sigmoid(raw[name])
-        for name, bound in COEFFICIENTS.items()
+        name: bound.lower + (bound.upper - bound.lower) * ops.sigmoid(raw[name]) for name, bound in COEFFICIENTS.items()
     }
 
 
@@ -142,9 +141,7 @@ def predict(
 
     mean = shaft * ops.exp(ops.tanh(ops.column(correction, 0)) * CORRECTION)
     blowing = true_ahead * true_ahead + aside * aside
-    variance = (
-        _squared(c["noise_power"] * mean) + _squared(c["noise_wind"]) * blowing + _squared(c["noise_rest"])
-    )
+    variance = _squared(c["noise_power"] * mean) + _squared(c["noise_wind"]) * blowing + _squared(c["noise_rest"])
     spread = ops.exp(ops.tanh(ops.column(correction, 1)) * SPREAD)
     return mean * 1000.0, (ops.sqrt(variance + 1e-12) * spread) * 1000.0 + 1e-6
 

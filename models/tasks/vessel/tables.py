@@ -122,9 +122,7 @@ def table(results: Sequence[Result], figures_: Sequence[tuple[str, str, float, s
                 for name in sets
                 if name in result.whole
             ]
-            lines.append(
-                f"| {LABELS[result.family]} | {_kind(result.family, single)} | {' | '.join(cells)} |"
-            )
+            lines.append(f"| {LABELS[result.family]} | {_kind(result.family, single)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

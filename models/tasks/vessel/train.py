@@ -178,9 +178,7 @@ def _nll(mean: torch.Tensor, std: torch.Tensor, target: torch.Tensor) -> torch.T
     return (0.5 * ((target - mean) / std).square() + torch.log(std)).mean(dim=1)
 
 
-def _mae(
-    network: networks.Dense, rows: torch.Tensor, target: torch.Tensor, chunk: int = 4096
-) -> torch.Tensor:
+def _mae(network: networks.Dense, rows: torch.Tensor, target: torch.Tensor, chunk: int = 4096) -> torch.Tensor:
     """Mean absolute error of each member over all rows, scaled, [M]."""
     network.eval()
     members = len(network.w1)

@@ -35,9 +35,7 @@ def test_thresholds_retain_what_they_promise_on_the_calibration_data(built, data
     scores = scoring.predict(OnnxGraph(built.path("ensemble.onnx")), data["dev_in"].features).tvar
     for level in (0.5, 0.9, 0.95):
         retained = np.mean(scores <= np.float32(calibration.retention.threshold(level)))
-        assert (
-            level <= retained <= level + 2 / len(scores) + 0.05 * (level not in calibration.retention.levels)
-        )
+        assert level <= retained <= level + 2 / len(scores) + 0.05 * (level not in calibration.retention.levels)
 
 
 def test_every_knowledge_measure_has_a_reference(built, trained, data, tmp_path) -> None:

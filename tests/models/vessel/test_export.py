@@ -39,10 +39,7 @@ def networks_one_by_one(ensemble: TrainedEnsemble) -> Iterator[networks.Dense]:
             network = networks.build(family, (seed,), ensemble.scaling, NAMES)
             networks.restore(
                 network,
-                {
-                    name: array[member, sample if array.shape[1] > 1 else 0][None]
-                    for name, array in plain.items()
-                },
+                {name: array[member, sample if array.shape[1] > 1 else 0][None] for name, array in plain.items()},
             )
             yield network.eval().double()
 
@@ -63,9 +60,7 @@ def test_fused_is_separate(family, trained, data, tmp_path) -> None:
     np.testing.assert_allclose(fused_mean, mean, rtol=1e-5, atol=1e-5 * ensemble.scaling.power_std)
     np.testing.assert_allclose(fused_variance, variance, rtol=3e-5)
     whole = scoring.predict(graph, rows)
-    np.testing.assert_allclose(
-        whole.mean, mean.mean(axis=0), rtol=1e-5, atol=1e-5 * ensemble.scaling.power_std
-    )
+    np.testing.assert_allclose(whole.mean, mean.mean(axis=0), rtol=1e-5, atol=1e-5 * ensemble.scaling.power_std)
     np.testing.assert_allclose(whole.mvar, variance.mean(axis=0), rtol=3e-5)
     np.testing.assert_allclose(whole.varm, mean.var(axis=0), rtol=1e-3, atol=1e-3)
     assert (whole.varm >= 0).all()

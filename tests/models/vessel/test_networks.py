@@ -101,9 +101,7 @@ def test_dropout_is_active_in_training_only_and_as_frequent_as_stated() -> None:
     network.eval()
     torch.testing.assert_close(network(rows)[0], network(rows)[0], rtol=0, atol=0)
     weights = {"w2": np.zeros((40, 50, 20), np.float32), "w3": np.zeros((40, 20, 2), np.float32)}
-    first, second = frozen.masks(
-        TrainedEnsemble("mc_dropout", SCALING, weights, tuple(range(40)), samples=50)
-    )
+    first, second = frozen.masks(TrainedEnsemble("mc_dropout", SCALING, weights, tuple(range(40)), samples=50))
     drawn = np.concatenate([first, second], axis=2)
     assert np.mean(drawn == 0) == pytest.approx(frozen.DROPOUT, rel=0.1)
     np.testing.assert_allclose(drawn[drawn > 0], 1 / (1 - frozen.DROPOUT), rtol=1e-6)
@@ -129,9 +127,7 @@ def test_the_prior_behaves_as_ships_do() -> None:
         for name, value in changes.items():
             row[NAMES.index(name)] = value
         with torch.no_grad():
-            mean, _ = network(
-                torch.tensor((row - SCALING.mean) / SCALING.std, dtype=torch.float32)[None, None]
-            )
+            mean, _ = network(torch.tensor((row - SCALING.mean) / SCALING.std, dtype=torch.float32)[None, None])
         return float(mean) * SCALING.power_std + SCALING.power_mean
 
     assert 5 < power(stw=20.0) / power(stw=10.0) < 20, "about the cube of speed"

@@ -32,9 +32,7 @@ def test_full_is_in_and_out_together(artefact, data) -> None:
     result = tables.judge(artefact, data)
     assert set(result.whole) == set(tables.SETS) - {"gen"}
     power = np.concatenate([data["dev_in"].power, data["dev_out"].power])
-    both, _ = tables.predict_both(
-        artefact, np.concatenate([data["dev_in"].features, data["dev_out"].features])
-    )
+    both, _ = tables.predict_both(artefact, np.concatenate([data["dev_in"].features, data["dev_out"].features]))
     assert result.whole["dev_full"].rmse_kw == pytest.approx(errors.rmse(power, both.mean))
     mean, deviation = result.value("dev_full", "rmse_kw", single=True)
     assert deviation > 0
