@@ -34,6 +34,7 @@ RETENTION = (
     ("f1_auc", "F1-AUC", 1.0, ".3f"),
     ("f1_at_95", "F1@95", 0.01, ".1f"),
 )
+MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 Curves = dict[tuple[str, str], Any]
 
 
@@ -61,7 +62,8 @@ def main() -> None:
     asked.out.mkdir(parents=True, exist_ok=True)
     draw(curves, asked.out / "vessel-retention.png")
     sizes = {name: len(table) for name, table in data.items()}
-    (asked.out / "vessel.md").write_text(document(results, tags, sizes))
+    page = asked.out / "vessel.md"
+    page.write_text(document(results, tags, sizes) + "\n" + handwritten(page))
     for relation in tables.relations(results):
         print("holds " if relation.holds else "FAILS ", relation.statement, "|", relation.found)
 
@@ -104,12 +106,12 @@ def draw(curves: Curves, path: Path) -> None:
 
 
 def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
-    """The page, but for the discussion, which is kept in ``vessel-discussion.md`` if there is one."""
+    """The page down to the part that is written by hand."""
     training = tags[0].manifest.training
     lines = [
         "# Vessel power: quality of the reference artefacts",
         "",
-        "Written by `benchmarks/vessel_tables.py`; do not edit. Numbers are for simulated data, so they are "
+        "Written by `benchmarks/vessel_tables.py` down to the discussion. Numbers are for simulated data, so they are "
         "compared with the synthetic part of Shifts 2.0 in their relations, not digit by digit: the paper's "
         "ship and its physics model are not public.",
         "",
@@ -150,10 +152,13 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
     lines += [
         f"| {one.statement} | {'yes' if one.holds else '**no**'} | {one.found} |" for one in tables.relations(results)
     ]
-    discussion = ROOT / "docs" / "quality" / "vessel-discussion.md"
-    if discussion.exists():
-        lines += ["", discussion.read_text().rstrip()]
     return "\n".join(lines) + "\n"
+
+
+def handwritten(path: Path) -> str:
+    """What stands below the marker in the page, marker included."""
+    _, marker, below = path.read_text().partition(MARKER) if path.exists() else ("", "", "")
+    return marker + below or MARKER + "\n"
 
 
 if __name__ == "__main__":

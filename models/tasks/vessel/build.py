@@ -48,6 +48,7 @@ class Provenance:
     licence: str
 
 
+UNSTATED = Provenance("labelled files given to training", "not stated")
 SIMULATED = Provenance("simulated by models/tasks/vessel/simulator of this repository", "CC0-1.0")
 
 
@@ -56,7 +57,7 @@ def build(
     data: Mapping[str, Table],
     directory: Path,
     *,
-    provenance: Provenance = SIMULATED,
+    provenance: Provenance = UNSTATED,
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
