@@ -72,7 +72,8 @@ def build(
         path.write_bytes(content)
         graph = OnnxGraph(path)
         judged = {name: table for name, table in data.items() if name != "train"}
-        predicted = {name: scoring.predict(graph, table.features) for name, table in judged.items()}
+        chunk = scoring.rows_per_pass(ensemble.size)
+        predicted = {name: scoring.predict(graph, table.features, chunk) for name, table in judged.items()}
         rows = golden_rows(data, schema)
         golden = {"rows": rows, **_arrays(scoring.predict(graph, rows))}
     calibrated = {}

@@ -18,7 +18,7 @@ from models.artefact import Artefact
 from models.executors.onnx import OnnxGraph
 from models.predictive import Gaussian
 from models.tasks.vessel.ensemble import SAMPLED
-from models.tasks.vessel.scoring import Figures, figures, predict_members
+from models.tasks.vessel.scoring import Figures, figures, predict_members, rows_per_pass
 
 if TYPE_CHECKING:
     from models.tasks.vessel.simulator.table import Table
@@ -53,8 +53,9 @@ def predict_both(artefact: Artefact, rows: NDArray[Any]) -> Predicted:
     """Predictions of the ensemble and of each member for rows [N, F], without keeping all samples at once."""
     manifest = artefact.manifest
     graph = OnnxGraph(artefact.path(manifest.executor.file))
+    chunk = rows_per_pass(manifest.members * manifest.samples)
     parts = [
-        _statistics(*predict_members(graph, rows[start : start + _ROWS]), manifest.samples)
+        _statistics(*predict_members(graph, rows[start : start + _ROWS], chunk), manifest.samples)
         for start in range(0, len(rows), _ROWS)
     ]
     mean, mvar, varm, means, variances = (np.concatenate(one, axis=-1) for one in zip(*parts, strict=True))
