@@ -36,8 +36,8 @@ PROFILE = "cpu-fp32-stacked"
 GRAPH, GOLDEN, CARD = "ensemble.onnx", "golden.npz", "MODEL_CARD.md"
 RANGE_LEVEL = 1e-4
 """Training range: from this quantile to one minus it."""
-GOLDEN_TOLERANCE = 1e-4
-"""Relative to the largest magnitude of an output."""
+GOLDEN_TOLERANCE = 1e-3
+"""Set by varm, a small difference of large float32 numbers; mean and mvar repeat to 1e-6 on one machine."""
 
 
 @dataclass(frozen=True)

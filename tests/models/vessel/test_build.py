@@ -68,6 +68,17 @@ def test_golden_replies_repeat_and_reach_the_edge(built) -> None:
     assert ((rows == schema.lower) | (rows == schema.upper)).any(axis=1).sum() >= 10, "rows at the edge"
 
 
+@pytest.mark.parametrize("output", ["mean", "mvar", "varm"])
+def test_a_percent_off_in_an_ordinary_row_is_noticed(built, tmp_path, output) -> None:
+    with np.load(built.path(built.manifest.golden)) as golden:
+        arrays = {name: golden[name].copy() for name in golden.files}
+    ordinary = int(np.argsort(np.abs(arrays[output]))[len(arrays[output]) // 2])
+    arrays[output][ordinary] *= 1.01
+    (tmp_path / "golden.npz").write_bytes(npz.encode(arrays))
+    with pytest.raises(artefacts.ArtefactError, match=output):
+        replay(OnnxGraph(built.path("ensemble.onnx")), tmp_path / "golden.npz", built.manifest.golden_tolerance)
+
+
 def test_golden_replies_of_another_member_are_noticed(built, trained, tmp_path) -> None:
     path = tmp_path / "other.onnx"
     path.write_bytes(export(trained("dnn", 3).select(slice(0, 2))))
