@@ -97,7 +97,9 @@ class Vessel(VesselServiceServicer):
                 )
                 for name, unit, low, high in FEATURES
             ],
-            heads=[common.HeadSpec(name="power", kind="gaussian", unit="kW", measure="tvar", acceptable=25e4)],
+            heads=[
+                common.HeadSpec(name="power", kind="gaussian", unit="kW", measure="tvar", acceptable=25e4)
+            ],
             policies=[common.PolicySpec(head="power", version="p1", threshold=THRESHOLD, measure="tvar")],
             max_rows=self.max_rows,
         )
@@ -168,7 +170,10 @@ class Vessel(VesselServiceServicer):
         packed = rows.packed
         if packed.schema_hash not in ("", self.schema_hash):
             raise Refusal(
-                grpc.StatusCode.INVALID_ARGUMENT, code="schema_mismatch", message="packed for another schema"
+                grpc.StatusCode.INVALID_ARGUMENT,
+                code="schema_mismatch",
+                message="another schema",
+                field="schema_hash",
             )
         values = np.frombuffer(packed.values, "<f4").reshape(packed.row_count, len(FEATURES))
         lower, upper = (np.array([spec[i] for spec in FEATURES], np.float32) for i in (2, 3))
