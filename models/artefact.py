@@ -58,7 +58,7 @@ class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that serving has to know of an artefact."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
     task: str
     family: str
     """Kind of model, e.g. ``dnn``, ``mc_dropout``, ``variational``, ``symbolic``."""
@@ -156,24 +156,18 @@ def read(directory: Path, task: str | None = None) -> Artefact:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ArtefactError(
-            f"{path}: no readable manifest ({error.strerror}); this is not an artefact"
-        ) from error
+        raise ArtefactError(f"{path}: no readable manifest ({error.strerror}); this is not an artefact") from error
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except msgspec.MsgspecError as error:
         raise ArtefactError(f"{path}: not a manifest of format {FORMAT}: {error}") from error
     if task is not None and manifest.task != task:
-        raise ArtefactError(
-            f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here"
-        )
+        raise ArtefactError(f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here")
     for file, expected in manifest.files.items():
         _verify(directory, file, expected)
     needed = {manifest.executor.file, manifest.golden} - set(manifest.files)
     if needed:
-        raise ArtefactError(
-            f"{directory}: the manifest uses {sorted(needed)} without listing them under files"
-        )
+        raise ArtefactError(f"{directory}: the manifest uses {sorted(needed)} without listing them under files")
     if manifest.schema and Schema(manifest.schema).hash != manifest.schema_hash:
         raise ArtefactError(f"{path}: the schema does not have the stated hash {manifest.schema_hash}")
     return Artefact(directory, manifest, hashlib.sha256(content).hexdigest()[:16])
@@ -186,9 +180,7 @@ def _verify(directory: Path, file: str, expected: str) -> None:
     try:
         actual = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
-        raise ArtefactError(
-            f"{path}: cannot be read ({error.strerror}), but the manifest lists it"
-        ) from error
+        raise ArtefactError(f"{path}: cannot be read ({error.strerror}), but the manifest lists it") from error
     if actual != expected:
         raise ArtefactError(
             f"{path}: corrupt: sha256 {actual[:16]}…, the manifest says {expected[:16]}…; fetch it again"

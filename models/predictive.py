@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Gaussian:
         return len(self.mean)
 
     def take(self, units: slice) -> Self:
-        return _map(self, lambda array: array[units])
+        return replace(self, **_sliced(self, units))
 
     @property
     def tvar(self) -> Array:
@@ -67,7 +67,7 @@ class Categorical:
         return len(self.probabilities)
 
     def take(self, units: slice) -> Self:
-        return _map(self, lambda array: array[units])
+        return replace(self, **_sliced(self, units))
 
 
 P = TypeVar("P", Gaussian, Categorical)
@@ -85,18 +85,16 @@ def concatenate(parts: Sequence[P]) -> P:
         return parts[0]
     if not parts:
         raise ValueError("nothing to concatenate")
-    columns = {}
+    columns: dict[str, Any] = {}
     for field in fields(parts[0]):
         values = [getattr(part, field.name) for part in parts]
         present = [value is not None for value in values]
         if any(present) and not all(present):
-            raise ValueError(
-                f"{field.name} exists in some parts only: parts come from different kinds of model"
-            )
+            raise ValueError(f"{field.name} exists in some parts only: parts come from different kinds of model")
         columns[field.name] = np.concatenate(values) if all(present) else None
     return replace(parts[0], **columns)
 
 
-def _map(predictive, function):  # type: ignore[no-untyped-def]
+def _sliced(predictive: Gaussian | Categorical, units: slice) -> dict[str, Any]:
     arrays = {field.name: getattr(predictive, field.name) for field in fields(predictive)}
-    return replace(predictive, **{name: None if a is None else function(a) for name, a in arrays.items()})
+    return {name: None if array is None else array[units] for name, array in arrays.items()}

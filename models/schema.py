@@ -34,9 +34,7 @@ class Schema:
         names = [feature.name for feature in self.features]
         doubled = {name for name in names if names.count(name) > 1}
         if not names or doubled:
-            raise ValueError(
-                f"a schema needs at least one feature and no doubled names; doubled: {sorted(doubled)}"
-            )
+            raise ValueError(f"a schema needs at least one feature and no doubled names; doubled: {sorted(doubled)}")
 
     @classmethod
     def of(cls, features: Iterable[Feature]) -> Schema:

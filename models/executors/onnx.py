@@ -34,9 +34,7 @@ class OnnxGraph:
         ProviderUnavailable: the provider that was asked for did not take the session.
     """
 
-    def __init__(
-        self, path: Path, *, provider: Provider = "cpu", threads: int = 1, arena: bool = True
-    ) -> None:
+    def __init__(self, path: Path, *, provider: Provider = "cpu", threads: int = 1, arena: bool = True) -> None:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1

@@ -34,9 +34,7 @@ def score(predictive: Predictive, name: str) -> NDArray[np.float32]:
     """
     table = _TABLES.get(type(predictive), {})
     if name not in table:
-        raise UnknownMeasure(
-            f"{name!r} is not a measure of {type(predictive).__name__}; use one of {sorted(table)}"
-        )
+        raise UnknownMeasure(f"{name!r} is not a measure of {type(predictive).__name__}; use one of {sorted(table)}")
     value: Array = table[name](predictive)
     return value.astype(np.float32, copy=False)
 
@@ -48,15 +46,13 @@ def names(kind: type[Predictive]) -> tuple[str, ...]:
 
 def _need(value: Array | None, measure: str) -> Array:
     if value is None:
-        raise MeasureAbsent(
-            f"{measure} needs an ensemble (or a sampled model); a single model does not have it"
-        )
+        raise MeasureAbsent(f"{measure} needs an ensemble (or a sampled model); a single model does not have it")
     return value
 
 
 def _entropy(categorical: Categorical) -> Array:
     p = categorical.probabilities
-    return -(p * np.log(p + _LOG_EPSILON)).sum(axis=1)
+    return np.asarray(-(p * np.log(p + _LOG_EPSILON)).sum(axis=1))
 
 
 def _mutual_information(categorical: Categorical) -> Array:
@@ -66,7 +62,7 @@ def _mutual_information(categorical: Categorical) -> Array:
 def _epkl(categorical: Categorical) -> Array:
     expected_log = _need(categorical.expected_log, "epkl")
     cross = -(categorical.probabilities * expected_log).sum(axis=1)
-    return cross - _need(categorical.expected_entropy, "epkl")
+    return np.asarray(cross - _need(categorical.expected_entropy, "epkl"))
 
 
 _GAUSSIAN: dict[str, Callable[[Gaussian], Array]] = {

@@ -1,0 +1,39 @@
+"""Errors of predicted means (Shifts 2.0, section 4)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+
+
+def squared_error(target: Floats, prediction: Floats) -> NDArray[np.float64]:
+    """Squared differences in the target's unit squared, float64 [N]."""
+    return np.square(_difference(target, prediction))
+
+
+def rmse(target: Floats, prediction: Floats) -> float:
+    """Root mean squared error in the target's unit."""
+    return math.sqrt(float(np.mean(squared_error(target, prediction))))
+
+
+def mae(target: Floats, prediction: Floats) -> float:
+    """Mean absolute error in the target's unit."""
+    return float(np.mean(np.abs(_difference(target, prediction))))
+
+
+def mape(target: Floats, prediction: Floats) -> float:
+    """Mean absolute percentage error, %; infinite where a target is zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.abs(_difference(target, prediction)) / np.abs(np.asarray(target, np.float64))
+    return 100 * float(np.mean(share))
+
+
+def _difference(target: Floats, prediction: Floats) -> NDArray[np.float64]:
+    if target.shape != prediction.shape or target.ndim != 1 or not len(target):
+        raise ValueError(f"need two arrays of one length, got shapes {target.shape} and {prediction.shape}")
+    return np.asarray(target, np.float64) - np.asarray(prediction, np.float64)

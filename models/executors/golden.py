@@ -1,0 +1,40 @@
+"""Golden inputs: recorded answers that are asked again at start, so that a wrong runtime never serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from models.artefact import ArtefactError
+from models.executors.onnx import OnnxGraph
+
+
+def replay(graph: OnnxGraph, path: Path, tolerance: float) -> float:
+    """Runs the recorded inputs and compares every recorded output.
+
+    The .npz holds arrays named like the graph's inputs and outputs.
+
+    Returns:
+        The largest difference, relative to the largest magnitude of its output.
+
+    Raises:
+        ArtefactError: an output differs by more than ``tolerance``, or nothing was recorded.
+    """
+    with np.load(path, allow_pickle=False) as recorded:
+        arrays = {name: recorded[name] for name in recorded.files}
+    outputs = tuple(name for name in arrays if name in graph.outputs)
+    if not outputs:
+        raise ArtefactError(f"{path}: holds no outputs of the graph ({', '.join(graph.outputs)})")
+    given = {name: array for name, array in arrays.items() if name not in outputs}
+    worst = 0.0
+    for name, value in zip(outputs, graph.run(given, outputs), strict=True):
+        scale = float(np.abs(arrays[name]).max()) or 1.0
+        difference = float(np.abs(value - arrays[name]).max()) / scale
+        if not difference <= tolerance:
+            raise ArtefactError(
+                f"{path}: output {name!r} differs by {difference:.2e} of its scale from what was recorded, "
+                f"{tolerance:.0e} is allowed: this runtime does not compute what was calibrated"
+            )
+        worst = max(worst, difference)
+    return worst

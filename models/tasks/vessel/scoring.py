@@ -1,0 +1,72 @@
+"""Runs an exported vessel graph over many rows and judges the outcome with the vessel conventions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment import errors, retention
+from models.executors.onnx import OnnxGraph
+from models.predictive import Gaussian
+from models.tasks.vessel.spec import POWER
+
+CHUNK = 8192
+"""Rows per pass: one pass of 10 members takes some tens of milliseconds and megabytes."""
+
+
+def predict(graph: OnnxGraph, rows: NDArray[Any], chunk: int = CHUNK) -> Gaussian:
+    """Statistics of all rows [N, F] (schema's units)."""
+    outputs = tuple(name for name in ("mean", "mvar", "varm") if name in graph.outputs)
+    parts = _run(graph, rows, outputs, chunk)
+    columns = dict(zip(outputs, (np.concatenate(column) for column in zip(*parts, strict=True)), strict=True))
+    return Gaussian(columns["mean"], columns["mvar"], columns.get("varm"))
+
+
+def predict_members(graph: OnnxGraph, rows: NDArray[Any], chunk: int = CHUNK) -> tuple[Any, Any]:
+    """Every member's mean (kW) and variance (kW²), float32 [K, N] each."""
+    parts = _run(graph, rows, ("member_mean", "member_var"), chunk)
+    mean, variance = (np.concatenate(column, axis=1) for column in zip(*parts, strict=True))
+    return mean, variance
+
+
+def _run(graph: OnnxGraph, rows: NDArray[Any], outputs: tuple[str, ...], chunk: int) -> list[Any]:
+    return [
+        graph.run({"rows": np.ascontiguousarray(rows[start : start + chunk], np.float32)}, outputs)
+        for start in range(0, len(rows), chunk)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Quality of one model on one data set (Shifts 2.0, tables 19 and 20)."""
+
+    rmse_kw: float
+    mae_kw: float
+    mape_percent: float
+    r_auc_kw2: float
+    """Trapezoid over [0, 1] of squared errors, ties not grouped (released vessel convention)."""
+    f1_auc: float
+    f1_at_95: float
+
+    def rounded(self) -> dict[str, float]:
+        """Six significant digits, for manifests."""
+        return {name: float(f"{value:.6g}") for name, value in asdict(self).items()}
+
+
+def figures(predictive: Gaussian, power: NDArray[Any]) -> Figures:
+    """Figures of predictions against measured power [N], kW; uncertainty is the total variance."""
+    limit = POWER.acceptable
+    assert limit is not None
+    squared = errors.squared_error(power, predictive.mean)
+    f1 = retention.f_curve(squared, predictive.tvar, limit)
+    return Figures(
+        errors.rmse(power, predictive.mean),
+        errors.mae(power, predictive.mean),
+        errors.mape(power, predictive.mean),
+        retention.r_auc(retention.error_curve(squared, predictive.tvar, group_ties=False), "trapezoid"),
+        retention.f_auc(f1),
+        retention.f_at(f1),
+    )

@@ -1,0 +1,53 @@
+"""The command line. Exit codes: 0 done, 1 failed, 2 wrong usage."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+
+from models.artefact import ArtefactError
+from services.cli.output import CommandError
+from services.settings import SettingsError
+
+COMMANDS = {
+    "up": "start every service and wait until they are ready",
+    "down": "stop what `demur up` started",
+    "status": "where the services are and whether they are ready",
+    "serve": "serve one task in this process",
+    "data": "simulate a task's data in the official format",
+    "train": "train an ensemble and write it as an artefact",
+    "models": "list, show, verify and import artefacts",
+    "score": "score a file of any length through a running service",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; the entry point of ``demur``."""
+    parser = argparse.ArgumentParser(
+        prog="demur",
+        description="Model serving that knows when not to answer.",
+        epilog="example: demur up",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    wanted = next((word for word in given if word in COMMANDS), None)
+    for name, text in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=text, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        if name == wanted:  # only the command that runs is imported: training needs torch, serving does not
+            module = importlib.import_module(f"services.cli.{name}")
+            command.epilog = f"example: {module.EXAMPLE}"
+            module.arguments(command)
+            command.set_defaults(run=module.run)
+    parsed = parser.parse_args(given)
+    run: Callable[[argparse.Namespace], int] = parsed.run
+    try:
+        return run(parsed)
+    except (CommandError, SettingsError, ArtefactError, LookupError) as error:
+        print(f"demur {parsed.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130

@@ -1,0 +1,77 @@
+"""``demur models``: what the model store holds."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from services.cli.output import print_json
+from services.settings import Settings
+from services.store import Store
+from services.tasks import IMPORTERS
+
+EXAMPLE = "demur models import vessel ./baselines"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = actions.add_parser("list", help="all artefacts in the store")
+    show = actions.add_parser("show", help="the manifest of one")
+    verify = actions.add_parser("verify", help="check a folder or a stored artefact: files, hashes, schema")
+    add = actions.add_parser("import", help="a folder into the store: an artefact, or a released checkpoint folder")
+    show.add_argument("tag")
+    verify.add_argument("what", help="a tag of the store, or a folder")
+    add.add_argument("task", choices=sorted(IMPORTERS))
+    add.add_argument("directory", type=Path)
+    for action in (listing, show, verify, add):
+        action.add_argument("--json", action="store_true", help="print a JSON document")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Runs one action."""
+    store = Store(Settings.read().home)
+    return {"list": _list, "show": _show, "verify": _verify, "import": _import}[given.action](store, given)
+
+
+def _list(store: Store, given: argparse.Namespace) -> int:
+    held = store.list()
+    if given.json:
+        print_json(held)
+    for stored in () if given.json else held:
+        print(f"{stored.tag:<48} {stored.bytes / 1e6:8.2f} MB  {stored.created}")
+    return 0
+
+
+def _show(store: Store, given: argparse.Namespace) -> int:
+    manifest = store.get(given.tag).manifest
+    print(msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode())
+    return 0
+
+
+def _verify(store: Store, given: argparse.Namespace) -> int:
+    from models import artefact
+
+    folder = Path(given.what)
+    found = artefact.read(folder) if folder.is_dir() else store.get(given.what)
+    verdict = {"tag": found.tag, "files": len(found.manifest.files), "valid": True}
+    print_json(verdict) if given.json else print(f"{found.tag}: {len(found.manifest.files)} files, all as stated")
+    return 0
+
+
+def _import(store: Store, given: argparse.Namespace) -> int:
+    from models.artefact import MANIFEST
+
+    if (given.directory / MANIFEST).exists():
+        added = store.add(given.directory)
+    else:
+        module, _, function = IMPORTERS[given.task].partition(":")
+        convert = getattr(importlib.import_module(module), function)
+        with tempfile.TemporaryDirectory() as scratch:
+            convert(given.directory, Path(scratch) / "artefact")
+            added = store.add(Path(scratch) / "artefact")
+    print_json({"tag": added.tag}) if given.json else print(f"imported {added.tag}")
+    return 0

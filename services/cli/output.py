@@ -1,0 +1,39 @@
+"""What commands print: JSON for programs, lines and a progress bar for people."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import msgspec
+
+
+class CommandError(Exception):
+    """A command failed; the message says why and what to do."""
+
+
+def print_json(value: Any) -> None:
+    """One indented JSON document on standard output."""
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+class ProgressLine:
+    """One line on standard error that is rewritten on a terminal, and repeated now and then elsewhere."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._start = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+        self._shown = -10.0
+
+    def __call__(self, fraction: float, note: str = "") -> None:
+        """Shows the share done, 0 to 1, and the time left at the present pace."""
+        elapsed = time.monotonic() - self._start
+        if fraction < 1 and elapsed - self._shown < (0.2 if self._terminal else 10.0):
+            return
+        self._shown = elapsed
+        left = f"{elapsed / fraction - elapsed:.0f} s left" if 0 < fraction < 1 else f"{elapsed:.0f} s"
+        line = f"{self._title}: {fraction:6.1%}  {left}  {note}"
+        end = "\n" if not self._terminal or fraction >= 1 else ""
+        print(f"\r{line:<100}" if self._terminal else line, end=end, file=sys.stderr, flush=True)

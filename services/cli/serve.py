@@ -1,0 +1,67 @@
+"""``demur serve TASK``: both protocols of one task, in the foreground, under BentoML."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+
+from models.artefact import Artefact
+from services.cli.output import CommandError
+from services.cli.places import PROJECT, Running, announce, artefacts
+from services.cli.ports import holder
+from services.settings import Settings
+from services.store import Store
+from services.tasks import DEFAULT_MODELS, TENANTS
+
+EXAMPLE = "demur serve vessel --model vessel-variational-10x10"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", choices=sorted(TENANTS))
+    parser.add_argument("--model", help="name or tag in the model store; default: the task's reference artefact")
+    parser.add_argument("--http-port", type=int, help="default: the task's port, 3001 to 3005")
+    parser.add_argument("--grpc-port", type=int, help="default: the task's port, 4001 to 4005")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Verifies the artefact, announces the process and becomes BentoML's server."""
+    wanted = {"task": given.task, "model": given.model, "http_port": given.http_port, "grpc_port": given.grpc_port}
+    settings = replace(Settings.read(), **{name: value for name, value in wanted.items() if value})
+    http_port, grpc_port = settings.ports
+    for port in settings.ports:
+        if (found := holder(settings.host, port)) is not None:
+            raise CommandError(f"port {port} is taken by {found}; stop it, or give other ports")
+    artefact = find(settings, Store(settings.home))
+    announce(
+        settings.home,
+        Running(settings.task, os.getpid(), settings.host, http_port, grpc_port, artefact.tag),
+    )
+    environment = {
+        "DEMUR_TASK": settings.task,
+        "DEMUR_HOME": str(settings.home.resolve()),
+        "DEMUR_MODEL": artefact.tag,
+        "DEMUR_HTTP_PORT": str(http_port),
+        "DEMUR_GRPC_PORT": str(grpc_port),
+    }
+    command = [sys.executable, "-m", "bentoml", "serve", "services.bento:Demur", "--working-dir", str(PROJECT)]
+    command += ["--host", settings.host, "--port", str(http_port)]
+    command += ["--timeout-graceful-shutdown", str(int(settings.drain_seconds) + 5)]
+    sys.stdout.flush()
+    os.execvpe(sys.executable, command, os.environ | environment)  # noqa: S606 - no shell, our own arguments
+
+
+def find(settings: Settings, store: Store) -> Artefact:
+    """The verified artefact to serve; reference artefacts are put into the store on the way.
+
+    Raises:
+        ArtefactError: corrupt, or of another task.
+        LookupError: no such artefact.
+    """
+    default = ""
+    for directory in artefacts(settings.task):
+        found = store.add(directory)
+        if found.tag.partition(":")[0] == DEFAULT_MODELS[settings.task]:
+            default = found.tag
+    return store.get(settings.model or default or DEFAULT_MODELS[settings.task], settings.task)

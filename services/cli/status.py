@@ -1,0 +1,55 @@
+"""``demur status``: where the services are, and whether they are ready."""
+
+from __future__ import annotations
+
+import argparse
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from services.cli.output import print_json
+from services.cli.places import Running, announced
+from services.settings import Settings, default_ports
+from services.tasks import TENANTS
+
+EXAMPLE = "demur status --json"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print a JSON document")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Prints the state; exit code 0 when every service of this version is ready, else 1."""
+    state = collect(Settings.read().home)
+    if given.json:
+        print_json(state)
+    else:
+        for task, service in state["services"].items():
+            words = "ready" if service["ready"] else "not ready"
+            print(f"{task:<12} {words:<10} {service['http']:<24} grpc {service['grpc']:<18} {service['model'] or '-'}")
+        print(f"{'monitor':<12} {'not part of this version' if state['monitor']['http'] is None else 'running'}")
+    return 0 if all(service["ready"] for service in state["services"].values()) else 1
+
+
+def collect(home: Path) -> dict[str, Any]:
+    """The document that ``demur status --json`` prints."""
+    running = announced(home)
+    services = {task: _state(task, running.get(task)) for task in TENANTS}
+    return {"services": services, "monitor": {"http": None}}
+
+
+def ready(running: Running) -> bool:
+    """Asks the service itself."""
+    try:
+        with urllib.request.urlopen(f"{running.http}/readyz", timeout=2) as answer:  # noqa: S310 - own loopback URL
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def _state(task: str, running: Running | None) -> dict[str, Any]:
+    if running is None:
+        http, grpc = default_ports(task)
+        return {"http": f"http://127.0.0.1:{http}", "grpc": f"127.0.0.1:{grpc}", "ready": False, "model": None}
+    return {"http": running.http, "grpc": running.grpc, "ready": ready(running), "model": running.model}

@@ -1,0 +1,195 @@
+"""``demur up``: starts every service, waits until they are ready, and says where everything is."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from services.cli.output import CommandError
+from services.cli.places import announced
+from services.cli.ports import holder
+from services.cli.status import ready
+from services.parent import die_with_parent
+from services.settings import Settings, default_ports
+from services.tasks import TENANTS
+
+EXAMPLE = "demur up --detach"
+START_SECONDS = 120.0
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--detach", action="store_true", help="return when ready; `demur down` stops everything")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Runs until a signal; everything that was started ends with this process."""
+    home = Settings.read().home
+    home.mkdir(parents=True, exist_ok=True)
+    if given.detach:
+        return _detached(home)
+    with _lock(home):
+        _refuse_stale(home)
+        supervisor = Supervisor(home)
+        signal.signal(signal.SIGTERM, supervisor.interrupt)
+        signal.signal(signal.SIGINT, supervisor.interrupt)
+        try:
+            supervisor.start()
+            supervisor.wait_ready()
+            _say_where(home)
+            return supervisor.watch()
+        finally:
+            supervisor.stop()
+
+
+@dataclass(frozen=True)
+class Child:
+    """A service that was started, and where its log is."""
+
+    task: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+class Supervisor:
+    """The services' parent."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._children: list[Child] = []
+        self._interrupted = False
+
+    def interrupt(self, *_: object) -> None:
+        self._interrupted = True
+
+    def start(self) -> None:
+        """Starts one process a task; its output goes to a log file."""
+        logs = self._home / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        for task in TENANTS:
+            log = logs / f"{task}.log"
+            with log.open("wb") as output:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "services.cli", "serve", task],
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    stdin=subprocess.DEVNULL,
+                    preexec_fn=die_with_parent,  # noqa: PLW1509 - only a system call
+                    start_new_session=True,
+                    env=os.environ | {"DEMUR_HOME": str(self._home.resolve())},
+                )
+            self._children.append(Child(task, process, log))
+
+    def wait_ready(self) -> None:
+        """Waits for every service.
+
+        Raises:
+            CommandError: one ended, or is not ready in time; its last words are quoted.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        waiting = {child.task: child for child in self._children}
+        print(f"starting {', '.join(waiting)} …", file=sys.stderr, flush=True)
+        while waiting and not self._interrupted:
+            running = announced(self._home)
+            for task, child in list(waiting.items()):
+                if child.process.poll() is not None:
+                    raise CommandError(f"{task} ended at start:\n{_last_words(child.log)}")
+                if task in running and ready(running[task]):
+                    del waiting[task]
+            if waiting and time.monotonic() > deadline:
+                late = next(iter(waiting.values()))
+                raise CommandError(
+                    f"{late.task} is not ready after {START_SECONDS:.0f} s; from {late.log}:\n{_last_words(late.log)}"
+                )
+            time.sleep(0.1)
+
+    def watch(self) -> int:
+        """Waits for a signal or for a child that ends by itself."""
+        while not self._interrupted:
+            for child in self._children:
+                if child.process.poll() is not None:
+                    print(f"{child.task} ended:\n{_last_words(child.log)}", file=sys.stderr)
+                    return 1
+            time.sleep(0.2)
+        return 0
+
+    def stop(self) -> None:
+        """Asks every child to drain, and waits."""
+        for child in self._children:
+            if child.process.poll() is None:
+                child.process.send_signal(signal.SIGTERM)
+        for child in self._children:
+            try:
+                child.process.wait(60)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.process.pid, signal.SIGKILL)
+
+
+@contextmanager
+def _lock(home: Path) -> Iterator[None]:
+    """One `up` a home directory.
+
+    Raises:
+        CommandError: another one holds it; its process and services are named.
+    """
+    with (home / "up.lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            where = ", ".join(f"{task} on {found.http}" for task, found in announced(home).items()) or "starting"
+            raise CommandError(
+                f"already up: pid {file.read().strip()} ({where}); `demur status` shows more, `demur down` stops it"
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+def _refuse_stale(home: Path) -> None:
+    for task in TENANTS:
+        for port in default_ports(task):
+            if (found := holder("127.0.0.1", port)) is not None:
+                raise CommandError(
+                    f"port {port} of {task} is held by {found}: a server of an earlier run or another program; stop it"
+                )
+
+
+def _detached(home: Path) -> int:
+    log = home / "up.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "services.cli", "up"],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    while b"\nTry" not in log.read_bytes():
+        if process.poll() is not None:
+            print(log.read_text(), end="", file=sys.stderr)
+            return 1
+        time.sleep(0.1)
+    print(log.read_text(), end="")
+    return 0
+
+
+def _say_where(home: Path) -> None:
+    for task, running in announced(home).items():
+        print(f"{task}: {running.http} and gRPC {running.grpc}, serving {running.model}")
+    print(f"logs: {home / 'logs'}")
+    print("\nTry:\n  .venv/bin/python examples/predict.py", flush=True)
+
+
+def _last_words(log: Path, lines: int = 15) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

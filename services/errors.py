@@ -1,0 +1,103 @@
+"""Everything that can go wrong on the way of a request, and the one table to HTTP and gRPC.
+
+DemurError
+├── InvalidInput      the caller's data break the contract; nothing was run
+├── TooLarge          more rows or bytes than one call may carry
+├── Busy              the queue is full; retry after the stated time
+├── DeadlineExceeded  the caller's deadline passed before an answer
+├── Cancelled         the caller went away or cancelled
+├── NotFound          no such job or route
+├── Unauthorised      a token is missing or does not carry the scope
+├── Draining          the process is shutting down; another replica answers
+├── NotReady          artefacts are still loading or failed their self-test
+└── ExecutionFailed   the model failed on this input; neighbours are unharmed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class DemurError(Exception):
+    """Base of all errors that a caller may see. ``message`` names field, value, unit, range and what to do."""
+
+    message: str
+    code: str = "error"
+    field: str = ""
+    value: str = ""
+    unit: str = ""
+    allowed: str = ""
+    index: int = -1
+    """Row or item; -1 where none is to blame."""
+    retry_after_seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class InvalidInput(DemurError):
+    """The caller's data break the contract; nothing was run."""
+
+
+class TooLarge(DemurError):
+    """More rows or bytes than one call may carry; a stream takes any number."""
+
+
+class Busy(DemurError):
+    """The queue is full; ``retry_after_seconds`` says when to come back."""
+
+
+class DeadlineExceeded(DemurError):
+    """The caller's deadline passed before an answer."""
+
+
+class Cancelled(DemurError):
+    """The caller went away or cancelled."""
+
+
+class NotFound(DemurError):
+    """No such job or route."""
+
+
+class Unauthorised(DemurError):
+    """A token is missing or does not carry the scope."""
+
+
+class Draining(DemurError):
+    """The process is shutting down; another replica answers."""
+
+
+class NotReady(DemurError):
+    """Artefacts are still loading or failed their self-test."""
+
+
+class ExecutionFailed(DemurError):
+    """The model failed on this input; neighbours are unharmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """HTTP status and the name of the gRPC status code."""
+
+    http: int
+    grpc: str
+
+
+_STATUS: dict[type[DemurError], Status] = {
+    InvalidInput: Status(422, "INVALID_ARGUMENT"),
+    TooLarge: Status(413, "RESOURCE_EXHAUSTED"),
+    Busy: Status(429, "RESOURCE_EXHAUSTED"),
+    DeadlineExceeded: Status(504, "DEADLINE_EXCEEDED"),
+    Cancelled: Status(499, "CANCELLED"),
+    NotFound: Status(404, "NOT_FOUND"),
+    Unauthorised: Status(401, "UNAUTHENTICATED"),
+    Draining: Status(503, "UNAVAILABLE"),
+    NotReady: Status(503, "UNAVAILABLE"),
+    ExecutionFailed: Status(500, "INTERNAL"),
+}
+
+
+def status(error: DemurError) -> Status:
+    """The transport codes of an error."""
+    return _STATUS.get(type(error), Status(500, "INTERNAL"))

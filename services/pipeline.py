@@ -1,0 +1,216 @@
+"""The way of one request, top to bottom; every transport is a thin adapter over this file.
+
+decode (transport) → expand and validate → schedule quanta → predictive → measures → policy → ledger
+→ collapse to the task's answer → encode (transport)
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from models.head import Head
+from models.predictive import Predictives
+from models.schema import Schema
+from services.errors import ExecutionFailed
+from services.policy import PolicyBook, Verdict, decide
+from services.schedule import Scheduler
+from services.work import Done, ItemFailed, Priority, Progress, Units, Work
+
+Request = TypeVar("Request", contravariant=True)
+Answer = TypeVar("Answer", covariant=True)
+Purpose = Literal["decide", "explore", "replay"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a caller wants besides the prediction itself."""
+
+    purpose: Purpose = "decide"
+    priority: Priority = Priority.INTERACTIVE
+    deadline: float | None = None
+    """On the monotonic clock, seconds."""
+    defer_above: float | None = None
+    """A stricter threshold of the caller's, in the unit of the head's measure."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a service expects and promises, for people and for clients."""
+
+    task: str
+    model: str
+    schema: Schema | None
+    heads: tuple[Head, ...]
+    max_rows: int
+    """Rows (or items) of one unary call."""
+    trained_lower: tuple[float, ...] = ()
+    """Where training inputs lay, in schema order and units; empty where unknown."""
+    trained_upper: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitIds:
+    """Identities of consecutive units: (epoch of the deciding process, first + i)."""
+
+    epoch: int
+    first: int
+    count: int
+
+    def text(self, index: int) -> str:
+        """Identity of one unit: sixteen hex digits, a hyphen, the sequence number."""
+        return f"{self.epoch:016x}-{self.first + index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Consecutive items of a request, predicted and decided."""
+
+    first: int
+    count: int
+    predictives: Predictives
+    verdicts: Mapping[str, Verdict]
+    """Head name to what was decided."""
+    ids: Mapping[str, UnitIds]
+    payload: Any
+    model: str
+    purpose: Purpose
+    recorded: bool = False
+
+
+class Task(Protocol[Request, Answer]):
+    """What a task owns of the way of a request. ``expand`` and ``collapse`` must be quick."""
+
+    name: str
+    heads: tuple[Head, ...]
+
+    def expand(self, request: Request) -> Units[Any]:
+        """Validates a request and says what is decided in it.
+
+        Raises:
+            InvalidInput, TooLarge: see ``services.errors``.
+        """
+        ...
+
+    def run(self, units: Units[Any]) -> Work:
+        """The device work, as quanta and events; every item ends in one ``Done`` or ``ItemFailed``."""
+        ...
+
+    def collapse(self, units: Units[Any], portion: Portion) -> Answer:
+        """The task's answer for some of its items."""
+        ...
+
+
+class Ledger(Protocol):
+    """Where decisions are made durable."""
+
+    async def record(self, portion: Portion) -> bool:
+        """True when the decisions of these units are durable."""
+        ...
+
+
+class NoLedger:
+    """Records nothing, and says so in every answer."""
+
+    async def record(self, portion: Portion) -> bool:
+        return False
+
+
+class Observer(Protocol):
+    """Hears of decided units; see ``services.metrics``."""
+
+    def decided(self, portion: Portion) -> None: ...
+
+
+class Pipeline(Generic[Request, Answer]):
+    """One task's way from request to answer."""
+
+    def __init__(
+        self,
+        task: Task[Request, Answer],
+        scheduler: Scheduler,
+        policies: PolicyBook,
+        *,
+        model: str,
+        ledger: Ledger,
+        observer: Observer,
+        epoch: Callable[[], int] = lambda: secrets.randbits(63),
+    ) -> None:
+        self.task = task
+        self.policies = policies
+        self.model = model
+        self._scheduler = scheduler
+        self._ledger = ledger
+        self._observer = observer
+        self._epoch = epoch()
+        self._next = 0
+
+    async def answer(self, request: Request, call: Call) -> list[Answer | ItemFailed]:
+        """All of a request's answers, in the order in which its items finished.
+
+        Raises:
+            DemurError: the request was refused or failed as a whole.
+        """
+        return [event async for event in self.events(request, call) if not isinstance(event, Progress)]
+
+    async def events(self, request: Request, call: Call) -> AsyncIterator[Answer | ItemFailed | Progress]:
+        """Answers as items finish, with progress between them.
+
+        Leaving the iteration early cancels what has not run yet.
+        """
+        units = self.task.expand(request)
+        job = self._scheduler.submit(
+            self.task.run(units),
+            seconds=units.seconds,
+            nbytes=units.nbytes,
+            priority=call.priority,
+            deadline=call.deadline,
+        )
+        finished = 0
+        try:
+            async for event in job:
+                if isinstance(event, Progress):
+                    yield event
+                    continue
+                if isinstance(event, ItemFailed):
+                    finished += 1
+                    yield event
+                    continue
+                finished += event.count
+                portion = await self._decide(units, event, call)
+                yield self.task.collapse(units, portion)
+        finally:
+            job.cancel()
+        if finished != units.count:
+            raise ExecutionFailed(
+                f"the task finished {finished} of {units.count} items: a defect of the service",
+                code="incomplete",
+            )
+
+    async def _decide(self, units: Units[Any], done: Done, call: Call) -> Portion:
+        shifts = units.shifts[done.first : done.first + done.count]
+        verdicts = {
+            head: decide(self.policies[head], predictive, shifts, call.defer_above)
+            for head, predictive in done.predictives.items()
+        }
+        portion = Portion(
+            first=done.first,
+            count=done.count,
+            predictives=done.predictives,
+            verdicts=verdicts,
+            ids={head: self._ids(len(verdict.decisions)) for head, verdict in verdicts.items()},
+            payload=done.payload,
+            model=self.model,
+            purpose=call.purpose,
+        )
+        self._observer.decided(portion)
+        if await self._ledger.record(portion):
+            portion = replace(portion, recorded=True)
+        return portion
+
+    def _ids(self, count: int) -> UnitIds:
+        first = self._next
+        self._next += count
+        return UnitIds(self._epoch, first, count)

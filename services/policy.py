@@ -1,0 +1,162 @@
+"""From a measure to a decision, under a versioned policy that is bound to an artefact and its numeric profile."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum, IntFlag
+from functools import cached_property
+from typing import Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models import uncertainty
+from models.calibration import Calibration
+from models.head import Head
+from models.predictive import Predictive
+
+Mode = Literal["target_retention", "fixed", "defer_all"]
+DEFER_ALL = float("-inf")
+
+
+class Decision(IntEnum):
+    """What was decided for a unit; the values are those of the wire."""
+
+    ANSWER = 1
+    DEFER = 2
+    CALLER_DEFERRED = 3
+
+
+class Shift(IntFlag):
+    """Why a unit looks unlike the training data; the values are those of the wire."""
+
+    OUTSIDE_TRAINING_RANGE = 1
+    KNOWLEDGE_ABOVE_REFERENCE = 2
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Who is answered, for one head of one artefact. ``threshold`` is compared in float32."""
+
+    head: str
+    model: str
+    """Tag of the artefact that the threshold was calibrated for."""
+    profile: str
+    """Numeric profile (provider, precision, layout) that the threshold is bound to."""
+    measure: str
+    threshold: float
+    mode: Mode
+    target_retention: float = 0.0
+    retention_band: float = 0.0
+    """Realised in-domain retention is within this of the target with 95 % confidence."""
+    calibration_units: int = 0
+    knowledge_measure: str | None = None
+    knowledge_reference: float | None = None
+    """Above this the knowledge measure counts as shifted; None where the model has no such measure."""
+    defer_on_shift: bool = False
+    withhold: bool = False
+    """True hides the predictions of deferred units."""
+
+    @cached_property
+    def version(self) -> str:
+        """Head and twelve hex digits over all fields: equal policies have equal versions on every replica."""
+        digest = hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+        return f"{self.head}-{digest}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A policy applied to units [n] of its head."""
+
+    policy: Policy
+    uncertainty: NDArray[np.float32]
+    decisions: NDArray[np.uint8]
+    """Values of ``Decision``."""
+    shifts: NDArray[np.uint8]
+    """Bits of ``Shift``."""
+
+
+def choose(
+    head: Head,
+    calibration: Calibration | None,
+    *,
+    model: str,
+    profile: str,
+    ensemble: bool,
+    target_retention: float,
+    fixed_threshold: float | None = None,
+    defer_on_shift: bool = False,
+    withhold: bool = False,
+) -> Policy:
+    """The policy that settings and an artefact's calibration amount to.
+
+    Without calibration under this profile, and without a fixed threshold, nothing is certifiable: all
+    units are deferred.
+    """
+    measure = head.ensemble_measure if ensemble else head.single_measure
+    policy = Policy(
+        head=head.name,
+        model=model,
+        profile=profile,
+        measure=measure,
+        threshold=DEFER_ALL,
+        mode="defer_all",
+        defer_on_shift=defer_on_shift,
+        withhold=withhold,
+    )
+    if calibration is not None and ensemble and head.knowledge_measure is not None:
+        limit = calibration.reference_limit(head.knowledge_measure, 0.999)
+        policy = replace(policy, knowledge_measure=head.knowledge_measure, knowledge_reference=limit)
+    if fixed_threshold is not None:
+        return replace(policy, threshold=fixed_threshold, mode="fixed")
+    if calibration is None or calibration.retention.measure != measure:
+        return policy
+    table = calibration.retention
+    return replace(
+        policy,
+        threshold=table.threshold(target_retention),
+        mode="target_retention",
+        target_retention=target_retention,
+        retention_band=table.band(),
+        calibration_units=table.units,
+    )
+
+
+def decide(
+    policy: Policy, predictive: Predictive, shifts: NDArray[np.uint8], defer_above: float | None = None
+) -> Verdict:
+    """Scores and decides the units of one head.
+
+    Args:
+        shifts: bits already found on the inputs, uint8 [n]; empty for none.
+        defer_above: the caller's own, stricter threshold.
+    """
+    u = uncertainty.score(predictive, policy.measure)
+    bits = shifts if len(shifts) else np.zeros(len(u), np.uint8)
+    if policy.knowledge_measure is not None and policy.knowledge_reference is not None:
+        knowledge = uncertainty.score(predictive, policy.knowledge_measure)
+        unfamiliar = knowledge > np.float32(policy.knowledge_reference)
+        bits = bits | (unfamiliar * np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE))
+    answered = u <= np.float32(policy.threshold)  # NaN compares false: it defers
+    if policy.defer_on_shift:
+        answered &= bits == 0
+    decisions = np.where(answered, np.uint8(Decision.ANSWER), np.uint8(Decision.DEFER))
+    if defer_above is not None:
+        decisions[answered & ~(u <= np.float32(defer_above))] = Decision.CALLER_DEFERRED
+    return Verdict(policy, u, decisions, bits)
+
+
+class PolicyBook:
+    """The policies in force, one per head."""
+
+    def __init__(self, policies: Mapping[str, Policy]) -> None:
+        self._policies = dict(policies)
+
+    def __getitem__(self, head: str) -> Policy:
+        return self._policies[head]
+
+    def all(self) -> tuple[Policy, ...]:
+        return tuple(self._policies.values())

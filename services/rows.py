@@ -1,0 +1,132 @@
+"""The common part of tasks whose items are rows of a declared schema: expand and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.predictive import Gaussian, Predictives
+from services.pipeline import Description, Portion
+from services.policy import Decision, Shift, Verdict
+from services.validate import Column, Rows, columns, packed
+from services.work import Done, Progress, RowBatch, RowExecutor, Units, Work
+
+BYTES_PER_ROW_FACTOR = 12
+"""Memory of a row in flight against its input: input, outputs, statistics, encoded answer."""
+
+
+MemberOutputs = Mapping[str, tuple[NDArray[np.float32], ...]]
+"""Head name to the means and variances of its members, each [M, n]; empty unless asked for."""
+Statistics = Callable[[tuple[NDArray[np.float32], ...]], tuple[Predictives, MemberOutputs]]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Row-major little-endian float32 in the declared order."""
+
+    row_count: int
+    values: bytes
+    schema_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Columns by name, in any order."""
+
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRequest:
+    """Rows to predict; ``members`` also asks for what each member says."""
+
+    form: Packed | Named
+    members: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Payload:
+    rows: Rows
+    members: bool
+
+
+class RowTask:
+    """Expands, runs and collapses rows; a task gives it the executors and what their arrays mean."""
+
+    def __init__(
+        self,
+        description: Description,
+        executor: RowExecutor,
+        member_executor: RowExecutor,
+        statistics: Statistics,
+    ) -> None:
+        """
+        Args:
+            member_executor: gives the arrays of ``executor`` and, behind them, arrays per member [M, n].
+            statistics: what the arrays of either executor (last axis: rows) say.
+        """
+        assert description.schema is not None
+        self.name = description.task
+        self.heads = description.heads
+        self.schema = description.schema
+        self._executor = executor
+        self._member_executor = member_executor
+        self._statistics = statistics
+        self._lower = np.array(description.trained_lower or (-np.inf,) * len(self.schema), np.float32)
+        self._upper = np.array(description.trained_upper or (np.inf,) * len(self.schema), np.float32)
+        self._max_rows = description.max_rows
+
+    def expand(self, request: RowsRequest) -> Units[_Payload]:
+        """One item a row.
+
+        Raises:
+            InvalidInput, TooLarge: see ``services.validate``.
+        """
+        form = request.form
+        if isinstance(form, Packed):
+            rows = packed(self.schema, form.row_count, form.values, form.schema_hash, self._max_rows)
+        else:
+            rows = columns(self.schema, form.columns, self._max_rows)
+        outside = ((rows < self._lower) | (rows > self._upper)).any(axis=1)
+        return Units(
+            payload=_Payload(rows, request.members),
+            count=len(rows),
+            seconds=self._executor.seconds(len(rows)),
+            nbytes=rows.nbytes * BYTES_PER_ROW_FACTOR,
+            shifts=np.where(outside, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0)),
+        )
+
+    def run(self, units: Units[_Payload]) -> Work:
+        """Passes of at most a quantum of rows, then one ``Done`` for all."""
+        rows = units.payload.rows
+        executor = self._member_executor if units.payload.members else self._executor
+        parts: list[tuple[NDArray[np.float32], ...]] = []
+        for start in range(0, len(rows), executor.quantum_rows):
+            parts.append((yield RowBatch(executor, rows[start : start + executor.quantum_rows])))
+            if start + executor.quantum_rows < len(rows):
+                yield Progress((start + executor.quantum_rows) / len(rows), "rows")
+        arrays = _join(parts)
+        yield Done(0, units.count, *self._statistics(arrays))
+
+    def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
+        """Rows are answered by the portion itself."""
+        return portion
+
+
+def shown(predictive: Gaussian, verdict: Verdict) -> tuple[Any, Any, Any, Any]:
+    """Mean, total, data and knowledge as the policy lets the caller see them."""
+    statistics = (predictive.mean, predictive.tvar, predictive.mvar, predictive.varm)
+    if not verdict.policy.withhold:
+        return statistics
+    hidden = verdict.decisions == Decision.DEFER
+    return tuple(None if s is None else np.where(hidden, np.float32(np.nan), s) for s in statistics)  # type: ignore[return-value]
+
+
+def _join(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))

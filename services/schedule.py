@@ -1,0 +1,327 @@
+"""Weighted-fair scheduling of quanta on lanes.
+
+Everything here runs on the event loop, except the quanta themselves, which run in lane threads (as
+many as the device can use at once). A quantum that is expected to be shorter than a thread hop is
+worth runs on the loop itself. Rows of several requests share a pass where the executor allows it; a
+pass that fails is repeated one request at a time, so that a failure stays with its owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from services.errors import Busy, Cancelled, DeadlineExceeded, DemurError, Draining, ExecutionFailed
+from services.work import Event, Priority, Quantum, RowBatch, Work
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the queue may hold, and how work is shared."""
+
+    lanes: int = 1
+    queue_seconds: float = 20.0
+    """Declared device time waiting or running, per lane."""
+    queue_bytes: int = 512 << 20
+    inline_seconds: float = 0.0006
+    """A quantum expected to be shorter runs on the event loop."""
+    weights: tuple[float, float] = (16.0, 1.0)
+    """Shares of device time under contention: interactive, bulk."""
+    lane_niceness: int = 5
+    """Added to the lanes' niceness, so that the event loop answers while bulk work runs."""
+
+
+class Job:
+    """Work in the schedule; iterate over its events. Leaving early must be followed by ``cancel``."""
+
+    def __init__(self, work: Work, seconds: float, nbytes: int, priority: Priority, deadline: float | None) -> None:
+        self.work = work
+        self.seconds = seconds
+        self.nbytes = nbytes
+        self.priority = priority
+        self.deadline = deadline
+        self.quantum: Quantum | None = None
+        self.state: Literal["active", "finished", "cancelled"] = "active"
+        self._release: Callable[[], None] = lambda: None
+        self._events: deque[Event] = deque()
+        self._error: BaseException | None = None
+        self._wake: asyncio.Future[None] | None = None
+
+    def __aiter__(self) -> Job:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._error is not None:
+                raise self._error
+            if self.state != "active":
+                raise StopAsyncIteration
+            self._wake = asyncio.get_running_loop().create_future()
+            await self._wake
+        return self._events.popleft()
+
+    def cancel(self) -> None:
+        """Drops what has not run yet; a quantum that is running ends unheard."""
+        if self.state == "active":
+            self._end("cancelled", Cancelled("the request was cancelled", code="cancelled"))
+
+    def emit(self, event: Event) -> None:
+        self._events.append(event)
+        self._notify()
+
+    def _end(self, state: Literal["finished", "cancelled"], error: BaseException | None = None) -> None:
+        self.state = state
+        self._error = error
+        self.quantum = None
+        with suppress(ValueError):  # the generator may be running: it ends by itself
+            self.work.close()
+        self._release()
+        self._notify()
+
+    def _notify(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+
+class Scheduler:
+    """One schedule for all requests of a process; use it from one event loop only."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        clock: Callable[[], float],
+        observe: Callable[[float, int], None] = lambda seconds, requests: None,
+    ) -> None:
+        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: its duration and requests."""
+        self.limits = limits
+        self.queued_seconds = 0.0
+        self.queued_bytes = 0
+        self.active = 0
+        self._clock = clock
+        self._observe = observe
+        self._ready: tuple[deque[Job], ...] = (deque(), deque())
+        self._served = [0.0, 0.0]
+        self._free = limits.lanes
+        self._draining = False
+        self._woken = False
+        self._lanes = ThreadPoolExecutor(
+            limits.lanes,
+            thread_name_prefix="lane",
+            initializer=_lower_priority,
+            initargs=(limits.lane_niceness,),
+        )
+
+    def submit(
+        self, work: Work, *, seconds: float, nbytes: int, priority: Priority, deadline: float | None = None
+    ) -> Job:
+        """Takes work into the queue.
+
+        Args:
+            seconds: declared device time.
+            nbytes: declared memory.
+            deadline: on the scheduler's clock.
+
+        Raises:
+            Busy: the queue holds as much as it may; ``retry_after_seconds`` is the time to work it off.
+            Draining: the process is shutting down.
+        """
+        if self._draining:
+            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+        limits = self.limits
+        full = self.queued_seconds + seconds > limits.queue_seconds * limits.lanes
+        if self.active and (full or self.queued_bytes + nbytes > limits.queue_bytes):
+            wait = max(0.05, self.queued_seconds / limits.lanes / 2)
+            raise Busy(
+                f"{self.queued_seconds:.1f} s of work and {self.queued_bytes >> 20} MiB are queued; this request "
+                f"would add {seconds:.2f} s and {nbytes >> 20} MiB; retry in {wait:.1f} s",
+                code="queue_full",
+                retry_after_seconds=wait,
+            )
+        job = Job(work, seconds, nbytes, priority, deadline)
+        job._release = lambda: self._leave(job)
+        self.queued_seconds += seconds
+        self.queued_bytes += nbytes
+        self.active += 1
+        self._advance(job, None, None)
+        return job
+
+    def drain(self) -> None:
+        """Refuses new work from now on; what was taken is finished."""
+        self._draining = True
+
+    def close(self) -> None:
+        """Ends the lanes after their current quanta."""
+        self._draining = True
+        self._lanes.shutdown(wait=False, cancel_futures=True)
+
+    def _leave(self, job: Job) -> None:
+        self.active -= 1
+        self.queued_seconds = max(0.0, self.queued_seconds - job.seconds) if self.active else 0.0
+        self.queued_bytes -= job.nbytes
+
+    def _advance(self, job: Job, result: Any, error: BaseException | None) -> None:
+        """Hands a result (or failure) to the generator and runs it up to its next quantum."""
+        while job.state == "active":
+            try:
+                item = job.work.throw(error) if error is not None else job.work.send(result)
+            except StopIteration:
+                job._end("finished")
+                return
+            except DemurError as failure:
+                job._end("finished", failure)
+                return
+            except Exception as failure:
+                job._end("finished", _execution_failed(failure))
+                return
+            result = error = None
+            if isinstance(item, Quantum):
+                job.quantum = item
+                self._enqueue(job)
+                return
+            job.emit(item)
+
+    def _enqueue(self, job: Job) -> None:
+        queue = self._ready[job.priority]
+        if not queue:  # an idle class does not save up a claim on the device
+            other = self._ready[1 - job.priority]
+            if other:
+                self._served[job.priority] = max(self._served[job.priority], self._served[1 - job.priority])
+        queue.append(job)
+        if not self._woken:
+            self._woken = True
+            asyncio.get_running_loop().call_soon(self._dispatch)
+
+    def _dispatch(self) -> None:
+        self._woken = False
+        budget = 4 * self.limits.inline_seconds
+        while (job := self._pick()) is not None:
+            seconds = job.quantum.seconds  # type: ignore[union-attr]
+            inline = seconds <= self.limits.inline_seconds and budget > 0
+            if not inline and self._free == 0:
+                self._ready[job.priority].appendleft(job)
+                return
+            group = self._gather(job, seconds)
+            self._served[job.priority] += seconds / self.limits.weights[job.priority]
+            quanta = [member.quantum for member in group if member.quantum is not None]
+            if inline:
+                budget -= seconds
+                self._finish(group, *_run(quanta, self._clock))
+            else:
+                self._free -= 1
+                loop = asyncio.get_running_loop()
+                self._lanes.submit(_run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a))
+
+    def _pick(self) -> Job | None:
+        """The next live job of the class that is furthest behind its share."""
+        interactive, bulk = self._ready
+        while interactive or bulk:
+            behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]
+            queue = bulk if bulk and (behind or not interactive) else interactive
+            job = queue.popleft()
+            if job.state != "active":
+                continue
+            if job.deadline is not None and self._clock() >= job.deadline:
+                error = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
+                job._end("finished", error)
+                continue
+            return job
+        return None
+
+    def _gather(self, job: Job, seconds: float) -> list[Job]:
+        """Other waiting jobs of the same class whose rows fit into the same pass."""
+        group = [job]
+        quantum = job.quantum
+        if not isinstance(quantum, RowBatch):
+            return group
+        room = quantum.executor.quantum_rows - len(quantum.rows)
+        queue = self._ready[job.priority]
+        while queue and room > 0:
+            other = queue[0].quantum
+            if not isinstance(other, RowBatch) or other.executor is not quantum.executor or len(other.rows) > room:
+                break
+            candidate = queue.popleft()
+            room -= len(other.rows)
+            group.append(candidate)
+        return group
+
+    def _returned(self, group: list[Job], results: list[Any], seconds: float) -> None:
+        self._free += 1
+        self._finish(group, results, seconds)
+        self._dispatch()
+
+    def _finish(self, group: list[Job], results: list[Any], seconds: float) -> None:
+        self._observe(seconds, len(group))
+        for job, result in zip(group, results, strict=True):
+            if isinstance(result, BaseException):
+                self._advance(job, None, result)
+            else:
+                self._advance(job, result, None)
+
+
+def _run_in_lane(
+    quanta: list[Quantum],
+    clock: Callable[[], float],
+    loop: asyncio.AbstractEventLoop,
+    done: Callable[..., None],
+) -> None:
+    results = _run(quanta, clock)
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(done, *results)
+
+
+def _run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float]:
+    """Results or exceptions of quanta that share a pass, and its duration in seconds."""
+    start = clock()
+    if len(quanta) == 1:
+        results = [_attempt(quanta[0])]
+    else:
+        try:
+            results = _run_joined(quanta)
+        except Exception:
+            results = [_attempt(quantum) for quantum in quanta]
+    return results, clock() - start
+
+
+def _attempt(quantum: Quantum) -> Any:
+    try:
+        return quantum.executor(quantum.rows) if isinstance(quantum, RowBatch) else quantum.call()
+    except Exception as error:
+        return error
+
+
+def _run_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...]]:
+    outputs = batches[0].executor(np.concatenate([batch.rows for batch in batches]))
+    results = []
+    start = 0
+    for batch in batches:
+        stop = start + len(batch.rows)
+        results.append(tuple(output[..., start:stop] for output in outputs))
+        start = stop
+    return results
+
+
+def _execution_failed(error: Exception) -> ExecutionFailed:
+    failure = ExecutionFailed(
+        f"the model failed on this request ({type(error).__name__}); the input is kept out of the logs, "
+        "report the request id to the service's owner",
+        code="execution_failed",
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def _lower_priority(niceness: int) -> None:
+    """Linux gives every thread a niceness of its own; elsewhere the lanes keep the process's."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)

@@ -1,0 +1,122 @@
+"""Everything that can be set, from the environment (``DEMUR_…``); read once at start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+TASKS = ("weather", "translation", "motion", "lesion", "vessel")
+MONITOR_PORT = 3010
+CONSOLE_PORT = 3011
+
+
+class SettingsError(ValueError):
+    """A setting is not of its type or range; the message names variable, value and what is allowed."""
+
+
+def default_ports(task: str) -> tuple[int, int]:
+    """HTTP and gRPC port of a task: 3001-3005 and 4001-4005 in the order of ``TASKS``."""
+    index = TASKS.index(task) + 1 if task in TASKS else 0
+    return 3000 + index, 4000 + index
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Each field is the environment variable DEMUR_<NAME IN CAPITALS>."""
+
+    task: str = "vessel"
+    home: Path = Path(".demur")
+    """Model store, run files and logs."""
+    model: str = ""
+    """Name or tag of the artefact; empty: the task's default."""
+    host: str = "127.0.0.1"
+    http_port: int = 0
+    """0: the task's default port."""
+    grpc_port: int = 0
+    provider: Literal["cpu", "cuda"] = "cpu"
+    lanes: int = 0
+    """Quanta that run at once; 0: one per available core on CPU, one on GPU."""
+    intra_op_threads: int = 1
+    target_retention: float = 0.95
+    fixed_threshold: float | None = None
+    """A threshold instead of the calibrated one, in the unit of the head's measure."""
+    defer_on_shift: bool = False
+    withhold: bool = False
+    max_rows: int = 262_144
+    """Rows of one unary call."""
+    max_message_bytes: int = 16 << 20
+    queue_seconds: float = 20.0
+    queue_bytes: int = 512 << 20
+    stream_window_chunks: int = 4
+    request_seconds: float = 60.0
+    """An HTTP call without a deadline of its own gets this one."""
+    drain_seconds: float = 30.0
+    job_seconds: float = 3600.0
+    """Results of jobs are kept this long after their end."""
+    max_jobs: int = 256
+    max_connection_age_seconds: float = 1800.0
+    log_level: str = "INFO"
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] | None = None) -> Settings:
+        """Settings from the environment.
+
+        Raises:
+            SettingsError: a value is not of its field's type or range.
+        """
+        source = os.environ if environment is None else environment
+        hints = get_type_hints(cls)
+        given = {
+            field.name: _parse(f"DEMUR_{field.name.upper()}", source[f"DEMUR_{field.name.upper()}"], hints[field.name])
+            for field in fields(cls)
+            if f"DEMUR_{field.name.upper()}" in source
+        }
+        settings = cls(**given)
+        settings._check()
+        return settings
+
+    @property
+    def ports(self) -> tuple[int, int]:
+        """HTTP and gRPC port in force."""
+        http, grpc = default_ports(self.task)
+        return self.http_port or http, self.grpc_port or grpc
+
+    @property
+    def lane_count(self) -> int:
+        if self.lanes:
+            return self.lanes
+        return 1 if self.provider == "cuda" else available_cores()
+
+    def _check(self) -> None:
+        if not 0 < self.target_retention < 1:
+            raise SettingsError(f"DEMUR_TARGET_RETENTION = {self.target_retention}: a share between 0 and 1 is needed")
+        if self.host not in ("127.0.0.1", "localhost", "::1") and os.environ.get("DEMUR_ALLOW_REMOTE") != "1":
+            raise SettingsError(
+                f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, or "
+                "set DEMUR_ALLOW_REMOTE=1 where a proxy in front checks callers"
+            )
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _parse(name: str, text: str, kind: Any) -> Any:
+    choices = getattr(kind, "__args__", ())
+    try:
+        if kind is bool:
+            return {"1": True, "true": True, "0": False, "false": False, "": False}[text.lower()]
+        if choices and all(isinstance(choice, str) for choice in choices):
+            if text not in choices:
+                raise ValueError(text)
+            return text
+        if choices:  # an optional number
+            return None if text == "" else float(text)
+        return kind(text)
+    except (KeyError, ValueError) as error:
+        expected = " or ".join(map(str, choices)) if choices else kind.__name__
+        raise SettingsError(f"{name} = {text!r} is not {expected}") from error

@@ -1,0 +1,87 @@
+"""Artefacts in BentoML's model store, under the project's own data directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models import artefact
+from models.artefact import MANIFEST, Artefact, ArtefactError
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One artefact of the store."""
+
+    tag: str
+    path: Path
+    created: str
+    bytes: int
+
+
+class Store:
+    """The model store of one home directory. Importing equal content twice keeps one copy."""
+
+    def __init__(self, home: Path) -> None:
+        """Sets BENTOML_HOME for this process and its children; do it before BentoML is imported."""
+        root = (home / "bentoml").resolve()
+        root.mkdir(parents=True, exist_ok=True)
+        os.environ["BENTOML_HOME"] = str(root)
+        os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
+
+    def add(self, directory: Path) -> Artefact:
+        """Verifies an artefact's folder and copies it into the store.
+
+        Raises:
+            ArtefactError: see ``models.artefact.read``.
+        """
+        found = artefact.read(directory)
+        try:
+            return self.get(found.tag)
+        except LookupError:
+            pass
+        with _models().create(found.tag) as model:
+            for file in (*found.manifest.files, MANIFEST):
+                shutil.copyfile(directory / file, Path(model.path) / file)
+        return self.get(found.tag)
+
+    def get(self, tag: str, task: str | None = None) -> Artefact:
+        """A verified artefact by tag, or the newest by name.
+
+        Raises:
+            LookupError: the store does not hold it.
+            ArtefactError: its files were altered, or it belongs to another task.
+        """
+        from bentoml.exceptions import BentoMLException
+
+        try:
+            model = _models().get(tag)
+        except BentoMLException as error:
+            held = ", ".join(stored.tag for stored in self.list()) or "nothing"
+            raise LookupError(f"the model store has no {tag!r}; it holds {held}") from error
+        found = artefact.read(Path(model.path), task)
+        if found.version != model.tag.version:
+            raise ArtefactError(f"{model.path}: content {found.version} under the tag {model.tag}; import it again")
+        return found
+
+    def list(self) -> list[Stored]:
+        """All artefacts, newest first."""
+        models = sorted(_models().list(), key=lambda model: model.creation_time, reverse=True)
+        return [
+            Stored(
+                tag=str(model.tag),
+                path=Path(model.path),
+                created=model.creation_time.isoformat(timespec="seconds"),
+                bytes=sum(file.stat().st_size for file in Path(model.path).iterdir() if file.is_file()),
+            )
+            for model in models
+        ]
+
+
+def _models() -> Any:
+    import bentoml
+
+    return bentoml.models

@@ -1,0 +1,23 @@
+"""The tasks that are served: one line each, and nothing else outside a task's own files names it."""
+
+from __future__ import annotations
+
+TENANTS = {
+    "vessel": "services.tasks.vessel:tenant",
+}
+"""Task name to the function that assembles its tenant from an artefact."""
+
+DEFAULT_MODELS = {
+    "vessel": "vessel-dnn-10",
+}
+"""Task name to the reference artefact that is served unless another is named."""
+
+IMPORTERS = {
+    "vessel": "models.tasks.vessel.official:import_released",
+}
+"""Task name to the function that turns a released checkpoint folder into an artefact folder."""
+
+WORKBENCHES = {
+    "vessel": "models.tasks.vessel.workbench",
+}
+"""Task name to the module behind ``demur data`` and ``demur train``."""

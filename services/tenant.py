@@ -1,0 +1,35 @@
+"""One task, ready to be served: its pipeline, and how each protocol reads and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.calibration import Calibration
+from services.pipeline import Description, Pipeline, Task
+from services.transport.binding import GrpcBinding, HttpBinding
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the frame hands to a task's assembly."""
+
+    pipeline: Callable[[Task[Any, Any]], Pipeline[Any, Any]]
+    """Puts a task on the process's one scheduler."""
+    calibrations: Mapping[str, Calibration | None]
+    """Head name to its calibration under the numeric profile in force; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Tenant:
+    """What ``services.lifecycle`` assembles and the transports serve."""
+
+    pipeline: Pipeline[Any, Any]
+    description: Description
+    grpc: GrpcBinding
+    http: HttpBinding
+    warm_up: Callable[[], None] = lambda: None
+    """Runs once before ready: replays golden inputs (``ArtefactError`` on a mismatch), warms up, measures speed."""
+    reflected: bool = True
+    """False where the service has no protobuf description (toy tenants)."""

@@ -1,0 +1,1 @@
+"""Thin adapters between protocols and ``services.pipeline``; no prediction logic lives here."""

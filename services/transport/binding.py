@@ -1,0 +1,94 @@
+"""What a task tells the transports: how its messages become requests and its answers messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from services.pipeline import Call, Purpose
+
+
+@dataclass(frozen=True)
+class Options:
+    """Wishes of the caller that come with a request, besides deadline and priority."""
+
+    purpose: Purpose | None = None
+    """None: the transport's default (decide for single calls, explore for streams)."""
+    defer_above: float | None = None
+
+    def call(self, default: Purpose, **rest: Any) -> Call:
+        return Call(purpose=self.purpose or default, defer_above=self.defer_above, **rest)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A kind of message: from and to bytes."""
+
+    decode: Callable[[bytes], Any]
+    encode: Callable[[Any], bytes]
+
+
+@dataclass(frozen=True)
+class Begin:
+    """The first frame of a stream: what holds for all its chunks."""
+
+    options: Options
+    shared: Any = None
+    """What the task wants to remember for the chunks."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One chunk of a stream; ``request`` is what the pipeline takes."""
+
+    sequence: int
+    request: Any
+
+
+class StreamFrames(Protocol):
+    """Turns frames of a task's stream into words of the frame, and back."""
+
+    request: Message
+    response: Message
+
+    def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
+        """Raises ``InvalidInput`` for a frame that is empty or out of order; ends the stream."""
+        ...
+
+    def accepted(self) -> Any: ...
+
+    def progress(self, chunks: int, units: int) -> Any: ...
+
+    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
+        """The answering frame, and how many units it decides."""
+        ...
+
+    def failed(self, sequence: int, error: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class GrpcBinding:
+    """A task's gRPC service. ``answer`` gets all answers of one request."""
+
+    service: str
+    """Full name, e.g. ``demur.v1.VesselService``."""
+    request: Message
+    response: Message
+    read: Callable[[Any], tuple[Any, Options]]
+    answer: Callable[[list[Any]], Any]
+    describe: Callable[[], Any] | None = None
+    describe_messages: tuple[Message, Message] | None = None
+    stream: StreamFrames | None = None
+
+
+@dataclass(frozen=True)
+class HttpBinding:
+    """A task's bodies over HTTP."""
+
+    read_json: Callable[[bytes], tuple[Any, Options]]
+    answer_json: Callable[[list[Any]], Any]
+    """A value that msgspec can encode."""
+    request_schema: Mapping[str, Any]
+    response_schema: Mapping[str, Any]
+    example: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,165 @@
+"""Decided heads as protobuf messages, and rows and wishes from them: shared by all tabular tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from demur.v1 import common_pb2
+from numpy.typing import NDArray
+
+from models.calibration import IntervalTable
+from models.predictive import Gaussian
+from services.errors import InvalidInput
+from services.pipeline import Description, Portion, Purpose
+from services.rows import Named, Packed, shown
+from services.transport.binding import Options
+from services.validate import Column
+
+_PURPOSES: dict[int, Purpose | None] = {
+    common_pb2.PURPOSE_UNSPECIFIED: None,
+    common_pb2.PURPOSE_DECIDE: "decide",
+    common_pb2.PURPOSE_EXPLORE: "explore",
+    common_pb2.PURPOSE_REPLAY: "replay",
+}
+
+
+def options(message: Any) -> Options:
+    """Purpose and stricter threshold of a request or a stream's first frame.
+
+    Raises:
+        InvalidInput: a purpose that is not in the contract.
+    """
+    if message.purpose not in _PURPOSES:
+        raise InvalidInput(
+            f"purpose = {message.purpose} is unknown; use decide, explore or replay",
+            code="unknown_purpose",
+            field="purpose",
+            value=str(message.purpose),
+        )
+    return Options(_PURPOSES[message.purpose], message.defer_above if message.HasField("defer_above") else None)
+
+
+def rows(message: Any) -> Packed | Named:
+    """The rows of a request.
+
+    Raises:
+        InvalidInput: neither form is given.
+    """
+    form = message.WhichOneof("form")
+    if form == "packed":
+        packed = message.packed
+        return Packed(packed.row_count, packed.values, packed.schema_hash)
+    if form == "named":
+        return Named(tuple(Column(c.name, np.array(c.values, np.float32), c.unit) for c in message.named.columns))
+    raise InvalidInput("the request holds no rows; fill rows.packed or rows.named", code="no_rows", field="rows")
+
+
+def encode(portion: Portion, head: str, intervals: Any) -> Any:
+    """A decided head as its message."""
+    predictive = portion.predictives[head]
+    if isinstance(predictive, Gaussian):
+        return _gaussian(portion, head, predictive, intervals)
+    raise TypeError(f"no message for a {type(predictive).__name__} head")
+
+
+def _gaussian(portion: Portion, head: str, predictive: Gaussian, intervals: Any) -> Any:
+    """Deferred predictions are NaN where the policy withholds them."""
+    verdict = portion.verdicts[head]
+    members = portion.payload.get(head, ())
+    mean, total, data, knowledge = shown(predictive, verdict)
+    message = common_pb2.GaussianHead(
+        mean=pack(mean),
+        total=pack(total),
+        data=pack(data),
+        knowledge=b"" if knowledge is None else pack(knowledge),
+        deferral=deferral(portion, head),
+        intervals=intervals,
+    )
+    if members and not verdict.policy.withhold:
+        message.member_means, message.member_variances = pack(members[0]), pack(members[1])
+    return message
+
+
+def deferral(portion: Portion, head: str) -> Any:
+    """How the units of a head were decided."""
+    verdict, ids = portion.verdicts[head], portion.ids[head]
+    return common_pb2.Deferral(
+        ids=common_pb2.UnitIds(epoch=ids.epoch, first=ids.first, count=ids.count),
+        policy=verdict.policy.version,
+        measure=verdict.policy.measure,
+        threshold=verdict.policy.threshold,
+        uncertainty=pack(verdict.uncertainty),
+        decisions=verdict.decisions.tobytes(),
+        shifts=verdict.shifts.tobytes(),
+    )
+
+
+def intervals(table: IntervalTable | None) -> Any:
+    """The interval table; empty where the artefact has none."""
+    if table is None:
+        return common_pb2.Intervals()
+    return common_pb2.Intervals(levels=table.levels, multipliers=table.multipliers)
+
+
+def describe(description: Description, policies: tuple[Any, ...]) -> Any:
+    """The description of a tabular task."""
+    schema = description.schema
+    features = () if schema is None else schema.features
+    lower = description.trained_lower or (float("nan"),) * len(features)
+    upper = description.trained_upper or (float("nan"),) * len(features)
+    by_head = {policy.head: policy for policy in policies}
+    return common_pb2.DescribeResponse(
+        task=description.task,
+        model=description.model,
+        schema_hash="" if schema is None else schema.hash,
+        features=[
+            common_pb2.FeatureSpec(
+                name=f.name,
+                unit=f.unit,
+                lower=f.lower,
+                upper=f.upper,
+                description=f.description,
+                nullable=f.nullable,
+                trained_lower=low,
+                trained_upper=high,
+            )
+            for f, low, high in zip(features, lower, upper, strict=True)
+        ],
+        heads=[
+            common_pb2.HeadSpec(
+                name=head.name,
+                kind=head.kind,
+                unit=head.unit,
+                measure=by_head[head.name].measure,
+                label=head.label,
+                error=head.error,
+                error_unit=head.error_unit,
+                acceptable=head.acceptable,
+            )
+            for head in description.heads
+        ],
+        policies=[
+            common_pb2.PolicySpec(
+                head=policy.head,
+                version=policy.version,
+                measure=policy.measure,
+                threshold=policy.threshold,
+                mode=policy.mode,
+                target_retention=policy.target_retention,
+                retention_band=policy.retention_band,
+                calibration_units=policy.calibration_units,
+                defer_on_shift=policy.defer_on_shift,
+                withhold=policy.withhold,
+                model=policy.model,
+                profile=policy.profile,
+            )
+            for policy in policies
+        ],
+        max_rows=description.max_rows,
+    )
+
+
+def pack(values: NDArray[np.float32]) -> bytes:
+    """Little-endian float32 bytes."""
+    return values.astype("<f4", copy=False).tobytes()

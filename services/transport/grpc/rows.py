@@ -1,0 +1,128 @@
+"""The gRPC binding of tabular tasks: their messages share field names, only types and heads differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from demur.v1 import common_pb2
+
+from models.calibration import IntervalTable
+from services.errors import InvalidInput
+from services.pipeline import Description, Pipeline, Portion
+from services.rows import RowsRequest
+from services.transport.binding import Begin, Chunk, GrpcBinding, Message, Options
+from services.transport.grpc import heads
+from services.transport.grpc.status import detail
+
+
+@dataclass(frozen=True)
+class RowMessages:
+    """The message types of a tabular task."""
+
+    request: Any
+    response: Any
+    stream_request: Any
+    stream_response: Any
+
+
+def row_binding(
+    service: str,
+    messages: RowMessages,
+    description: Description,
+    pipeline: Pipeline[Any, Any],
+    intervals: Mapping[str, IntervalTable | None],
+    *,
+    quantum_rows: int,
+    window_chunks: int,
+) -> GrpcBinding:
+    """Prediction, streams and description of a task whose items are rows."""
+    tables = {head: heads.intervals(table) for head, table in intervals.items()}
+
+    def read(message: Any) -> tuple[RowsRequest, Options]:
+        return RowsRequest(heads.rows(message.rows), message.members), heads.options(message)
+
+    def answer(answers: list[Portion]) -> Any:
+        (portion,) = answers
+        decided = {head: heads.encode(portion, head, tables[head]) for head in portion.verdicts}
+        return messages.response(model=portion.model, recorded=portion.recorded, **decided)
+
+    return GrpcBinding(
+        service=service,
+        request=message_of(messages.request),
+        response=message_of(messages.response),
+        read=read,
+        answer=answer,
+        describe=lambda: heads.describe(description, pipeline.policies.all()),
+        describe_messages=(message_of(common_pb2.DescribeRequest), message_of(common_pb2.DescribeResponse)),
+        stream=RowFrames(messages, answer, description, pipeline, quantum_rows, window_chunks),
+    )
+
+
+def message_of(kind: Any) -> Message:
+    """A protobuf type as bytes in, bytes out."""
+    return Message(kind.FromString, kind.SerializeToString)
+
+
+class RowFrames:
+    """Frames of a tabular stream."""
+
+    def __init__(
+        self,
+        messages: RowMessages,
+        answer: Callable[[list[Portion]], Any],
+        description: Description,
+        pipeline: Pipeline[Any, Any],
+        quantum_rows: int,
+        window_chunks: int,
+    ) -> None:
+        self.request = message_of(messages.stream_request)
+        self.response = message_of(messages.stream_response)
+        self._frame = messages.stream_response
+        self._answer = answer
+        self._model = description.model
+        self._policies = pipeline.policies
+        self._quantum_rows = quantum_rows
+        self._window_chunks = window_chunks
+
+    def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
+        kind = frame.WhichOneof("frame")
+        if kind == "begin":
+            if begin is not None:
+                raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
+            return Begin(heads.options(frame.begin), shared=frame.begin.members)
+        if kind == "chunk":
+            members = bool(begin.shared) if begin is not None else False
+            return Chunk(frame.chunk.sequence, RowsRequest(_rows(frame.chunk.rows), members))
+        raise InvalidInput("a frame of this stream is neither begin nor chunk", code="empty_frame")
+
+    def accepted(self) -> Any:
+        return self._frame(
+            accepted=common_pb2.StreamAccepted(
+                model=self._model,
+                policy=",".join(policy.version for policy in self._policies.all()),
+                quantum_rows=self._quantum_rows,
+                window_chunks=self._window_chunks,
+            )
+        )
+
+    def progress(self, chunks: int, units: int) -> Any:
+        return self._frame(progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units))
+
+    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
+        frame = self._frame()
+        frame.result.sequence = sequence
+        frame.result.answer.MergeFrom(self._answer(answers))
+        return frame, sum(portion.count for portion in answers)
+
+    def failed(self, sequence: int, error: Any) -> Any:
+        return self._frame(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
+
+
+def _rows(message: Any) -> Any:
+    """A chunk without rows is refused as a chunk, it does not end the stream."""
+    try:
+        return heads.rows(message)
+    except InvalidInput as error:
+        return error

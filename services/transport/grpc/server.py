@@ -1,0 +1,143 @@
+"""Builds the gRPC server of a tenant: prediction, streams, health and reflection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from services.errors import DemurError, InvalidInput
+from services.metrics import Metrics
+from services.settings import Settings
+from services.tenant import Tenant
+from services.transport.binding import Message
+from services.transport.grpc.status import guarded
+from services.transport.grpc.stream import ChunkStream
+from services.work import Priority
+
+
+class GrpcServer:
+    """The server and its health; ``drain`` refuses new calls at once and waits for those in flight."""
+
+    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics) -> None:
+        self._service = tenant.grpc.service
+        self._server = grpc.aio.server(
+            options=(
+                ("grpc.max_receive_message_length", settings.max_message_bytes),
+                ("grpc.max_send_message_length", -1),
+                ("grpc.so_reuseport", 0),
+                ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
+                ("grpc.max_connection_age_grace_ms", int(settings.drain_seconds * 1000)),
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+            ),
+        )
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        self._server.add_generic_rpc_handlers((_handlers(tenant, settings, metrics),))
+        if tenant.reflected:
+            names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, self._server)
+        self.port = 0
+
+    async def start(self, address: str) -> None:
+        """Binds and listens; ``port`` is the port in use.
+
+        Raises:
+            RuntimeError: the address is taken or not ours.
+        """
+        self.port = self._server.add_insecure_port(address)
+        await self._server.start()
+        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+
+    async def ready(self) -> None:
+        """Reports SERVING."""
+        await self._report(health_pb2.HealthCheckResponse.SERVING)
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
+        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.stop(seconds)
+
+    async def _report(self, state: Any) -> None:
+        for name in ("", self._service):
+            await self._health.set(name, state)
+
+
+def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
+    binding = tenant.grpc
+    handlers = {
+        "Predict": grpc.unary_unary_rpc_method_handler(
+            _measured(guarded(_predict(tenant)), metrics),
+            request_deserializer=_tolerant(binding.request),
+            response_serializer=binding.response.encode,
+        )
+    }
+    if binding.describe is not None and binding.describe_messages is not None:
+        description = binding.describe
+        taken, given = binding.describe_messages
+
+        async def describe(request: Any, context: Any) -> Any:
+            return description()
+
+        handlers["Describe"] = grpc.unary_unary_rpc_method_handler(
+            guarded(describe), request_deserializer=taken.decode, response_serializer=given.encode
+        )
+    if binding.stream is not None:
+        handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
+            ChunkStream(tenant, settings, metrics),
+            request_deserializer=binding.stream.request.decode,
+            response_serializer=binding.stream.response.encode,
+        )
+    return grpc.method_handlers_generic_handler(binding.service, handlers)
+
+
+def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
+    binding, pipeline = tenant.grpc, tenant.pipeline
+
+    async def predict(message: Any, context: Any) -> Any:
+        if isinstance(message, DemurError):
+            raise message
+        request, options = binding.read(message)
+        remaining = context.time_remaining()
+        deadline = None if remaining is None else time.monotonic() + remaining
+        call = options.call("decide", priority=Priority.INTERACTIVE, deadline=deadline)
+        return binding.answer(await pipeline.answer(request, call))
+
+    return predict
+
+
+def _measured(handler: Callable[[Any, Any], Awaitable[Any]], metrics: Metrics) -> Callable[[Any, Any], Awaitable[Any]]:
+    async def call(request: Any, context: Any) -> Any:
+        start = time.perf_counter()
+        code = "CANCELLED"
+        try:
+            response = await handler(request, context)
+            code = "OK"
+            return response
+        except grpc.aio.AbortError:
+            code = context.code().name if hasattr(context.code(), "name") else "ABORTED"
+            raise
+        finally:
+            metrics.request("grpc", code, time.perf_counter() - start)
+
+    return call
+
+
+def _tolerant(message: Message) -> Callable[[bytes], Any]:
+    """Bytes that are no message become a typed refusal instead of an INTERNAL error of the library."""
+
+    def decode(data: bytes) -> Any:
+        try:
+            return message.decode(data)
+        except Exception:
+            return InvalidInput(
+                "the bytes of this call are not the request message of the method; regenerate the stubs",
+                code="not_a_message",
+            )
+
+    return decode

@@ -1,0 +1,146 @@
+"""The routes of a service over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from services.errors import DeadlineExceeded, DemurError, Draining, NotFound, status
+from services.lifecycle import Lifecycle
+from services.metrics import Metrics
+from services.settings import Settings
+from services.tenant import Tenant
+from services.transport.http.body import PROTOBUF, error_response, json_response
+from services.transport.http.jobs import JobRoutes
+from services.transport.http.openapi import openapi
+from services.transport.http.request import read_request, timeout_seconds
+from services.work import Priority
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def application(tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle) -> Starlette:
+    """The ASGI application of a tenant."""
+    routes = Routes(tenant, settings, metrics, lifecycle)
+    jobs = JobRoutes(tenant, settings)
+    document = openapi(tenant)
+    return Starlette(
+        routes=[
+            Route("/v1/predict", routes.guarded(routes.predict), methods=["POST"]),
+            Route("/v1/schema", routes.guarded(routes.schema)),
+            Route("/v1/policy", routes.guarded(routes.policy)),
+            Route("/v1/openapi.json", routes.guarded(_constant(document))),
+            Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
+            Route("/v1/jobs/{job}", routes.guarded(jobs.show)),
+            Route("/v1/jobs/{job}", routes.guarded(jobs.cancel), methods=["DELETE"]),
+            Route("/v1/jobs/{job}/events", routes.guarded(jobs.events)),
+            Route("/metrics", routes.metrics),
+            Route("/livez", routes.live),
+            Route("/readyz", routes.ready),
+            Route("/{path:path}", routes.guarded(routes.unknown), methods=["GET", "POST", "PUT", "DELETE"]),
+        ]
+    )
+
+
+class Routes:
+    """Endpoints; each is a thin adapter over the pipeline."""
+
+    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle) -> None:
+        self._tenant = tenant
+        self._settings = settings
+        self._metrics = metrics
+        self._lifecycle = lifecycle
+
+    def guarded(self, endpoint: Endpoint) -> Endpoint:
+        """Typed errors as typed answers; counted; refused at once while draining."""
+
+        async def call(request: Request) -> Response:
+            start = time.perf_counter()
+            with self._lifecycle.in_flight():
+                try:
+                    if self._lifecycle.draining:
+                        raise Draining("this replica is shutting down; retry at once, another one answers")
+                    response = await endpoint(request)
+                except DemurError as error:
+                    response = error_response(error)
+                    if status(error).http in (413, 503):
+                        response.headers["connection"] = "close"
+                self._metrics.request("http", str(response.status_code), time.perf_counter() - start)
+                return response
+
+        return call
+
+    async def predict(self, request: Request) -> Response:
+        message, options, binary = await read_request(request, self._tenant, self._settings)
+        timeout = timeout_seconds(request, self._settings.request_seconds)
+        deadline = time.monotonic() + timeout
+        call = options.call("decide", priority=Priority.INTERACTIVE, deadline=deadline)
+        try:
+            async with asyncio.timeout(timeout):
+                answers = await self._tenant.pipeline.answer(message, call)
+        except TimeoutError as late:
+            raise DeadlineExceeded(f"no answer within {timeout:g} s", code="deadline_exceeded") from late
+        if binary:
+            grpc = self._tenant.grpc
+            return Response(grpc.response.encode(grpc.answer(answers)), media_type=PROTOBUF)
+        return json_response(self._tenant.http.answer_json(answers))
+
+    async def schema(self, request: Request) -> Response:
+        description = self._tenant.description
+        features = () if description.schema is None else description.schema.features
+        return json_response(
+            {
+                "task": description.task,
+                "model": description.model,
+                "schema_hash": None if description.schema is None else description.schema.hash,
+                "max_rows": description.max_rows,
+                "features": features,
+                "trained_lower": description.trained_lower,
+                "trained_upper": description.trained_upper,
+                "heads": description.heads,
+            }
+        )
+
+    async def policy(self, request: Request) -> Response:
+        policies = self._tenant.pipeline.policies.all()
+        return json_response({"policies": [{"version": policy.version} | _fields(policy) for policy in policies]})
+
+    async def metrics(self, request: Request) -> Response:
+        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def live(self, request: Request) -> Response:
+        return json_response({"live": True})
+
+    async def ready(self, request: Request) -> Response:
+        return json_response(
+            {"ready": self._lifecycle.ready, "model": self._tenant.description.model},
+            200 if self._lifecycle.ready else 503,
+        )
+
+    async def unknown(self, request: Request) -> Response:
+        raise NotFound(
+            f"no {request.method} {request.url.path} here; /v1/openapi.json lists the routes", code="no_route"
+        )
+
+
+def _constant(value: Any) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        return json_response(value)
+
+    return endpoint
+
+
+def _fields(policy: Any) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in vars(policy).items()
+        if name != "version"
+    }

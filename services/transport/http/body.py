@@ -1,0 +1,102 @@
+"""Bodies of requests and errors: what is taken, how much of it, and how a refusal looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from services.errors import Cancelled, DemurError, ExecutionFailed, InvalidInput, TooLarge, status
+from services.logging import get_logger
+
+JSON = "application/json"
+PROTOBUF = "application/protobuf"
+_log = get_logger(__name__)
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The body, if it is not longer than ``limit`` bytes and not compressed.
+
+    Raises:
+        TooLarge, InvalidInput, Cancelled: see the messages.
+    """
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise InvalidInput("compressed bodies are not taken; send the body as it is", code="content_encoding")
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise _too_large(int(declared), limit)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > limit:
+                raise _too_large(size, limit)
+            parts.append(part)
+    except ClientDisconnect as gone:
+        raise Cancelled("the caller went away while sending the body", code="disconnected") from gone
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def media_type(request: Request) -> str:
+    """JSON or protobuf; the pickles that some servers take are refused on every route.
+
+    Raises:
+        InvalidInput: another content type.
+    """
+    given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if given in (JSON, PROTOBUF):
+        return given
+    if given == "application/x-protobuf":
+        return PROTOBUF
+    raise InvalidInput(
+        f"content-type {given!r} is not taken; send {JSON} or {PROTOBUF}",
+        code="content_type",
+        field="content-type",
+        value=given,
+        allowed=f"{JSON}, {PROTOBUF}",
+    )
+
+
+def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A JSON body; NaN becomes null."""
+    return Response(msgspec.json.encode(value), code, headers, media_type=JSON)
+
+
+def error_response(error: DemurError) -> Response:
+    """``{"error": {...}}`` with the same fields as the gRPC detail."""
+    if isinstance(error, ExecutionFailed):
+        _log.error("execution failed", exc_info=error.__cause__ or error)
+    headers = {"retry-after": str(max(1, round(error.retry_after_seconds)))} if error.retry_after_seconds else {}
+    return json_response({"error": describe(error)}, status(error).http, headers)
+
+
+def describe(error: DemurError) -> dict[str, Any]:
+    """The fields of an error that say something."""
+    fields = {
+        "code": error.code,
+        "message": error.message,
+        "field": error.field,
+        "value": error.value,
+        "unit": error.unit,
+        "allowed": error.allowed,
+    }
+    found: dict[str, Any] = {name: value for name, value in fields.items() if value}
+    if error.index >= 0:
+        found["index"] = error.index
+    if error.retry_after_seconds:
+        found["retry_after_seconds"] = error.retry_after_seconds
+    return found
+
+
+def _too_large(size: int, limit: int) -> TooLarge:
+    return TooLarge(
+        f"a body of {size} bytes or more, at most {limit} are taken in one call; use a gRPC stream, which has no limit",
+        code="body_too_large",
+        field="content-length",
+        value=str(size),
+        unit="bytes",
+        allowed=f"[0, {limit}]",
+    )

@@ -1,0 +1,58 @@
+"""From an HTTP request to the task's request, the caller's wishes and the deadline."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from starlette.requests import Request
+
+from services.errors import InvalidInput
+from services.settings import Settings
+from services.tenant import Tenant
+from services.transport.binding import Options
+from services.transport.http.body import PROTOBUF, media_type, read_body
+
+TIMEOUT_HEADER = "demur-timeout-seconds"
+
+
+async def read_request(request: Request, tenant: Tenant, settings: Settings) -> tuple[Any, Options, bool]:
+    """The task's request, the caller's wishes, and whether the body was protobuf.
+
+    Raises:
+        InvalidInput, TooLarge, Cancelled: the body is not what the route takes.
+    """
+    binary = media_type(request) == PROTOBUF
+    body = await read_body(request, settings.max_message_bytes)
+    if not binary:
+        return *tenant.http.read_json(body), False
+    try:
+        message = tenant.grpc.request.decode(body)
+    except Exception as error:
+        raise InvalidInput("the body is not the protobuf message of this route", code="not_a_message") from error
+    return *tenant.grpc.read(message), True
+
+
+def timeout_seconds(request: Request, default: float) -> float:
+    """The caller's deadline.
+
+    Raises:
+        InvalidInput: not a number of seconds within (0, 3600].
+    """
+    text = request.headers.get(TIMEOUT_HEADER)
+    if text is None:
+        return default
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds <= 3600:
+        raise InvalidInput(
+            f"{TIMEOUT_HEADER} = {text!r}: give seconds above 0, up to 3600",
+            code="bad_timeout",
+            field=TIMEOUT_HEADER,
+            value=text,
+            unit="s",
+            allowed="(0, 3600]",
+        )
+    return seconds

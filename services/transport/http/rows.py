@@ -1,0 +1,152 @@
+"""The JSON bodies of tabular tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from models.calibration import IntervalTable
+from models.predictive import Gaussian
+from services.errors import InvalidInput
+from services.pipeline import Description, Portion
+from services.policy import Decision, Shift
+from services.rows import Named, RowsRequest, shown
+from services.transport.binding import HttpBinding, Options
+from services.transport.http.schema import row_request_schema, row_response_schema
+from services.validate import Column
+
+Number = float | None
+"""null is NaN: a missing value, where the schema allows one."""
+
+
+class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
+    """``columns`` (name to values) or ``rows`` (a list of objects), not both."""
+
+    columns: msgspec.Raw = msgspec.Raw(b"")
+    rows: msgspec.Raw = msgspec.Raw(b"")
+    units: dict[str, str] = {}
+    purpose: Literal["decide", "explore", "replay"] | None = None
+    defer_above: float | None = None
+    members: bool = False
+
+
+def row_binding(description: Description, intervals: Mapping[str, IntervalTable | None]) -> HttpBinding:
+    """JSON in, JSON out, for a task whose items are rows."""
+
+    def answer(answers: list[Portion]) -> dict[str, Any]:
+        (portion,) = answers
+        found = {head: _head(portion, head, intervals[head]) for head in portion.verdicts}
+        return {"model": portion.model, "recorded": portion.recorded, "purpose": portion.purpose, **found}
+
+    return HttpBinding(
+        read_json=read,
+        answer_json=answer,
+        request_schema=row_request_schema(description),
+        response_schema=row_response_schema(description),
+    )
+
+
+def read(body: bytes) -> tuple[RowsRequest, Options]:
+    """A JSON body as a request.
+
+    Raises:
+        InvalidInput: not JSON, not of this form, a doubled name, or values that are no numbers.
+    """
+    try:
+        parsed = msgspec.json.decode(body, type=RowsBody)
+        if bool(bytes(parsed.columns)) == bool(bytes(parsed.rows)):
+            raise InvalidInput(
+                'the body needs either "columns" ({name: [values]}) or "rows" ([{name: value}])', code="not_a_body"
+            )
+        named = _columns(parsed.columns) if bytes(parsed.columns) else _rows(parsed.rows)
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
+    unknown = [name for name in parsed.units if name not in named]
+    if unknown:
+        raise InvalidInput(f"units names {unknown[0]!r}, which is not a column of this body", code="unknown_column")
+    given = tuple(Column(name, _array(name, values), parsed.units.get(name, "")) for name, values in named.items())
+    return RowsRequest(Named(given), parsed.members), Options(parsed.purpose, parsed.defer_above)
+
+
+def _columns(raw: msgspec.Raw) -> dict[str, list[Number]]:
+    columns = msgspec.json.decode(raw, type=dict[str, list[Number]])
+    _refuse_doubled(raw, len(columns))
+    return columns
+
+
+def _rows(raw: msgspec.Raw) -> dict[str, list[Number]]:
+    rows = msgspec.json.decode(raw, type=list[dict[str, Number]])
+    _refuse_doubled(raw, sum(map(len, rows)))
+    if not rows:
+        raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
+    names = rows[0].keys()
+    for index, row in enumerate(rows):
+        if row.keys() != names:
+            name = sorted(names ^ row.keys())[0]
+            raise InvalidInput(
+                f"row {index} and row 0 differ in column {name!r}; give every row the same columns",
+                code="unequal_rows",
+                field=name,
+                index=index,
+            )
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def _refuse_doubled(raw: msgspec.Raw, names: int) -> None:
+    """JSON parsers keep the last of two equal names in silence; a colon more than names gives it away."""
+    if bytes(raw).count(b":") == names:
+        return
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        seen = [name for name, _ in items]
+        doubled = [name for name in seen if seen.count(name) > 1]
+        if doubled:
+            raise InvalidInput(
+                f"column {doubled[0]!r} is given twice; give each column once", code="doubled_column", field=doubled[0]
+            )
+        return dict(items)
+
+    json.loads(bytes(raw), object_pairs_hook=pairs)
+
+
+def _array(name: str, values: list[Number]) -> Any:
+    with np.errstate(over="ignore"):
+        return np.array(values, np.float64).astype(np.float32)
+
+
+def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[str, Any]:
+    predictive = portion.predictives[head]
+    verdict = portion.verdicts[head]
+    if not isinstance(predictive, Gaussian):
+        raise TypeError(f"no JSON for a {type(predictive).__name__} head")
+    mean, total, data, knowledge = shown(predictive, verdict)
+    ids = portion.ids[head]
+    found = {
+        "mean": mean.tolist(),
+        "variance": total.tolist(),
+        "total": total.tolist(),
+        "data": data.tolist(),
+        "knowledge": None if knowledge is None else knowledge.tolist(),
+        "measure": verdict.policy.measure,
+        "uncertainty": verdict.uncertainty.tolist(),
+        "threshold": verdict.policy.threshold if np.isfinite(verdict.policy.threshold) else None,
+        "decision": [_DECISIONS[value] for value in verdict.decisions.tolist()],
+        "deferred": (verdict.decisions != Decision.ANSWER).tolist(),
+        "shifted": [_REASONS[value] for value in verdict.shifts.tolist()],
+        "policy": verdict.policy.version,
+        "prediction_ids": [ids.text(index) for index in range(ids.count)],
+    }
+    if intervals is not None:
+        found["intervals"] = {"levels": intervals.levels, "multipliers": intervals.multipliers}
+    members = portion.payload.get(head, ())
+    if members and not verdict.policy.withhold:
+        found["member_means"], found["member_variances"] = (values.tolist() for values in members)
+    return found
+
+
+_DECISIONS = {decision.value: decision.name for decision in Decision}
+_REASONS = {bits: [reason.name.lower() for reason in Shift if bits & reason] for bits in range(4)}  # type: ignore[union-attr]

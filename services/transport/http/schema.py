@@ -1,0 +1,127 @@
+"""JSON Schemas of the bodies of tabular tasks, with units and ranges from the declared schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from models.head import Head
+from services.pipeline import Description
+
+Json = dict[str, Any]
+
+
+def row_request_schema(description: Description) -> Json:
+    """Columns or rows with every feature's unit and physical range."""
+    assert description.schema is not None
+    values = {f.name: _value(f) for f in description.schema.features}
+    required = list(values)
+    arrays = {name: {"type": "array", "items": value, "minItems": 1} for name, value in values.items()}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "oneOf": [{"required": ["columns"]}, {"required": ["rows"]}],
+        "properties": {
+            "columns": {
+                "type": "object",
+                "description": "Values by column; all of the same length.",
+                "properties": arrays,
+                "required": required,
+                "additionalProperties": False,
+            },
+            "rows": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": description.max_rows,
+                "items": {
+                    "type": "object",
+                    "properties": values,
+                    "required": required,
+                    "additionalProperties": False,
+                },
+            },
+            "units": {
+                "type": "object",
+                "description": "Unit by column, checked against the schema where given.",
+                "additionalProperties": {"type": "string"},
+            },
+            "purpose": {"enum": ["decide", "explore", "replay"], "default": "decide"},
+            "defer_above": {
+                "type": "number",
+                "description": "Defer above this even where the policy would answer; in the unit of the measure.",
+            },
+            "members": {"type": "boolean", "default": False, "description": "Also return what each member says."},
+        },
+    }
+
+
+def row_response_schema(description: Description) -> Json:
+    """One object per head."""
+    heads = {head.name: _gaussian(head) for head in description.heads if head.kind == "gaussian"}
+    return {
+        "type": "object",
+        "required": ["model", "recorded", "purpose", *heads],
+        "properties": {
+            "model": {"type": "string", "description": "Tag of the artefact that answered."},
+            "recorded": {"type": "boolean", "description": "Whether the decisions are durable in the ledger."},
+            "purpose": {"enum": ["decide", "explore", "replay"]},
+            **heads,
+        },
+    }
+
+
+def _value(feature: Any) -> Json:
+    kind: Json = {"type": ["number", "null"] if feature.nullable else "number"}
+    return kind | {
+        "minimum": feature.lower,
+        "maximum": feature.upper,
+        "description": f"{feature.description} Unit: {feature.unit}.",
+        "x-unit": feature.unit,
+    }
+
+
+def _gaussian(head: Head) -> Json:
+    square = f"{head.unit}²"
+    return {
+        "type": "object",
+        "properties": {
+            "mean": _numbers(head.unit, "Mean of the ensemble's predictive."),
+            "variance": _numbers(square, "Total variance; the same as total."),
+            "total": _numbers(square, "Total uncertainty: variance of the mixture."),
+            "data": _numbers(square, "Data uncertainty: mean of the members' variances."),
+            "knowledge": _numbers(square, "Knowledge uncertainty: variance of the members' means; null if single.")
+            | {"type": ["array", "null"]},
+            "measure": {"type": "string", "description": "Name of the deferral measure; larger is less certain."},
+            "uncertainty": _numbers(square, "The deferral measure."),
+            "threshold": {
+                "type": ["number", "null"],
+                "description": f"Deferred above this ({square}); null: everything is deferred.",
+            },
+            "decision": {"type": "array", "items": {"enum": ["ANSWER", "DEFER", "CALLER_DEFERRED"]}},
+            "deferred": {"type": "array", "items": {"type": "boolean"}},
+            "shifted": {
+                "type": "array",
+                "items": {
+                    "type": "array",
+                    "items": {"enum": ["outside_training_range", "knowledge_above_reference"]},
+                },
+            },
+            "policy": {"type": "string", "description": "Version of the policy that decided."},
+            "prediction_ids": {"type": "array", "items": {"type": "string"}},
+            "intervals": {
+                "type": "object",
+                "description": "Central interval at levels[i]: mean ± multipliers[i] · sqrt(total).",
+                "properties": {"levels": _numbers("1", "Levels."), "multipliers": _numbers("1", "Multipliers.")},
+            },
+            "member_means": {"type": "array", "items": _numbers(head.unit, "Means of one member.")},
+            "member_variances": {"type": "array", "items": _numbers(square, "Variances of one member.")},
+        },
+    }
+
+
+def _numbers(unit: str, description: str) -> Json:
+    return {
+        "type": "array",
+        "items": {"type": ["number", "null"]},
+        "x-unit": unit,
+        "description": f"{description} Unit: {unit}.",
+    }

@@ -1,0 +1,159 @@
+"""Rows from the wire to float32 [N, F], checked against the schema before any model runs.
+
+Every refusal names field, value, unit, allowed range and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.schema import Schema
+from services.errors import InvalidInput, TooLarge
+
+Rows = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as it came: its unit is checked where the caller gave one."""
+
+    name: str
+    values: Sequence[float] | NDArray[np.float32]
+    unit: str = ""
+
+
+def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_rows: int) -> Rows:
+    """Row-major little-endian float32 to a read-only view [N, F]; no copy.
+
+    Raises:
+        InvalidInput: another schema, no rows, or a length that is not row_count * F * 4 bytes.
+        TooLarge: more than ``max_rows`` rows.
+    """
+    if schema_hash and schema_hash != schema.hash:
+        raise InvalidInput(
+            f"rows were packed for schema {schema_hash}, this model declares {schema.hash}: "
+            f"pack {len(schema)} columns in the order {', '.join(schema.names)}",
+            code="schema_mismatch",
+            field="schema_hash",
+            value=schema_hash,
+            allowed=schema.hash,
+        )
+    _check_count(row_count, max_rows)
+    expected = row_count * len(schema) * 4
+    if len(values) != expected:
+        raise InvalidInput(
+            f"packed values hold {len(values)} bytes, but {row_count} rows of {len(schema)} float32 columns "
+            f"are {expected} bytes; check row_count and the column order",
+            code="wrong_length",
+            field="values",
+            value=str(len(values)),
+            unit="bytes",
+            allowed=str(expected),
+        )
+    return check(schema, np.frombuffer(values, "<f4").reshape(row_count, len(schema)))
+
+
+def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
+    """Named columns in any order to [N, F] in schema order.
+
+    Raises:
+        InvalidInput: a missing, unknown or doubled column, another unit, unequal lengths, no rows, or a
+            value out of range.
+        TooLarge: more than ``max_rows`` rows.
+    """
+    by_name: dict[str, Column] = {}
+    for column in given:
+        if column.name in by_name:
+            raise _name_error(column.name, "doubled_column", "is given twice; give each column once", schema)
+        if column.name not in schema.position:
+            raise _name_error(column.name, "unknown_column", "is not a column of this model", schema)
+        expected = schema.features[schema.position[column.name]].unit
+        if column.unit and column.unit != expected:
+            raise InvalidInput(
+                f"column {column.name!r} is given in {column.unit!r}, this model takes {expected!r}; convert it",
+                code="wrong_unit",
+                field=column.name,
+                value=column.unit,
+                unit=expected,
+                allowed=expected,
+            )
+        by_name[column.name] = column
+    missing = [name for name in schema.names if name not in by_name]
+    if missing:
+        raise _name_error(missing[0], "missing_column", f"is missing (all missing: {', '.join(missing)})", schema)
+    count = len(by_name[schema.names[0]].values)
+    _check_count(count, max_rows)
+    rows = np.empty((count, len(schema)), np.float32)
+    for index, name in enumerate(schema.names):
+        values = by_name[name].values
+        if len(values) != count:
+            raise InvalidInput(
+                f"column {name!r} has {len(values)} values, {schema.names[0]!r} has {count}; give every column "
+                "the same number of rows",
+                code="unequal_lengths",
+                field=name,
+                value=str(len(values)),
+                unit="rows",
+                allowed=str(count),
+            )
+        with np.errstate(over="ignore"):
+            rows[:, index] = values
+    return check(schema, rows)
+
+
+def check(schema: Schema, rows: Rows) -> Rows:
+    """Returns rows [N, F] unchanged if every value is physically possible.
+
+    Raises:
+        InvalidInput: the first value that is NaN, infinite or outside its closed range.
+    """
+    fine = (rows >= schema.lower) & (rows <= schema.upper)
+    if fine.all():
+        return rows
+    fine |= np.isnan(rows) & schema.nullable
+    if fine.all():
+        return rows
+    wrong = np.argwhere(~fine)
+    row, position = (int(value) for value in wrong[0])
+    feature = schema.features[position]
+    value = float(rows[row, position])
+    more = f" ({len(wrong) - 1} more values are refused)" if len(wrong) > 1 else ""
+    finite = np.isfinite(value)
+    reason = "is out of range" if finite else "is not a finite number"
+    raise InvalidInput(
+        f"{feature.name} = {value:g} {feature.unit} in row {row} {reason}: allowed are {feature.lower:g} to "
+        f"{feature.upper:g} {feature.unit}; correct the value or drop the row{more}",
+        code="out_of_range" if finite else "not_finite",
+        field=feature.name,
+        value=f"{value:g}",
+        unit=feature.unit,
+        allowed=f"[{feature.lower:g}, {feature.upper:g}]",
+        index=row,
+    )
+
+
+def _check_count(count: int, max_rows: int) -> None:
+    if count < 1:
+        raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
+    if count > max_rows:
+        raise TooLarge(
+            f"{count} rows in one call, at most {max_rows} are taken; send them as a stream, which has no limit",
+            code="too_many_rows",
+            field="rows",
+            value=str(count),
+            unit="rows",
+            allowed=f"[1, {max_rows}]",
+        )
+
+
+def _name_error(name: str, code: str, problem: str, schema: Schema) -> InvalidInput:
+    return InvalidInput(
+        f"column {name!r} {problem}; the columns are {', '.join(f'{f.name} ({f.unit})' for f in schema.features)}",
+        code=code,
+        field=name,
+        allowed=", ".join(schema.names),
+    )

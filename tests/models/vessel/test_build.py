@@ -1,0 +1,109 @@
+"""A built artefact is complete, repeatable, and calibrated by what it serves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from models import artefact as artefacts
+from models import npz
+from models.executors.onnx import OnnxGraph
+from models.schema import Schema
+from models.tasks.vessel import build, scoring
+from models.tasks.vessel.features import FEATURES
+
+PROFILE = "cpu-fp32-stacked"
+REFERENCE = Path(__file__).parents[3] / "artefacts" / "vessel"
+
+
+@pytest.fixture(scope="module")
+def built(trained, data, tmp_path_factory):
+    return build.build(trained("dnn", 3), data, tmp_path_factory.mktemp("artefact") / "dnn-3")
+
+
+def test_building_twice_gives_the_same_version(built, trained, data, tmp_path) -> None:
+    again = build.build(trained("dnn", 3), data, tmp_path / "dnn-3")
+    assert again.tag == built.tag
+    assert built.tag.startswith("vessel-dnn-3:")
+
+
+def test_thresholds_retain_what_they_promise_on_the_calibration_data(built, data) -> None:
+    calibration = built.manifest.heads["power"][PROFILE]
+    scores = scoring.predict(OnnxGraph(built.path("ensemble.onnx")), data["dev_in"].features).tvar
+    for level in (0.5, 0.9, 0.95):
+        retained = np.mean(scores <= np.float32(calibration.retention.threshold(level)))
+        assert level <= retained <= level + 2 / len(scores) + 0.05 * (level not in calibration.retention.levels)
+
+
+def test_every_knowledge_measure_has_a_reference(built, trained, data, tmp_path) -> None:
+    assert set(built.manifest.heads["power"][PROFILE].reference) == {"tvar", "mvar", "varm"}
+    single = build.build(trained("dnn", 3).select(slice(0, 1)), data, tmp_path / "dnn-1")
+    calibration = single.manifest.heads["power"][PROFILE]
+    assert calibration.retention.measure == "mvar"
+    assert set(calibration.reference) == {"mvar"}
+    assert not single.manifest.ensemble
+
+
+def test_intervals_cover_and_expected_error_rises(built, data) -> None:
+    calibration = built.manifest.heads["power"][PROFILE]
+    predictive = scoring.predict(OnnxGraph(built.path("ensemble.onnx")), data["dev_in"].features)
+    width = dict(zip(calibration.intervals.levels, calibration.intervals.multipliers, strict=True))[0.9]
+    inside = np.abs(data["dev_in"].power - predictive.mean) <= width * np.sqrt(predictive.tvar)
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.01)
+    assert (np.diff(calibration.expected_error.values) >= 0).all()
+
+
+def test_golden_replies_repeat(built) -> None:
+    with np.load(built.path(built.manifest.golden)) as golden:
+        replies = {name: golden[name] for name in golden.files}
+    rows = replies.pop("rows")
+    graph = OnnxGraph(built.path("ensemble.onnx"))
+    again = dict(zip(replies, graph.run({"rows": rows}, tuple(replies)), strict=True))
+    schema = Schema(FEATURES)
+    assert len(rows) >= 60
+    assert ((rows == schema.lower) | (rows == schema.upper)).any(axis=1).sum() >= 10, "rows at the edge"
+    for name, expected in replies.items():
+        np.testing.assert_allclose(again[name], expected, rtol=built.manifest.golden_tolerance)
+
+
+def test_the_manifest_tells_where_everything_came_from(built, data) -> None:
+    manifest = built.manifest
+    assert {source.role for source in manifest.sources} == {"training", "calibration and early stopping"}
+    assert manifest.sources[0].fingerprint == build.fingerprint(data["train"])
+    assert set(manifest.quality) == {"dev_in", "dev_out", "eval_in", "eval_out"}
+    lower, upper = np.array(manifest.training_range.lower), np.array(manifest.training_range.upper)
+    inside = (data["train"].features >= lower) & (data["train"].features <= upper)
+    assert inside.mean(axis=0).min() > 0.999
+    card = built.path("MODEL_CARD.md").read_text()
+    assert manifest.sources[0].fingerprint in card
+    assert "eval_out" in card
+
+
+def test_array_files_hold_no_time(tmp_path) -> None:
+    arrays = {"b": np.arange(3.0), "a": np.zeros((2, 2), np.float32)}
+    content = npz.encode(arrays)
+    assert content == npz.encode(dict(reversed(arrays.items())))
+    (tmp_path / "x.npz").write_bytes(content)
+    with np.load(tmp_path / "x.npz") as loaded:
+        np.testing.assert_array_equal(loaded["b"], arrays["b"])
+
+
+@pytest.mark.parametrize("folder", sorted(REFERENCE.iterdir()), ids=lambda path: path.name)
+def test_reference_artefacts_are_sound(folder: Path) -> None:
+    loaded = artefacts.read(folder, task="vessel")
+    assert artefacts.name(loaded.manifest) == f"vessel-{folder.name}"
+    assert loaded.schema.hash == Schema(FEATURES).hash
+    with np.load(loaded.path(loaded.manifest.golden)) as golden:
+        replies = {name: golden[name] for name in golden.files}
+    rows = replies.pop("rows")
+    again = OnnxGraph(loaded.path(loaded.manifest.executor.file)).run({"rows": rows}, tuple(replies))
+    for (name, expected), value in zip(replies.items(), again, strict=True):
+        np.testing.assert_allclose(value, expected, rtol=loaded.manifest.golden_tolerance, err_msg=name)
+    assert "/" not in msgspec.json.encode(loaded.manifest.versions).decode()
+
+
+def test_reference_artefacts_stay_small() -> None:
+    assert sum(path.stat().st_size for path in REFERENCE.rglob("*") if path.is_file()) <= 2_000_000

@@ -1,0 +1,115 @@
+"""One graph for all members says what the members say one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+import torch
+
+from models.executors.graph import Graph
+from models.executors.onnx import OnnxGraph
+from models.tasks.vessel import frozen, networks, scoring
+from models.tasks.vessel.ensemble import FAMILIES, TrainedEnsemble
+from models.tasks.vessel.export import export
+from models.tasks.vessel.features import NAMES
+
+
+def opened(ensemble: TrainedEnsemble, folder: Path) -> OnnxGraph:
+    path = folder / "ensemble.onnx"
+    path.write_bytes(export(ensemble))
+    return OnnxGraph(path)
+
+
+def networks_one_by_one(ensemble: TrainedEnsemble) -> Iterator[networks.Dense]:
+    """Each member and sample as a torch network of its own, float64, in the graph's order."""
+    family = "symbolic" if ensemble.family == "symbolic" else "dnn"
+    plain = {name: array[:, None] for name, array in ensemble.weights.items() if not name.endswith("_rho")}
+    if ensemble.family == "variational":
+        plain = frozen.weight_samples(ensemble)
+    elif ensemble.family == "mc_dropout":
+        first, second = frozen.masks(ensemble)
+        plain |= {"w2": plain["w2"] * first[..., None], "w3": plain["w3"] * second[..., None]}
+    for member, seed in enumerate(ensemble.seeds):
+        for sample in range(ensemble.samples):
+            network = networks.build(family, (seed,), ensemble.scaling, NAMES)
+            networks.restore(
+                network,
+                {name: array[member, sample if array.shape[1] > 1 else 0][None] for name, array in plain.items()},
+            )
+            yield network.eval().double()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_fused_is_separate(family, trained, data, tmp_path) -> None:
+    ensemble = trained(family, 3)
+    rows = data["eval_out"].features[:300]
+    scaled = torch.from_numpy((rows - ensemble.scaling.mean) / ensemble.scaling.std)[None]
+    with torch.no_grad():
+        outputs = [[part[0].numpy() for part in network(scaled)] for network in networks_one_by_one(ensemble)]
+    mean, std = np.moveaxis(np.array(outputs), 1, 0)
+    mean = mean * ensemble.scaling.power_std + ensemble.scaling.power_mean
+    variance = np.square(std * ensemble.scaling.power_std)
+    graph = opened(ensemble, tmp_path)
+    fused_mean, fused_variance = scoring.predict_members(graph, rows)
+    assert fused_mean.shape == (ensemble.size, 300)
+    np.testing.assert_allclose(fused_mean, mean, rtol=1e-5, atol=1e-5 * ensemble.scaling.power_std)
+    np.testing.assert_allclose(fused_variance, variance, rtol=3e-5)
+    whole = scoring.predict(graph, rows)
+    np.testing.assert_allclose(whole.mean, mean.mean(axis=0), rtol=1e-5, atol=1e-5 * ensemble.scaling.power_std)
+    np.testing.assert_allclose(whole.mvar, variance.mean(axis=0), rtol=3e-5)
+    np.testing.assert_allclose(whole.varm, mean.var(axis=0), rtol=1e-3, atol=1e-3)
+    assert (whole.varm >= 0).all()
+
+
+@pytest.mark.parametrize("family", ["dnn", "symbolic"])
+def test_a_single_model_has_no_knowledge_uncertainty(family, trained, data, tmp_path) -> None:
+    single = trained(family, 3).select(slice(1, 2))
+    graph = opened(single, tmp_path)
+    assert "varm" not in graph.outputs
+    alone = scoring.predict(graph, data["dev_in"].features)
+    assert alone.varm is None
+    members, _ = scoring.predict_members(opened(trained(family, 3), tmp_path), data["dev_in"].features)
+    np.testing.assert_allclose(alone.mean, members[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_same_weights_give_the_same_bytes(family, trained) -> None:
+    ensemble = trained(family, 3)
+    content = export(ensemble)
+    assert content == export(replace(ensemble))
+    weights = ensemble.weights | {"b3": ensemble.weights["b3"] + 1}
+    assert content != export(replace(ensemble, weights=weights))
+
+
+def test_a_graph_holds_only_standard_operators_and_its_own_weights(trained) -> None:
+    model = onnx.load_from_string(export(trained("variational", 3)))
+    assert {entry.domain for entry in model.opset_import} == {""}
+    assert not any(tensor.external_data for tensor in model.graph.initializer)
+    assert "Softplus" not in {node.op_type for node in model.graph.node}, "scalar and slow in ONNX Runtime"
+
+
+def test_masked_members_share_their_weights(trained) -> None:
+    ten_fold = len(export(trained("mc_dropout", 3)))
+    assert ten_fold < 2 * len(export(replace(trained("mc_dropout", 3), samples=1)))
+
+
+def test_rows_do_not_depend_on_their_neighbours(trained, data, tmp_path) -> None:
+    graph, rows = opened(trained("dnn", 3), tmp_path), data["dev_in"].features[:50]
+    whole = scoring.predict(graph, rows)
+    pieces = scoring.predict(graph, rows, chunk=7)
+    np.testing.assert_allclose(whole.mean, pieces.mean, rtol=1e-6)
+    np.testing.assert_allclose(whole.varm, pieces.varm, rtol=1e-3)
+
+
+def test_softplus_is_exact_enough_everywhere(tmp_path) -> None:
+    graph = Graph("softplus")
+    graph.output("y", graph.softplus(graph.input("x", ("N",))), ("N",))
+    (tmp_path / "g.onnx").write_bytes(graph.serialise())
+    x = np.concatenate([np.linspace(-80, 80, 4001), [-1e4, 1e4]]).astype(np.float32)
+    (y,) = OnnxGraph(tmp_path / "g.onnx").run({"x": x}, ("y",))
+    np.testing.assert_allclose(y, np.logaddexp(0, x.astype(np.float64)), rtol=1e-6, atol=5e-7)
