@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+import demur
 import grpc
 import numpy as np
 import pytest
-
-import demur
 from demur.v1 import common_pb2 as common
 from demur.v1 import vessel_pb2 as wire
 from demur.v1.vessel_pb2_grpc import VesselServiceServicer, add_VesselServiceServicer_to_server
@@ -97,9 +96,7 @@ class Vessel(VesselServiceServicer):
                 )
                 for name, unit, low, high in FEATURES
             ],
-            heads=[
-                common.HeadSpec(name="power", kind="gaussian", unit="kW", measure="tvar", acceptable=25e4)
-            ],
+            heads=[common.HeadSpec(name="power", kind="gaussian", unit="kW", measure="tvar", acceptable=25e4)],
             policies=[common.PolicySpec(head="power", version="p1", threshold=THRESHOLD, measure="tvar")],
             max_rows=self.max_rows,
         )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 import tracemalloc
 
+from demur import PredictionIds
 from hypothesis import given
 from hypothesis import strategies as st
-
-from demur import PredictionIds
 
 runs = st.lists(
     st.tuples(

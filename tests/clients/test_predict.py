@@ -7,11 +7,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
 
+import demur
 import grpc
 import numpy as np
 import pytest
-
-import demur
 from demur.v1 import common_pb2 as common
 
 
@@ -114,9 +113,7 @@ def test_intervals(client, vessel, rows):
     vessel.singular = True
     answer = client.vessel.predict(asked)
     low, high = answer.interval(0.95)
-    np.testing.assert_allclose(
-        (high - low) / 2, NormalDist().inv_cdf(0.975) * np.sqrt(answer.total), rtol=1e-3
-    )
+    np.testing.assert_allclose((high - low) / 2, NormalDist().inv_cdf(0.975) * np.sqrt(answer.total), rtol=1e-3)
     assert answer.knowledge is None
     assert answer.data is not None
 
@@ -332,9 +329,7 @@ def test_token_stays_out_of_clear_text(target):
     demur.connect(target, token="secret", tls=True).close()
 
 
-@pytest.mark.parametrize(
-    "target", ["localhost:1", "127.0.0.1:1", "[::1]:1", "ipv4:127.0.0.1:1", "unix:/run/x"]
-)
+@pytest.mark.parametrize("target", ["localhost:1", "127.0.0.1:1", "[::1]:1", "ipv4:127.0.0.1:1", "unix:/run/x"])
 def test_token_may_stay_on_this_machine(target):
     demur.connect(target, token="secret").close()
 

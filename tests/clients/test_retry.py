@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 import demur
+import pytest
 from demur._retry import Deadline, Patience
 
 GONE = demur.Unavailable("gone")
@@ -52,9 +51,7 @@ def test_budget_runs_out_and_is_earned_back():
     assert patience.pause(GONE, 1, nobody) is not None
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"attempts": 0}, {"initial_seconds": -1}, {"max_seconds": 0.01}, {"budget": -1}]
-)
+@pytest.mark.parametrize("wrong", [{"attempts": 0}, {"initial_seconds": -1}, {"max_seconds": 0.01}, {"budget": -1}])
 def test_half_given_policies_are_refused(wrong):
     with pytest.raises(ValueError, match="retry needs"):
         demur.Retry(**wrong)

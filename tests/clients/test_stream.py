@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import tracemalloc
 
+import demur
 import grpc
 import numpy as np
 import pytest
-
-import demur
 from demur.v1 import common_pb2 as common
 
 
@@ -166,9 +165,7 @@ def test_nothing_is_sent_before_it_is_read(client, vessel, rows):
     assert list(client.vessel.stream([])) == []
 
 
-@pytest.mark.parametrize(
-    "option", [{"chunk_rows": 0}, {"chunk_rows": 10**9}, {"window": 0}, {"on_error": "log"}]
-)
+@pytest.mark.parametrize("option", [{"chunk_rows": 0}, {"chunk_rows": 10**9}, {"window": 0}, {"on_error": "log"}])
 def test_wrong_options_are_named(client, rows, option):
     with pytest.raises(demur.InvalidInput) as caught:
         list(client.vessel.stream([rows(1)], **option))

@@ -10,18 +10,15 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 import demur
+import pytest
 
 PACKAGE = Path(demur.__file__).parent
 
 
 def test_all_is_what_is_public():
     public = {
-        name
-        for name, value in vars(demur).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        name for name, value in vars(demur).items() if not name.startswith("_") and not isinstance(value, ModuleType)
     }
     assert public | {"__version__"} == set(demur.__all__)
     assert sorted(demur.__all__) == sorted(set(demur.__all__))
@@ -58,9 +55,7 @@ def test_import_is_light():
     heavy = {"services", "models", "pandas", "torch", "scipy"}
     code = f"import sys, demur; print(*sorted({heavy} & set(sys.modules)))"
     environment = {"PYTHONPATH": str(PACKAGE.parent)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == ""
 
 

@@ -180,9 +180,7 @@ def join(parts: Sequence[Answer]) -> Answer:
         return parts[0]
     models = dict.fromkeys(part.model for part in parts)
     if len(models) > 1:
-        raise ServiceFailure(
-            f"the model changed within a batch: {', then '.join(models)}", code="model_changed"
-        )
+        raise ServiceFailure(f"the model changed within a batch: {', then '.join(models)}", code="model_changed")
     thresholds = {part.threshold for part in parts}
 
     def whole(name: str) -> Any:
@@ -237,9 +235,7 @@ def _frozen(array: NDArray[Any]) -> NDArray[Any]:
 @lru_cache(maxsize=8)
 def _intervals(levels: tuple[float, ...], multipliers: tuple[float, ...]) -> Intervals:
     if len(levels) != len(multipliers):
-        raise ServiceFailure(
-            f"{len(multipliers)} interval multipliers for {len(levels)} levels", code="malformed"
-        )
+        raise ServiceFailure(f"{len(multipliers)} interval multipliers for {len(levels)} levels", code="malformed")
     return Intervals(levels, multipliers)
 
 

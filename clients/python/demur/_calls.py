@@ -21,9 +21,7 @@ T = TypeVar("T")
 class Calls:
     """Calls over one channel, blocking; for any number of threads."""
 
-    def __init__(
-        self, channel: grpc.Channel, metadata: Metadata, timeout: float | None, retry: Retry
-    ) -> None:
+    def __init__(self, channel: grpc.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
         self.channel = channel
         self._metadata = metadata
         self._timeout = timeout
@@ -97,9 +95,7 @@ class Calls:
 class AsyncCalls:
     """Calls over one channel of the running event loop."""
 
-    def __init__(
-        self, channel: grpc.aio.Channel, metadata: Metadata, timeout: float | None, retry: Retry
-    ) -> None:
+    def __init__(self, channel: grpc.aio.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
         self.channel = channel
         self._metadata = metadata
         self._timeout = timeout

@@ -95,11 +95,7 @@ def connect(
         ValueError: a token would travel in clear text.
     """
     secure = credentials(target, token, tls)
-    channel = (
-        grpc.insecure_channel(target, OPTIONS)
-        if secure is None
-        else grpc.secure_channel(target, secure, OPTIONS)
-    )
+    channel = grpc.insecure_channel(target, OPTIONS) if secure is None else grpc.secure_channel(target, secure, OPTIONS)
     return Client(Calls(channel, metadata(token), timeout, retry or Retry()))
 
 

@@ -84,9 +84,7 @@ class InvalidInput(DemurError, ValueError):
 class _Refused(DemurError):
     """Base of the two refusals for want of room."""
 
-    def __init__(
-        self, message: str = "", *, code: str = "", retry_after_seconds: float | None = None
-    ) -> None:
+    def __init__(self, message: str = "", *, code: str = "", retry_after_seconds: float | None = None) -> None:
         super().__init__(message, code=code)
         self.retry_after_seconds = retry_after_seconds
         """When the service expects to have room; None where waiting does not help or is not known."""

@@ -44,9 +44,7 @@ class Manner:
         if self.purpose not in _PURPOSES:
             raise wrong_argument("purpose", self.purpose, ", ".join(_PURPOSES))
         if self.defer_above is not None and math.isnan(self.defer_above):
-            raise wrong_argument(
-                "defer_above", self.defer_above, "a number, in the square of the head's unit"
-            )
+            raise wrong_argument("defer_above", self.defer_above, "a number, in the square of the head's unit")
 
 
 def predict_request(rows: NDArray[np.float32], layout: Layout, manner: Manner) -> VesselPredictRequest:
@@ -72,9 +70,7 @@ def predict_request(rows: NDArray[np.float32], layout: Layout, manner: Manner) -
 def stream_begin(manner: Manner) -> VesselStreamRequest:
     """The first frame of a stream."""
     return VesselStreamRequest(
-        begin=StreamBegin(
-            purpose=_PURPOSES[manner.purpose], defer_above=manner.defer_above, members=manner.members
-        )
+        begin=StreamBegin(purpose=_PURPOSES[manner.purpose], defer_above=manner.defer_above, members=manner.members)
     )
 
 
@@ -84,6 +80,4 @@ def stream_chunk(rows: NDArray[np.float32], layout: Layout, sequence: int) -> Ve
 
 
 def _packed(rows: NDArray[np.float32], layout: Layout) -> RowsMessage:
-    return RowsMessage(
-        packed=PackedRows(row_count=len(rows), values=rows.tobytes(), schema_hash=layout.schema_hash)
-    )
+    return RowsMessage(packed=PackedRows(row_count=len(rows), values=rows.tobytes(), schema_hash=layout.schema_hash))

@@ -81,9 +81,7 @@ def _from_columns(columns: Columns, layout: Layout) -> NDArray[np.float32]:
     names = tuple(columns.keys())
     if len(names) != len(layout.names) or layout.known != frozenset(names):
         raise _wrong_names(names, layout)
-    arrays = [
-        _numbers(columns[name], name, unit) for name, unit in zip(layout.names, layout.units, strict=True)
-    ]
+    arrays = [_numbers(columns[name], name, unit) for name, unit in zip(layout.names, layout.units, strict=True)]
     for name, array in zip(layout.names, arrays, strict=True):
         if array.ndim > 1:
             raise InvalidInput(
