@@ -18,7 +18,8 @@ def holder(host: str, port: int) -> str | None:
             pass
     try:
         for connection in psutil.net_connections("tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port and connection.pid:
+            listening = connection.status == psutil.CONN_LISTEN and connection.laddr
+            if listening and connection.laddr[1] == port and connection.pid:
                 command = " ".join(psutil.Process(connection.pid).cmdline())
                 return f"pid {connection.pid} ({command[:120]})"
     except psutil.Error:

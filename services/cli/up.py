@@ -82,7 +82,7 @@ class Supervisor:
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     stdin=subprocess.DEVNULL,
-                    preexec_fn=die_with_parent,  # noqa: PLW1509 - only a system call
+                    preexec_fn=die_with_parent,
                     start_new_session=True,
                     env=os.environ | {"DEMUR_HOME": str(self._home.resolve())},
                 )

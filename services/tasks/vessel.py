@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from demur.v1 import vessel_pb2
 from numpy.typing import NDArray
 
+from demur.v1 import vessel_pb2
 from models.artefact import Artefact
 from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph

@@ -93,9 +93,7 @@ def build(
         sources=_sources(data, provenance),
         seeds=ensemble.seeds,
         training=ensemble.training,
-        quality={
-            name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()
-        },
+        quality={name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()},
         versions={name: importlib.metadata.version(name) for name in ("numpy", "onnx", "onnxruntime", "torch")},
         files={},
     )
@@ -111,9 +109,7 @@ def calibrate(predictive: Gaussian, power: NDArray[Any]) -> Calibration:
     scores = uncertainty.score(predictive, measure)
     return Calibration(
         retention=calibration.retention_table(measure, scores),
-        reference={
-            name: calibration.reference_quantiles(uncertainty.score(predictive, name)) for name in recorded
-        },
+        reference={name: calibration.reference_quantiles(uncertainty.score(predictive, name)) for name in recorded},
         intervals=calibration.interval_table(predictive.mean, predictive.tvar, power),
         expected_error=calibration.expected_error(measure, scores, squared_error(power, predictive.mean)),
     )

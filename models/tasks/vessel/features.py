@@ -19,12 +19,8 @@ FEATURES: tuple[Feature, ...] = (
     Feature("awind_ucomp_provider", "kn", 0.0, 100.0, "Apparent wind across the ship, without its side."),
     Feature("rcurrent_vcomp", "kn", -10.0, 10.0, "Current along the ship, a following current positive."),
     Feature("rcurrent_ucomp", "kn", -10.0, 10.0, "Current across the ship."),
-    Feature(
-        "comb_wind_swell_wave_height", "m", 0.0, 20.0, "Significant height of wind sea and swell together."
-    ),
-    Feature(
-        "timeSinceDryDock", "min", 0.0, 10.0 * MINUTES_PER_YEAR, "Minutes since the last dry-dock cleaning."
-    ),
+    Feature("comb_wind_swell_wave_height", "m", 0.0, 20.0, "Significant height of wind sea and swell together."),
+    Feature("timeSinceDryDock", "min", 0.0, 10.0 * MINUTES_PER_YEAR, "Minutes since the last dry-dock cleaning."),
 )
 
 NAMES: tuple[str, ...] = tuple(feature.name for feature in FEATURES)

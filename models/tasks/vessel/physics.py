@@ -84,8 +84,7 @@ COEFFICIENTS: dict[str, Bound] = {
 def bounded(raw: Mapping[str, Any], ops: Operators) -> dict[str, Any]:
     """Coefficients within their bounds from free parameters: lower + (upper - lower) * sigmoid(raw)."""
     return {
-        name: bound.lower + (bound.upper - bound.lower) * ops.sigmoid(raw[name])
-        for name, bound in COEFFICIENTS.items()
+        name: bound.lower + (bound.upper - bound.lower) * ops.sigmoid(raw[name]) for name, bound in COEFFICIENTS.items()
     }
 
 
@@ -154,4 +153,3 @@ def _squared(x: Any) -> Any:
 def positions(names: tuple[str, ...]) -> dict[str, int]:
     """Column of each feature by name."""
     return {name: index for index, name in enumerate(names)}
-

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from models.tasks.vessel.simulator.dataset import Table
 
 
-
 @dataclass(frozen=True)
 class Settings:
     """How to train."""

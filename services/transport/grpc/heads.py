@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from demur.v1 import common_pb2
 from numpy.typing import NDArray
 
+from demur.v1 import common_pb2
 from models.calibration import IntervalTable
 from models.predictive import Gaussian
 from services.errors import InvalidInput

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from demur.v1 import common_pb2
-
 from models.calibration import IntervalTable
 from services.errors import InvalidInput
 from services.pipeline import Description, Pipeline, Portion

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
-from demur.v1 import common_pb2
 
+from demur.v1 import common_pb2
 from services.errors import DemurError, ExecutionFailed, status
 from services.logging import get_logger
 

@@ -48,9 +48,7 @@ def calm() -> holtrop.Resistance:
         ("total", 1793.26, 2.0),
     ],
 )
-def test_worked_example_in_kilonewtons(
-    calm: holtrop.Resistance, part: str, printed: float, tolerance: float
-) -> None:
+def test_worked_example_in_kilonewtons(calm: holtrop.Resistance, part: str, printed: float, tolerance: float) -> None:
     assert getattr(calm, part)[0] / 1000.0 == pytest.approx(printed, abs=tolerance)
 
 
@@ -87,9 +85,7 @@ def test_resistance_rises_with_speed_and_draft() -> None:
 
 def test_full_form_variant_on_a_very_large_tanker() -> None:
     """KVLCC2 particulars (public benchmark hull): measured S 27,194 m2 and form factor near 1.2."""
-    tanker = Form(
-        325.5, 58.0, 20.8, 20.8, 20.8, 312_622.0, 3.48, 0.998, 0.908, 0.0, 4.0, 0.0, 273.0, 1.5, 0.0
-    )
+    tanker = Form(325.5, 58.0, 20.8, 20.8, 20.8, 312_622.0, 3.48, 0.998, 0.908, 0.0, 4.0, 0.0, 273.0, 1.5, 0.0)
     assert float(holtrop.wetted_surface(tanker)) == pytest.approx(27_194, rel=0.02)
     bulky = float(holtrop.form_factor(tanker, "bulky"))
     assert 1.15 < bulky < float(holtrop.form_factor(tanker))

@@ -70,9 +70,7 @@ def test_operating_point_balances_the_thrust() -> None:
     log_rn = propeller._log_reynolds(
         inflow, np.interp(thrust / (1025 * propeller.diameter**2 * inflow**2), *propeller._inverse)
     )
-    correction = bseries.reynolds_thrust(
-        log_rn, propeller.pitch_ratio, propeller.area_ratio, propeller.blades
-    )
+    correction = bseries.reynolds_thrust(log_rn, propeller.pitch_ratio, propeller.area_ratio, propeller.blades)
     kt = np.polynomial.polynomial.polyval(point.advance, propeller.thrust_curve)
     kt = kt + correction[0] + correction[1] * point.advance + correction[2] * point.advance**2
     np.testing.assert_allclose(kt * 1025 * point.rate**2 * propeller.diameter**4, thrust, rtol=1e-9)
@@ -97,8 +95,6 @@ def test_cavitation_costs_only_beyond_the_criterion() -> None:
     assert (factor[~enough] > 1.0).all()
     assert enough.any()
     assert not enough.all()
-    loading, limit = propeller.burrill(
-        np.array([1e6, 5e6]), np.full(2, 7.5), np.full(2, 1.6), np.full(2, 8.0)
-    )
+    loading, limit = propeller.burrill(np.array([1e6, 5e6]), np.full(2, 7.5), np.full(2, 1.6), np.full(2, 8.0))
     assert loading[0] < limit[0]
     assert loading[1] > limit[1]

@@ -49,9 +49,7 @@ def power(*rows: list[float]) -> np.ndarray:
 
 
 def test_power_lies_where_the_measured_ship_lies() -> None:
-    service = power(
-        condition(18.3, 12.5, wind=8, wave=1.2, years=2), condition(22.5, 13.0, wave=0.5, years=1)
-    )
+    service = power(condition(18.3, 12.5, wind=8, wave=1.2, years=2), condition(22.5, 13.0, wave=0.5, years=1))
     assert 17_000 < service[0] < 25_000
     assert 33_000 < service[1] < 48_000
 
@@ -111,9 +109,7 @@ def test_only_speed_through_water_matters_to_the_hull() -> None:
 def test_finite_and_above_the_idle_floor_over_the_whole_box() -> None:
     """Table 16 with its corners, and the physical ranges of the interface."""
     _, box, _ = _uniform(np.random.default_rng(0), 60_000)
-    corners = np.stack(np.meshgrid(*[[f.lower, f.upper] for f in FEATURES], indexing="ij"), -1).reshape(
-        -1, 10
-    )
+    corners = np.stack(np.meshgrid(*[[f.lower, f.upper] for f in FEATURES], indexing="ij"), -1).reshape(-1, 10)
     for rows in (box, corners):
         values = SHIP.shaft_power(rows)
         assert np.isfinite(values).all()

@@ -182,9 +182,7 @@ def _run(seed: np.random.SeedSequence, vessel: Vessel) -> tuple[Weather, Voyages
         cells = _cells(ship, speed)
         need = {"in": np.sum([COUNTS[name] for name in ("train", "dev_in", "eval_in")], axis=0)}
         need |= {name: np.array(COUNTS[name]) for name in ("dev_out", "eval_out")}
-        if all(
-            len(rows) >= n for key, counts in need.items() for rows, n in zip(cells[key], counts, strict=True)
-        ):
+        if all(len(rows) >= n for key, counts in need.items() for rows, n in zip(cells[key], counts, strict=True)):
             return sky, ship, speed
     raise RuntimeError(f"no run of {_ATTEMPTS} holds the canonical numbers of rows: check climate and habits")
 
@@ -298,8 +296,6 @@ def _join(parts: list[Table]) -> Table:
         time_id=np.concatenate([part.time_id for part in parts]).astype(np.int64),
         features=np.concatenate([part.features for part in parts]).reshape(-1, len(NAMES)),
         power=np.concatenate([part.power for part in parts]),
-        clean_power=np.concatenate(
-            [empty if part.clean_power is None else part.clean_power for part in parts]
-        ),
+        clean_power=np.concatenate([empty if part.clean_power is None else part.clean_power for part in parts]),
         true_wind=np.concatenate([empty if part.true_wind is None else part.true_wind for part in parts]),
     )

@@ -60,17 +60,13 @@ class Fouling:
         thickness = (0.0185 - 0.00125 * propeller.blades) * propeller.diameter / chord
 
         def drag(roughness: Floats | float) -> Floats:
-            return np.asarray(
-                2.0 * (1.0 + 2.0 * thickness) * (1.89 + 1.62 * np.log10(chord / roughness)) ** -2.5
-            )
+            return np.asarray(2.0 * (1.0 + 2.0 * thickness) * (1.89 + 1.62 * np.log10(chord / roughness)) ** -2.5)
 
         rise = drag(self.blade_roughness(np.maximum(minutes, 0.0))) - drag(self.blade_initial)
         solidity = chord * propeller.blades / propeller.diameter
         return 0.3 * rise * propeller.pitch_ratio * solidity, 0.25 * rise * solidity
 
-    def interaction_factors(
-        self, friction_increase: Floats, friction: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def interaction_factors(self, friction_increase: Floats, friction: Floats) -> tuple[Floats, Floats, Floats]:
         """Factors [N] on wake fraction, thrust deduction and rotative efficiency (direction: Farkas 2020)."""
         ratio = friction_increase / friction
         return (

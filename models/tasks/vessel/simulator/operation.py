@@ -66,9 +66,7 @@ def _drafts(rng: np.random.Generator) -> tuple[float, float]:
     return aft, float(np.clip(aft - trim, 5.9, 15.0))
 
 
-def voyages(
-    rng: np.random.Generator, minutes: int, weather: Weather, habits: Habits | None = None
-) -> Voyages:
+def voyages(rng: np.random.Generator, minutes: int, weather: Weather, habits: Habits | None = None) -> Voyages:
     """Draw `minutes` minutes of operation in the given weather."""
     h = habits or Habits()
     length: list[int] = []

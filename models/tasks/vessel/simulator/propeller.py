@@ -126,9 +126,7 @@ class Propeller:
         load = (1.3 + 0.3 * self.blades) * np.maximum(thrust, 0.0)
         return np.asarray(0.2 + load / (self.diameter**2 * pressure))
 
-    def burrill(
-        self, thrust: Floats, inflow: Floats, rate: Floats, immersion: Floats
-    ) -> tuple[Floats, Floats]:
+    def burrill(self, thrust: Floats, inflow: Floats, rate: Floats, immersion: Floats) -> tuple[Floats, Floats]:
         """Thrust loading tau_c [N] and Burrill's limit for 10 per cent back cavitation at the same sigma.
 
         The limit is the usual fit tau_c = 0.494 sigma^0.88 (0.7 R); the projected area follows Taylor's

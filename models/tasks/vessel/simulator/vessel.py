@@ -67,9 +67,7 @@ class Vessel:
         total = calm.total + air + sea + rough + inertia
         return self._delivered(form, calm, rise, speed, minutes, total)
 
-    def _wave_resistance(
-        self, draft: Floats, speed: Floats, height: Floats, head: Floats, cross: Floats
-    ) -> Floats:
+    def _wave_resistance(self, draft: Floats, speed: Floats, height: Floats, head: Floats, cross: Floats) -> Floats:
         """Added resistance [N] in N; `head` and `cross` are the true wind components in kn."""
         if self.wave_method == "stawave1":
             longest = 2.25 * np.sqrt(self.hull.length_perpendiculars / 100.0)

@@ -1,0 +1,52 @@
+"""``demur train TASK``: an ensemble from official files or from the simulator to a calibrated artefact."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+from services.cli.output import CommandError, ProgressLine, print_json
+from services.settings import Settings
+from services.store import Store
+from services.tasks import WORKBENCHES
+
+EXAMPLE = "demur train vessel --family symbolic --members 10 --data data/vessel --out runs/symbolic-10"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("task", choices=sorted(WORKBENCHES))
+    parser.add_argument("--family", default="dnn", help="kind of model; see docs of the task")
+    parser.add_argument("--members", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first member; the others count up")
+    parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")
+    parser.add_argument("--data", type=Path, required=True, help="directory of official CSV files (or of `demur data`)")
+    parser.add_argument("--out", type=Path, required=True, help="directory of the artefact")
+    parser.add_argument("--store", action="store_true", help="also put the artefact into the model store")
+    parser.add_argument("--json", action="store_true", help="print a JSON document")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Trains, calibrates, writes."""
+    bench = importlib.import_module(WORKBENCHES[given.task])
+    line = ProgressLine(f"training {given.family}")
+    try:
+        data = bench.read_files(given.data)
+        artefact = bench.train_artefact(
+            given.family,
+            data,
+            given.out,
+            members=given.members,
+            seed=given.seed,
+            preset="full" if given.full else "fast",
+            progress=line,
+        )
+    except ModuleNotFoundError as error:
+        raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error
+    except (ValueError, OSError, FloatingPointError) as error:
+        raise CommandError(str(error)) from error
+    if given.store:
+        Store(Settings.read().home).add(given.out)
+    document = {"tag": artefact.tag, "directory": str(given.out), "quality": artefact.manifest.quality}
+    print_json(document) if given.json else print(f"{artefact.tag} in {given.out}; see its MODEL_CARD.md")
+    return 0
