@@ -89,7 +89,7 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
         )
     if binding.stream is not None:
         handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
-            ChunkStream(tenant, settings, metrics),
+            ChunkStream(tenant, settings, metrics).__call__,
             request_deserializer=binding.stream.request.decode,
             response_serializer=binding.stream.response.encode,
         )
