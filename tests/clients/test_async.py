@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-import demur
 import grpc
 import numpy as np
 import pytest
+
+import demur
 
 
 @pytest.fixture

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 import tracemalloc
 
-from demur import PredictionIds
 from hypothesis import given
 from hypothesis import strategies as st
+
+from demur import PredictionIds
 
 runs = st.lists(
     st.tuples(

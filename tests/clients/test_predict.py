@@ -7,10 +7,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
 
-import demur
 import grpc
 import numpy as np
 import pytest
+
+import demur
 from demur.v1 import common_pb2 as common
 
 
@@ -247,7 +248,7 @@ def test_deadline(client, vessel, rows):
     client.vessel.describe()
     vessel.seconds = 1.0
     began = time.monotonic()
-    with pytest.raises(demur.DeadlineExceeded):
+    with pytest.raises(demur.DeadlineExceeded, match=r"no answer within 0\.1 s"):
         client.vessel.predict(rows(1), timeout=0.1)
     assert time.monotonic() - began < 0.8
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import demur
 import numpy as np
 import pytest
-from demur._rows import Layout, pack
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+
+import demur
+from demur._rows import Layout, pack
 
 NAMES, UNITS = ("stw", "wave", "age"), ("kn", "m", "min")
 LAYOUT = Layout(NAMES, UNITS, "hash", 100, frozenset(NAMES))

@@ -43,7 +43,7 @@ class Calls:
             try:
                 return method(request, timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                raise from_call(failed) from failed
+                raise from_call(failed, deadline.seconds) from failed
 
         return self._patiently(once, deadline)
 
@@ -51,7 +51,7 @@ class Calls:
         """An open stream and the service's first frame; opening is retried, what follows is not."""
 
         def once() -> tuple[Stream, Any]:
-            stream = Stream(method, begin, deadline.remaining(), self._metadata)
+            stream = Stream(method, begin, deadline, self._metadata)
             try:
                 return stream, stream.receive()
             except BaseException:
@@ -113,7 +113,7 @@ class AsyncCalls:
             try:
                 return await method(request, timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                raise from_call(failed) from failed
+                raise from_call(failed, deadline.seconds) from failed
 
         return await self._patiently(once, deadline)
 
@@ -121,7 +121,7 @@ class AsyncCalls:
         """As :meth:`Calls.stream`."""
 
         async def once() -> tuple[AsyncStream, Any]:
-            stream = AsyncStream(method, begin, deadline.remaining(), self._metadata)
+            stream = AsyncStream(method, begin, deadline, self._metadata)
             try:
                 return stream, await stream.receive()
             except BaseException:
@@ -165,10 +165,11 @@ class AsyncCalls:
 class Stream:
     """One open stream; frames wait in a queue until the channel takes them."""
 
-    def __init__(self, method: Any, begin: Any, timeout: float | None, metadata: Metadata) -> None:
+    def __init__(self, method: Any, begin: Any, deadline: Deadline, metadata: Metadata) -> None:
+        self._seconds = deadline.seconds
         self._frames: SimpleQueue[Any] = SimpleQueue()
         self._frames.put(begin)
-        self._call: Any = method(iter(self._frames.get, None), timeout=timeout, metadata=metadata)
+        self._call: Any = method(iter(self._frames.get, None), timeout=deadline.remaining(), metadata=metadata)
 
     def send(self, frame: Any) -> None:
         """Hand over a frame; never waits."""
@@ -183,7 +184,7 @@ class Stream:
         try:
             return next(self._call, None)
         except grpc.RpcError as failed:
-            raise from_call(failed) from failed
+            raise from_call(failed, self._seconds) from failed
 
     def close(self) -> None:
         """Cancel what is not finished."""
@@ -194,10 +195,11 @@ class Stream:
 class AsyncStream:
     """As :class:`Stream`, on the running event loop."""
 
-    def __init__(self, method: Any, begin: Any, timeout: float | None, metadata: Metadata) -> None:
+    def __init__(self, method: Any, begin: Any, deadline: Deadline, metadata: Metadata) -> None:
+        self._seconds = deadline.seconds
         self._frames: asyncio.Queue[Any] = asyncio.Queue()
         self._frames.put_nowait(begin)
-        self._call: Any = method(self._requests(), timeout=timeout, metadata=metadata)
+        self._call: Any = method(self._requests(), timeout=deadline.remaining(), metadata=metadata)
 
     def send(self, frame: Any) -> None:
         """Hand over a frame; never waits."""
@@ -212,7 +214,7 @@ class AsyncStream:
         try:
             frame = await self._call.read()
         except grpc.RpcError as failed:
-            raise from_call(failed) from failed
+            raise from_call(failed, self._seconds) from failed
         return None if frame is grpc.aio.EOF else frame
 
     def close(self) -> None:
