@@ -315,6 +315,14 @@ def test_threads_share_a_client(client, rows, model):
             np.testing.assert_array_equal(mean, model[0](rows(n)))
 
 
+def test_a_closed_client_says_so(service, rows):
+    with demur.connect(service.target) as client:
+        assert client.ready()
+    for ask in (client.ready, client.vessel.describe, lambda: list(client.vessel.stream([rows(1)]))):
+        with pytest.raises(RuntimeError, match="closed"):
+            ask()
+
+
 def test_token_and_agent_travel(service, rows):
     with demur.connect(service.target, token="secret") as client:
         client.vessel.predict(rows(1))

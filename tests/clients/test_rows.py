@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -33,6 +33,7 @@ class Frame:
         return next(values for own, values in self.columns if own == name)
 
 
+@settings(deadline=None)
 @given(matrices)
 def test_every_form_packs_the_same(matrix):
     expected = matrix.astype("<f4").tobytes()

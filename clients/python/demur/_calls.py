@@ -23,6 +23,7 @@ class Calls:
 
     def __init__(self, channel: grpc.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
         self.channel = channel
+        self._closed = False
         self._metadata = metadata
         self._timeout = timeout
         self._patience = Patience(retry)
@@ -60,8 +61,14 @@ class Calls:
 
         return self._patiently(once, deadline)
 
+    def close(self) -> None:
+        """Close the channel, cancelling calls that are not finished."""
+        self._closed = True
+        self.channel.close()
+
     def ready(self, timeout: float) -> bool:
         """Whether the service says within this time that it is serving."""
+        _check_open(self._closed)
         deadline = Deadline(timeout)
         while True:
             try:
@@ -77,6 +84,7 @@ class Calls:
             time.sleep(POLL_SECONDS)
 
     def _patiently(self, once: Callable[[], T], deadline: Deadline) -> T:
+        _check_open(self._closed)
         failures = 0
         while True:
             try:
@@ -97,6 +105,7 @@ class AsyncCalls:
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
         self.channel = channel
+        self._closed = False
         self._metadata = metadata
         self._timeout = timeout
         self._patience = Patience(retry)
@@ -130,8 +139,14 @@ class AsyncCalls:
 
         return await self._patiently(once, deadline)
 
+    async def close(self) -> None:
+        """As :meth:`Calls.close`."""
+        self._closed = True
+        await self.channel.close()
+
     async def ready(self, timeout: float) -> bool:
         """As :meth:`Calls.ready`."""
+        _check_open(self._closed)
         deadline = Deadline(timeout)
         while True:
             try:
@@ -147,6 +162,7 @@ class AsyncCalls:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _patiently(self, once: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
+        _check_open(self._closed)
         failures = 0
         while True:
             try:
@@ -225,3 +241,8 @@ class AsyncStream:
     async def _requests(self) -> AsyncIterator[Any]:
         while (frame := await self._frames.get()) is not None:
             yield frame
+
+
+def _check_open(closed: bool) -> None:
+    if closed:
+        raise RuntimeError("the client is closed; connect again")

@@ -168,9 +168,7 @@ def from_call(failed: grpc.RpcError, seconds: float | None = None) -> DemurError
     kind = _BY_STATUS.get(status, ServiceFailure)
     if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
         kind = _refusal(detail, text)
-    elif (
-        kind is DeadlineExceeded and "Deadline Exceeded" in text and seconds is not None
-    ):  # the library's words: we stopped waiting
+    elif kind is DeadlineExceeded and seconds is not None and "Deadline Exceeded" in text:  # the library's words
         text = f"no answer within {seconds:g} s"
     return kind._of(detail.message or text or status.name, detail)
 
