@@ -20,11 +20,11 @@ PITCH_GYRADIUS = 0.25
 
 
 def peak_period(height: Floats) -> Floats:
-    """T_p [N] in s of combined wind sea and swell of significant `height` [N] in m: 2.5 + 4.2 sqrt(H_s).
+    """T_p [N] in s of combined wind sea and swell of significant `height` [N] in m: 3.0 + 3.6 sqrt(H_s).
 
-    Ours: between a fully developed sea (about 5 sqrt(H_s)) and the swell period that remains in low waves.
+    Ours: a growing wind sea (4 to 5 sqrt(H_s)) in rough weather, the swell that remains in low waves.
     """
-    return np.asarray(2.5 + 4.2 * np.sqrt(np.maximum(height, 0.0)))
+    return np.asarray(3.0 + 3.6 * np.sqrt(np.maximum(height, 0.0)))
 
 
 def bretschneider(omega: Floats, height: float, period: float) -> Floats:
