@@ -60,6 +60,7 @@ class Settings:
     """Results of jobs are kept this long after their end."""
     max_jobs: int = 256
     max_connection_age_seconds: float = 1800.0
+    """Then a gRPC connection is asked to reconnect, which rebalances; its running calls and streams end in peace."""
     log_level: str = "INFO"
 
     @classmethod
