@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,19 +18,18 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import FancyBboxPatch, Patch, Polygon
 from numpy.typing import NDArray
 
+from routing import panels
 from routing.coast import POLYGONS, inside
-from routing.fields import Ocean, Weather
+from routing.fields import Weather
 from routing.geodesy import Floats, bearing_deg, travel
 from routing.oracle import PowerOracle, ask
+from routing.panels import COLOURS, INK, QUIET, rim
 from routing.sea import Corridor
 from routing.search import Lattice
-from routing.ship import Ship
 from routing.voyage import Voyage
 
 WEST, EAST, SOUTH, NORTH = -77.0, 3.0, 33.0, 58.5
-COLOURS = ("#d1400f", "#0b2545", "#6a4c93")
-"""Of the routes, in their order."""
-LAND, COAST, INK, QUIET = "#e9e4d8", "#8d8574", "#22282e", "#69737c"
+LAND, COAST, STORM, DEFERRED = "#e9e4d8", "#8d8574", "#8c1c13", "#3d2b56"
 WAVES = LinearSegmentedColormap.from_list(
     "waves", ["#f7fafc", "#dbe9f3", "#b4d2e6", "#84b3d4", "#5c90bd", "#4a6fa5", "#5b5390"]
 )
@@ -67,7 +66,9 @@ class Backdrop:
         step_deg: float = 0.5,
     ) -> Backdrop:
         lat, lon = np.meshgrid(
-            np.arange(SOUTH, NORTH + step_deg, step_deg), np.arange(WEST, EAST + step_deg, step_deg), indexing="ij"
+            np.arange(SOUTH, NORTH + step_deg, step_deg),
+            np.arange(WEST, EAST + step_deg, step_deg),
+            indexing="ij",
         )
         corridor = lattice.corridor
         share = np.clip(corridor.progress(lat, lon), 0.0, 1.0)
@@ -131,11 +132,11 @@ def draw(
         figure.text(0.045, 0.02, footer, fontsize=8.2, color=QUIET, linespacing=1.45)
         _map(figure.add_subplot(upper[0]), voyages, lattice, backdrop)
         side = upper[1].subgridspec(2, 1, height_ratios=(3.1, 1.0), hspace=0.14)
-        _table(figure.add_subplot(side[0]), voyages)
-        _fuel(figure.add_subplot(side[1]), voyages)
-        _power(figure.add_subplot(lower[0]), voyages)
-        _uncertainty(figure.add_subplot(lower[1]), voyages)
-        _met(figure.add_subplot(lower[2]), voyages)
+        panels.table(figure.add_subplot(side[0]), voyages)
+        panels.fuel(figure.add_subplot(side[1]), voyages)
+        panels.power(figure.add_subplot(lower[0]), voyages)
+        panels.uncertainty(figure.add_subplot(lower[1]), voyages)
+        panels.met(figure.add_subplot(lower[2]), voyages)
         figure.savefig(path)
         pyplot.close(figure)
 
@@ -143,7 +144,13 @@ def draw(
 def _map(axes: Any, voyages: Mapping[str, Voyage], lattice: Lattice, backdrop: Backdrop) -> None:
     y = northing(backdrop.lat)
     shade = axes.contourf(
-        backdrop.lon, y, backdrop.weather.wave_m, levels=np.arange(0.0, 9.01, 0.5), cmap=WAVES, extend="max", zorder=0
+        backdrop.lon,
+        y,
+        backdrop.weather.wave_m,
+        levels=np.arange(0.0, 9.01, 0.5),
+        cmap=WAVES,
+        extend="max",
+        zorder=0,
     )
     axes.contourf(
         backdrop.lon,
@@ -153,14 +160,14 @@ def _map(axes: Any, voyages: Mapping[str, Voyage], lattice: Lattice, backdrop: B
         colors="none",
         hatches=["////"],
         zorder=1,
-    ).set_edgecolor("#3d2b56")
+    ).set_edgecolor(DEFERRED)
     if (backdrop.deferred & backdrop.sea).any():
         axes.contour(
             backdrop.lon,
             y,
             (backdrop.deferred & backdrop.sea).astype(float),
             levels=[0.5],
-            colors="#3d2b56",
+            colors=DEFERRED,
             linewidths=0.9,
             zorder=1,
         )
@@ -179,11 +186,14 @@ def _map(axes: Any, voyages: Mapping[str, Voyage], lattice: Lattice, backdrop: B
     for voyage, colour, width in zip(voyages.values(), COLOURS, WIDTHS, strict=False):
         _route(axes, voyage, colour, width)
     corridor = lattice.corridor
-    for place, (dx, dy), align in ((corridor.departure, (0.4, 1.0), "left"), (corridor.destination, (0.9, -1.7), "left")):
+    for place, (dx, dy), align in (
+        (corridor.departure, (0.4, 1.0), "left"),
+        (corridor.destination, (0.9, -1.7), "left"),
+    ):
         axes.plot(place.lon, northing(place.lat), "o", ms=7, mfc="white", mec=INK, mew=1.6, zorder=9)
         axes.text(
             place.lon + dx, northing(place.lat) + dy, place.name, fontsize=9.5, fontweight="bold", ha=align,
-            zorder=10, path_effects=[effects.withStroke(linewidth=3, foreground="white")],
+            zorder=10, path_effects=rim(3),
         )  # fmt: skip
     # Mercator is true in shape only at equal scales: the height decides, the east gives way.
     box = axes.get_window_extent()
@@ -210,10 +220,20 @@ def _map(axes: Any, voyages: Mapping[str, Voyage], lattice: Lattice, backdrop: B
         for name, colour in zip(voyages, COLOURS, strict=False)
     ]
     handles.append(axes.plot([], [], "o", ms=5, mfc="white", mec=INK, linestyle="none", label="position every 12 h")[0])
-    handles.append(Patch(facecolor="none", edgecolor="#3d2b56", hatch="////", label=f"service defers at {backdrop.speed_kn:.1f} kn"))
-    axes.legend(handles=handles, loc="lower left", fontsize=9, framealpha=0.93, edgecolor="none", borderpad=0.8).set_zorder(12)
+    handles.append(
+        Patch(
+            facecolor="none",
+            edgecolor=DEFERRED,
+            hatch="////",
+            label=f"service defers at {backdrop.speed_kn:.1f} kn",
+        )
+    )
+    axes.legend(
+        handles=handles, loc="lower left", fontsize=9, framealpha=0.93, edgecolor="none", borderpad=0.8
+    ).set_zorder(12)
     axes.set_title(
-        f"Waves and wind as met: each place at the hour a ship on timetable passes it (0 to {hours:.0f} h)", pad=7
+        f"Waves and wind as met: each place at the hour a ship on timetable passes it (0 to {hours:.0f} h)",
+        pad=7,
     )
 
 
@@ -230,18 +250,18 @@ def _lows(axes: Any, lattice: Lattice, duration_h: float) -> None:
         shown = window & (lon > WEST + 1) & (lon < EAST - 1) & (lat < NORTH - 0.5) & (lat > SOUTH + 0.5)
         if not shown[at]:
             continue
-        axes.plot(lon[shown], northing(lat[shown]), color="#8c1c13", linewidth=1.1, linestyle=(0, (4, 2)), zorder=4)
+        axes.plot(lon[shown], northing(lat[shown]), color=STORM, linewidth=1.1, linestyle=(0, (4, 2)), zorder=4)
         axes.annotate(
             "", (lon[shown][-1], northing(lat[shown][-1])), (lon[shown][-2], northing(lat[shown][-2])),
-            arrowprops={"arrowstyle": "-|>", "color": "#8c1c13", "lw": 1.1}, zorder=4,
+            arrowprops={"arrowstyle": "-|>", "color": STORM, "lw": 1.1}, zorder=4,
         )  # fmt: skip
         axes.text(
-            lon[at], northing(lat[at]), "L", color="#8c1c13", fontsize=17, fontweight="bold", ha="center", va="center",
-            zorder=5, path_effects=[effects.withStroke(linewidth=3, foreground="white")],
+            lon[at], northing(lat[at]), "L", color=STORM, fontsize=17, fontweight="bold", ha="center", va="center",
+            zorder=5, path_effects=rim(3),
         )  # fmt: skip
         axes.text(
-            lon[at] + 0.9, northing(lat[at]) - 1.3, f"{low.peak_kn * low.strength(hours[at]):.0f} kn", color="#8c1c13",
-            fontsize=8.5, zorder=5, path_effects=[effects.withStroke(linewidth=2.5, foreground="white")],
+            lon[at] + 0.9, northing(lat[at]) - 1.3, f"{low.peak_kn * low.strength(hours[at]):.0f} kn", color=STORM,
+            fontsize=8.5, zorder=5, path_effects=rim(2.5),
         )  # fmt: skip
 
 
@@ -259,140 +279,5 @@ def _route(axes: Any, voyage: Voyage, colour: str, width: float) -> None:
     track, deferred = voyage.track, voyage.power.deferred
     axes.plot(
         track.lon[deferred], northing(track.lat[deferred]), "x", ms=6.5, mew=2.0, color="#f7b801", zorder=8,
-        path_effects=[effects.withStroke(linewidth=3.4, foreground=INK)],
+        path_effects=rim(3.4, INK),
     )  # fmt: skip
-
-
-def _table(axes: Any, voyages: Mapping[str, Voyage]) -> None:
-    axes.axis("off")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    lines: list[tuple[str, Callable[[Voyage], float], str, str]] = [
-        ("Distance, nm", lambda v: v.distance_nm, ",.0f", "normal"),
-        ("Arrival after, h", lambda v: v.duration_h, ".2f", "normal"),
-        ("Mean speed in water, kn", lambda v: float(np.average(v.stw_kn, weights=v.track.hours)), ".1f", "normal"),
-        ("", lambda v: 0.0, "", ""),
-        ("Shaft energy, MWh", lambda v: v.energy_mwh, ",.0f", "bold"),
-        ("   standard deviation", lambda v: v.energy_sd_mwh, ",.0f", "normal"),
-        ("Fuel (HFO), t", lambda v: v.fuel_t, ",.1f", "bold"),
-        ("   sd from knowledge", lambda v: v.fuel_sd_parts_t[0], ",.1f", "normal"),
-        ("   sd from data noise", lambda v: v.fuel_sd_parts_t[1], ",.1f", "normal"),
-        ("Bunker for 95 %, t", lambda v: v.bunker_t(), ",.1f", "bold"),
-        ("CO₂, t", lambda v: v.co2_t, ",.0f", "bold"),
-        ("", lambda v: 0.0, "", ""),
-        ("Hours deferred", lambda v: v.deferred_h, ".1f", "bold"),
-        ("Hours outside training", lambda v: v.shifted_h, ".1f", "normal"),
-        ("Hours barred, expected", lambda v: v.barred_h, ".1f", "normal"),
-        ("Highest waves, m", lambda v: float(v.weather.wave_m.max()), ".1f", "normal"),
-        ("Strongest wind, kn", lambda v: float(v.weather.wind_kn.max()), ".0f", "normal"),
-    ]
-    compared = list(voyages.values())
-    places = 1.0 - 0.185 * np.arange(len(compared), -1, -1)
-    y = 0.97
-    for place, name, colour in zip(places, (*voyages, "change"), (*COLOURS[: len(compared)], QUIET), strict=True):
-        text = name.replace(" ", "\n").replace("-", "-\n")
-        axes.text(place, y, text, ha="right", va="center", color=colour, fontweight="bold", fontsize=9.6, linespacing=1.1)
-    y -= 0.066
-    axes.plot([0, 1], [y, y], color=INK, linewidth=1.0)
-    for label, value, form, weight in lines:
-        y -= 0.051 if label else 0.026
-        if not label:
-            axes.plot([0, 1], [y, y], color="#ccd2d8", linewidth=0.8)
-            continue
-        figures = [value(voyage) for voyage in compared]
-        axes.text(0.0, y, label, va="center", fontsize=9.6, fontweight=weight)
-        for place, figure in zip(places[:-1], figures, strict=True):
-            axes.text(place, y, format(figure, form), ha="right", va="center", fontsize=9.8, fontweight=weight)
-        change = format(figures[-1] - figures[0], "+" + form).replace("-", "−")
-        axes.text(1.0, y, change, ha="right", va="center", fontsize=9.4, color=QUIET)
-
-
-def _fuel(axes: Any, voyages: Mapping[str, Voyage]) -> None:
-    """How likely each amount of fuel is, and the bunker that is enough in 95 of 100 voyages."""
-    low = min(voyage.fuel_t - 3.2 * voyage.fuel_sd_t for voyage in voyages.values())
-    high = max(voyage.fuel_t + 3.2 * voyage.fuel_sd_t for voyage in voyages.values())
-    tonnes = np.linspace(low, high, 400)
-    for voyage, colour in zip(voyages.values(), COLOURS, strict=False):
-        sd = max(voyage.fuel_sd_t, 1e-6)
-        density = np.exp(-0.5 * ((tonnes - voyage.fuel_t) / sd) ** 2) / sd
-        axes.fill_between(tonnes, density, color=colour, alpha=0.14, linewidth=0)
-        axes.plot(tonnes, density, color=colour, linewidth=1.6)
-        bunker = voyage.bunker_t()
-        axes.plot([bunker, bunker], [0, density.max()], color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
-    axes.set_ylim(0, None)
-    axes.set_yticks([])
-    axes.tick_params(length=0, labelsize=8.5)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.set_title("Fuel of the voyage, t; dashed: bunker for 95 %", fontsize=9.6, pad=4)
-
-
-def _power(axes: Any, voyages: Mapping[str, Voyage]) -> None:
-    engine = next(iter(voyages.values())).engine
-    for low, high in engine.barred_kw:
-        axes.axhspan(low / 1000, high / 1000, facecolor="#f3d9d3", edgecolor="none", zorder=0)
-        axes.text(
-            0.995, (low + high) / 2000, "barred", transform=axes.get_yaxis_transform(), ha="right", va="center",
-            fontsize=8.5, color="#8c1c13",
-        )  # fmt: skip
-    for voyage, colour in zip(voyages.values(), COLOURS, strict=False):
-        mean, sd = voyage.power.mean / 1000, voyage.power.sd / 1000
-        axes.fill_between(voyage.track.sailed_nm, mean - 1.96 * sd, mean + 1.96 * sd, color=colour, alpha=0.14, linewidth=0)
-        axes.plot(voyage.track.sailed_nm, mean, color=colour, linewidth=1.6)
-    _frame(axes, "Shaft power, MW: mean and 95 % band")
-
-
-def _uncertainty(axes: Any, voyages: Mapping[str, Voyage]) -> None:
-    for voyage, colour in zip(voyages.values(), COLOURS, strict=False):
-        x = voyage.track.sailed_nm
-        axes.plot(x, voyage.power.sd, color=colour, linewidth=1.8)
-        axes.plot(x, voyage.power.knowledge_sd, color=colour, linewidth=1.1, linestyle=(0, (2.5, 1.5)))
-        deferred = voyage.power.deferred
-        axes.plot(
-            x[deferred], voyage.power.sd[deferred], "x", ms=5, mew=1.6, color="#f7b801", zorder=5,
-            path_effects=[effects.withStroke(linewidth=2.8, foreground=INK)],
-        )  # fmt: skip
-    handles = [
-        axes.plot([], [], color=INK, linewidth=1.8, label="total")[0],
-        axes.plot([], [], color=INK, linewidth=1.1, linestyle=(0, (2.5, 1.5)), label="knowledge")[0],
-        axes.plot([], [], "x", ms=5, mew=1.6, color="#f7b801", linestyle="none", label="deferred",
-                  path_effects=[effects.withStroke(linewidth=2.8, foreground=INK)])[0],
-    ]  # fmt: skip
-    axes.legend(handles=handles, loc="upper right", fontsize=8.5, frameon=False, ncols=3, handlelength=1.8)
-    axes.set_ylim(0, 1.25 * max(float(voyage.power.sd.max()) for voyage in voyages.values()))
-    _frame(axes, "Uncertainty along the route: standard deviation, kW")
-
-
-def _met(axes: Any, voyages: Mapping[str, Voyage]) -> None:
-    for voyage, colour in zip(voyages.values(), COLOURS, strict=False):
-        axes.plot(voyage.track.sailed_nm, voyage.weather.wind_kn, color=colour, linewidth=1.6)
-    axes.axhline(19.0, color=QUIET, linewidth=0.9, linestyle=(0, (4, 2)))
-    axes.text(0.995, 19.4, "training data: true wind below 19 kn", ha="right", fontsize=8.2, color=QUIET,
-              va="bottom", transform=axes.get_yaxis_transform())
-    other = axes.twinx()
-    for voyage, colour in zip(voyages.values(), COLOURS, strict=False):
-        other.plot(voyage.track.sailed_nm, voyage.weather.wave_m, color=colour, linewidth=1.1, linestyle=(0, (2.5, 1.5)))
-    top = max(float(voyage.weather.wind_kn.max()) for voyage in voyages.values())
-    axes.set_ylim(0, max(top * 1.25, 25.0))
-    other.set_ylim(0, max(top * 1.25, 25.0) / 4)
-    other.tick_params(length=0, colors=QUIET)
-    for side in ("top", "left", "right"):
-        other.spines[side].set_visible(False)
-    handles = [
-        axes.plot([], [], color=INK, linewidth=1.6, label="true wind, kn (left)")[0],
-        axes.plot([], [], color=INK, linewidth=1.1, linestyle=(0, (2.5, 1.5)), label="waves, m (right)")[0],
-    ]
-    axes.legend(handles=handles, loc="upper right", fontsize=8.5, frameon=False, ncols=2, handlelength=1.8)
-    _frame(axes, "Wind and waves met")
-
-
-def _frame(axes: Any, title: str) -> None:
-    axes.set_title(title, pad=6)
-    axes.set_xlabel("distance sailed, nm")
-    axes.set_xlim(0, None)
-    axes.margins(x=0.01)
-    axes.grid(axis="y", color="#e6eaee", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(length=0)
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)

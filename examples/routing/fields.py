@@ -1,14 +1,16 @@
 """Simulated wind, waves and currents of the North Atlantic in an autumn week, as functions of place and time.
 
 Nothing here is measured or forecast. The shapes are those a forecaster would draw: a belt of westerlies with
-meanders, the Azores high, lows that run along the polar front, one slow and deep low that sits across the
-great circle, swell that lags behind its storm, the Gulf Stream and the cold current along Labrador. Positions
-and strengths follow the seed; the same seed always gives the same week.
+meanders, the Azores high, lows that run along the polar front, a high that blocks the westerlies south of
+Greenland and under it a slow, deep low with its easterly gales on the great circle, swell that lags behind its
+storm, the Gulf Stream and the cold current along Labrador. Positions and strengths follow the seed; the same
+seed always gives the same week.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -90,7 +92,9 @@ STREAM = np.array(
         (-42.0, 47.0, 0.9), (-37.0, 50.0, 0.7), (-30.0, 52.0, 0.6), (-22.0, 54.5, 0.5), (-14.0, 57.0, 0.4),
     ]
 )  # fmt: skip
-LABRADOR = np.array([(-58.0, 56.0, 0.5), (-53.0, 53.0, 0.6), (-50.5, 49.0, 0.6), (-49.5, 45.0, 0.6), (-50.5, 43.0, 0.4)])
+LABRADOR = np.array(
+    [(-58.0, 56.0, 0.5), (-53.0, 53.0, 0.6), (-50.5, 49.0, 0.6), (-49.5, 45.0, 0.6), (-50.5, 43.0, 0.4)]
+)
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,12 @@ class Ocean:
         random = np.random.default_rng(seed)
         jitter = random.uniform
         slow = Vortex(
-            lat=47.0 + jitter(-0.4, 0.4),
+            lat=46.6 + jitter(-0.4, 0.4),
             lon=-38.0 + jitter(-1.0, 1.0),
             east_kn=3.0 + jitter(0, 1.5),
             north_kn=0.8 + jitter(-0.4, 0.6),
             peak_kn=39.0 + jitter(-1.5, 1.5),
-            radius_nm=215.0 + jitter(-15, 15),
+            radius_nm=225.0 + jitter(-15, 15),
             mature_hour=80.0 + jitter(-8, 8),
             life_hours=75.0,
         )
@@ -143,7 +147,17 @@ class Ocean:
             mature_hour=90.0,
             life_hours=1e6,
         )
-        return cls((slow, *runners), (azores,), random.uniform(0, 2 * np.pi, 8))
+        block = Vortex(
+            lat=61.0 + jitter(-0.5, 0.5),
+            lon=-35.0 + jitter(-2, 2),
+            east_kn=1.5,
+            north_kn=0.0,
+            peak_kn=-16.0,
+            radius_nm=420.0,
+            mature_hour=90.0,
+            life_hours=1e6,
+        )
+        return cls((slow, *runners), (azores, block), random.uniform(0, 2 * np.pi, 8))
 
     def sample(self, lat: ArrayLike, lon: ArrayLike, hours: ArrayLike) -> Weather:
         """Weather at places and times that broadcast together."""
@@ -151,7 +165,11 @@ class Ocean:
         wind_east, wind_north = self._wind(lat, lon, hours)
         current_east, current_north = self._current(lat, lon)
         return Weather(
-            wind_east, wind_north, self._waves(lat, lon, hours, wind_east, wind_north), current_east, current_north
+            wind_east,
+            wind_north,
+            self._waves(lat, lon, hours, wind_east, wind_north),
+            current_east,
+            current_north,
         )
 
     def _wind(self, lat: Floats, lon: Floats, hours: Floats) -> tuple[Floats, Floats]:
@@ -179,9 +197,7 @@ class Ocean:
             before = hours - 9.0
             away_east, away_north = offset_nm(lat, lon, *low.centre(before))
             distance = np.hypot(away_east, away_north) / (1.35 * low.radius_nm)
-            swell_energy = swell_energy + (
-                0.085 * low.peak_kn * low.strength(before) * np.exp(-0.5 * distance**2)
-            ) ** 2
+            swell_energy = swell_energy + (0.165 * low.peak_kn * low.strength(before) * np.exp(-0.5 * distance**2)) ** 2
         return np.asarray(np.sqrt(sea**2 + swell_energy))
 
     def _current(self, lat: Floats, lon: Floats) -> tuple[Floats, Floats]:
@@ -197,7 +213,7 @@ def _jet(axis: Floats, width_nm: float, lat: Floats, lon: Floats) -> tuple[Float
     """East and north current of a jet with a Gaussian profile about a polyline of (longitude, latitude, speed)."""
     nearest = np.full(lat.shape, np.inf)
     east, north = np.zeros(lat.shape), np.zeros(lat.shape)
-    for (lon_a, lat_a, speed_a), (lon_b, lat_b, speed_b) in zip(axis[:-1], axis[1:], strict=True):
+    for (lon_a, lat_a, speed_a), (lon_b, lat_b, speed_b) in pairwise(axis):
         way_east, way_north = offset_nm(lat_b, lon_b, lat_a, lon_a)
         point_east, point_north = offset_nm(lat, lon, lat_a, lon_a)
         length = float(np.hypot(way_east, way_north))

@@ -31,17 +31,13 @@ def bearing_deg(lat_a: ArrayLike, lon_a: ArrayLike, lat_b: ArrayLike, lon_b: Arr
     return np.asarray(np.degrees(np.arctan2(east, north)) % 360.0)
 
 
-def travel(
-    lat: ArrayLike, lon: ArrayLike, course_deg: ArrayLike, distance: ArrayLike
-) -> tuple[Floats, Floats]:
+def travel(lat: ArrayLike, lon: ArrayLike, course_deg: ArrayLike, distance: ArrayLike) -> tuple[Floats, Floats]:
     """Latitude and longitude reached after `distance` nautical miles on a great circle that starts on `course_deg`."""
     phi, lam, course = _radians(lat, lon, course_deg)
     angle = np.asarray(distance, np.float64) / EARTH_RADIUS_NM
     sin_phi = np.sin(phi) * np.cos(angle) + np.cos(phi) * np.sin(angle) * np.cos(course)
     reached = np.arcsin(np.clip(sin_phi, -1.0, 1.0))
-    turned = np.arctan2(
-        np.sin(course) * np.sin(angle) * np.cos(phi), np.cos(angle) - np.sin(phi) * np.sin(reached)
-    )
+    turned = np.arctan2(np.sin(course) * np.sin(angle) * np.cos(phi), np.cos(angle) - np.sin(phi) * np.sin(reached))
     return np.degrees(reached), (np.degrees(lam + turned) + 180.0) % 360.0 - 180.0
 
 

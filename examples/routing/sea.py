@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from routing.coast import LandMask
-from routing.geodesy import Floats, bearing_deg, distance_nm, travel
+from routing.geodesy import EARTH_RADIUS_NM, Floats, bearing_deg, distance_nm, travel
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Corridor:
     destination: Place
     columns: int = 26
     row_spacing_nm: float = 45.0
-    port_rows: int = 14
+    port_rows: int = 12
     """Rows on the left (port) side of the great circle: the south, when sailing west."""
     starboard_rows: int = 4
     turn_rows: int = 3
@@ -42,9 +42,7 @@ class Corridor:
 
     @cached_property
     def length_nm(self) -> float:
-        return float(
-            distance_nm(self.departure.lat, self.departure.lon, self.destination.lat, self.destination.lon)
-        )
+        return float(distance_nm(self.departure.lat, self.departure.lon, self.destination.lat, self.destination.lon))
 
     @cached_property
     def column_nm(self) -> float:
@@ -54,7 +52,7 @@ class Corridor:
     @cached_property
     def offsets_nm(self) -> Floats:
         """Cross-track offset of each row, positive to starboard, float [R]."""
-        return np.arange(-self.port_rows, self.starboard_rows + 1) * self.row_spacing_nm
+        return np.asarray(np.arange(-self.port_rows, self.starboard_rows + 1) * self.row_spacing_nm, np.float64)
 
     @cached_property
     def rows(self) -> int:
@@ -83,8 +81,8 @@ class Corridor:
         course = np.radians(
             bearing_deg(start.lat, start.lon, lat, lon) - bearing_deg(start.lat, start.lon, end.lat, end.lon)
         )
-        angle = distance_nm(start.lat, start.lon, lat, lon) / 3440.065
-        along = 3440.065 * np.arctan2(np.sin(angle) * np.cos(course), np.cos(angle))
+        angle = distance_nm(start.lat, start.lon, lat, lon) / EARTH_RADIUS_NM
+        along = EARTH_RADIUS_NM * np.arctan2(np.sin(angle) * np.cos(course), np.cos(angle))
         return np.asarray(along / self.length_nm)
 
     def legs(self, column: int, land: LandMask) -> Legs:
@@ -106,7 +104,7 @@ class Corridor:
         elif column == last:
             share = share[:-3]
         lat_on_way, lon_on_way, _ = legs.along(share)
-        return legs.take(~land.hits(lat_on_way, lon_on_way).any(axis=1))
+        return legs.take(np.asarray(~land.hits(lat_on_way, lon_on_way).any(axis=1)))
 
 
 @dataclass(frozen=True)

@@ -94,12 +94,17 @@ class Lattice:
     step_h: float = 0.5
     ahead_h: float = 6.0
     """How far a voyage may run ahead of or behind an even pace on the way."""
-    samples: int = 4
+    samples: int = 6
     """Places on each leg at which the power model is asked."""
 
     @property
     def bins(self) -> int:
         return round(self.latest_h / self.step_h) + 1
+
+    @property
+    def start(self) -> int:
+        """The state of departure."""
+        return self.corridor.axis_row * self.bins
 
     def _allowed(self, column: int) -> Ints:
         """Time bins in which a column may be reached."""
@@ -110,9 +115,7 @@ class Lattice:
         elif share == 1.0:
             first, last = self.earliest_h, self.latest_h
         step = self.step_h
-        return np.arange(
-            max(int(np.ceil(first / step)), 0), min(int(np.floor(last / step)), self.bins - 1) + 1
-        )
+        return np.arange(max(int(np.ceil(first / step)), 0), min(int(np.floor(last / step)), self.bins - 1) + 1)
 
     def stages(self) -> Iterator[Edges]:
         """The edges from each column to the next, from states that can be reached."""
@@ -120,6 +123,11 @@ class Lattice:
         reached[self.corridor.axis_row, 0] = True
         for column in range(self.corridor.columns - 1):
             edges = self._stage(column, reached)
+            if not len(edges.hours):
+                raise NoRoute(
+                    f"no voyage of {self.ship.slowest_kn:g} to {self.ship.fastest_kn:g} kn arrives between "
+                    f"{self.earliest_h:g} and {self.latest_h:g} h: none gets beyond column {column}"
+                )
             reached = np.zeros_like(reached)
             reached.ravel()[edges.head] = True
             yield edges
@@ -127,22 +135,21 @@ class Lattice:
     def _stage(self, column: int, reached: NDArray[np.bool_]) -> Edges:
         legs = self.corridor.legs(column, self.land)
         ship, step = self.ship, self.step_h
-        # Speeds over ground that any current of these waters (at most 2.5 kn) could make possible.
-        shortest = int(np.ceil(legs.nm.min(initial=np.inf) / (ship.fastest_kn + 2.5) / step)) if len(legs.nm) else 1
-        longest = int(np.floor(legs.nm.max(initial=0.0) / (ship.slowest_kn - 2.5) / step))
+        # Speeds over ground that a current of at most 2.5 kn, as in these waters, makes possible.
+        slowest, fastest = ship.slowest_kn - 2.5, ship.fastest_kn + 2.5
+        shortest = int(legs.nm.min(initial=1e6) / fastest / step)
+        longest = int(legs.nm.max(initial=0.0) / slowest / step)
         durations = np.arange(max(shortest, 1), longest + 1)
         leg, bins, spans = (
             axis.ravel()
             for axis in np.meshgrid(np.arange(len(legs.nm)), self._allowed(column), durations, indexing="ij")
         )
-        next_bins = self._allowed(column + 1)
         speed = legs.nm[leg] / (spans * step)
         possible = (
             reached[legs.tail[leg], bins]
-            & (bins + spans >= next_bins[0])
-            & (bins + spans <= next_bins[-1])
-            & (speed >= ship.slowest_kn - 2.5)
-            & (speed <= ship.fastest_kn + 2.5)
+            & np.isin(bins + spans, self._allowed(column + 1))
+            & (speed >= slowest)
+            & (speed <= fastest)
         )
         leg, bins, spans, speed = leg[possible], bins[possible], spans[possible], speed[possible]
         share = (np.arange(self.samples) + 0.5) / self.samples
@@ -184,7 +191,7 @@ class Progress:
 
 
 class NoRoute(Exception):
-    """No path satisfies an objective: name and the stage where it got stuck."""
+    """No path satisfies an objective; the message says which one and where it got stuck."""
 
 
 def shortest_paths(
@@ -205,9 +212,7 @@ def shortest_paths(
             waiting.append(edges)
             yield edges.rows
 
-    labels: dict[str, tuple[Ints, Floats]] = {
-        name: (np.array([start]), np.zeros(1)) for name in objectives
-    }
+    labels: dict[str, tuple[Ints, Floats]] = {name: (np.array([start]), np.zeros(1)) for name in objectives}
     history: dict[str, list[tuple[Ints, Ints]]] = {name: [] for name in objectives}
     for stage, answer in enumerate(oracle.stream(batches())):
         edges = waiting.popleft()
@@ -216,7 +221,7 @@ def shortest_paths(
             states, costs, parents = relax(edges, objective(power, edges.hours), *labels[name])
             if not len(states):
                 raise NoRoute(
-                    f"no route for {name!r}: stage {stage} has no allowed leg; "
+                    f"no route for {name!r}: no leg is allowed from column {stage}; "
                     "widen the arrival window or loosen the limits"
                 )
             labels[name] = states, costs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import ndtri
@@ -59,8 +60,8 @@ class Track:
     def through(cls, points: Floats) -> Track:
         """From waypoints [W, 3]: latitude, longitude, hours; a great circle at steady speed between them."""
         pieces: list[Floats] = []
-        for (lat, lon, begin), (next_lat, next_lon, end) in zip(points[:-1], points[1:], strict=True):
-            count = max(int(round(end - begin)), 1)
+        for (lat, lon, begin), (next_lat, next_lon, end) in pairwise(points):
+            count = max(round(end - begin), 1)
             length = distance_nm(lat, lon, next_lat, next_lon)
             course = bearing_deg(lat, lon, next_lat, next_lon)
             share = (np.arange(count) + 0.5) / count
@@ -78,8 +79,8 @@ class Track:
                     ]
                 )
             )
-        joined = np.concatenate(pieces, axis=1)
-        return cls(*joined, waypoints=(points[:, 0], points[:, 1], points[:, 2]))
+        lat, lon, course, start, hours, nm = np.concatenate(pieces, axis=1)
+        return cls(lat, lon, course, start, hours, nm, (points[:, 0], points[:, 1], points[:, 2]))
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,7 @@ class Voyage:
     @property
     def barred_h(self) -> float:
         """Expected hours at a barred power."""
-        return float(
-            (self.engine.barred_probability(self.power.mean, self.power.sd) * self.track.hours).sum()
-        )
+        return float((self.engine.barred_probability(self.power.mean, self.power.sd) * self.track.hours).sum())
 
     def _deviations(self, weight: Floats) -> tuple[float, float]:
         """Of the sum of weight x power x hours: from knowledge (correlated) and from data noise (independent)."""
