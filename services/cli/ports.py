@@ -18,8 +18,8 @@ def holder(host: str, port: int) -> str | None:
             pass
     try:
         for connection in psutil.net_connections("tcp"):
-            listening = connection.status == psutil.CONN_LISTEN and connection.laddr
-            if listening and connection.laddr[1] == port and connection.pid:
+            port_here = getattr(connection.laddr, "port", None)  # an unbound socket has an empty address
+            if connection.status == psutil.CONN_LISTEN and port_here == port and connection.pid:
                 command = " ".join(psutil.Process(connection.pid).cmdline())
                 return f"pid {connection.pid} ({command[:120]})"
     except psutil.Error:

@@ -167,7 +167,12 @@ class Vessel(VesselServiceServicer):
         assert rows.WhichOneof("form") == "packed"
         packed = rows.packed
         if packed.schema_hash not in ("", self.schema_hash):
-            raise Refusal(grpc.StatusCode.INVALID_ARGUMENT, code="schema_mismatch", message="packed for another schema")
+            raise Refusal(
+                grpc.StatusCode.INVALID_ARGUMENT,
+                code="schema_mismatch",
+                message="another schema",
+                field="schema_hash",
+            )
         values = np.frombuffer(packed.values, "<f4").reshape(packed.row_count, len(FEATURES))
         lower, upper = (np.array([spec[i] for spec in FEATURES], np.float32) for i in (2, 3))
         wrong = np.argwhere(~((values >= lower) & (values <= upper)))

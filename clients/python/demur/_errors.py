@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import grpc
@@ -148,27 +147,29 @@ _BY_STATUS: dict[grpc.StatusCode, type[DemurError]] = {
 }
 
 _BY_WORD: dict[str, type[DemurError]] = {
-    "busy": Busy,
     "queue_full": Busy,
-    "too_large": TooLarge,
     "too_many_rows": TooLarge,
+    "schema_mismatch": InvalidInput,
     "deadline_exceeded": DeadlineExceeded,
-    "unavailable": Unavailable,
+    "draining": Unavailable,
+    "not_ready": Unavailable,
     "cancelled": Cancelled,
-    "not_found": NotFound,
+    "execution_failed": ServiceFailure,
     "internal": ServiceFailure,
 }
 """Kinds of the errors that come without a status: those of one chunk of a stream."""
 
 
-def from_call(failed: grpc.RpcError) -> DemurError:
-    """The typed error of a failed call, synchronous or asynchronous."""
+def from_call(failed: grpc.RpcError, seconds: float | None = None) -> DemurError:
+    """The typed error of a failed call, synchronous or asynchronous, that was given so many seconds."""
     call: Any = failed  # both flavours answer code, details and trailing_metadata; the base class does not
     status, text = call.code(), call.details() or ""
     detail = _detail(call.trailing_metadata())
     kind = _BY_STATUS.get(status, ServiceFailure)
     if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
         kind = _refusal(detail, text)
+    elif kind is DeadlineExceeded and seconds is not None and "Deadline Exceeded" in text:  # the library's words
+        text = f"no answer within {seconds:g} s"
     return kind._of(detail.message or text or status.name, detail)
 
 
@@ -196,7 +197,7 @@ def _refusal(detail: ErrorDetail, text: str) -> type[DemurError]:
     named = _BY_WORD.get(detail.code)
     if named is not None and issubclass(named, _Refused):
         return named
-    if math.isfinite(detail.retry_after_seconds) and detail.retry_after_seconds > 0:
+    if detail.retry_after_seconds > 0:
         return Busy
     return TooLarge if detail.code.startswith("too_") or "larger than max" in text else Busy
 

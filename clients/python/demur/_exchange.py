@@ -51,6 +51,8 @@ class Exchange:
         self, layout: Layout, manner: Manner, *, chunk_rows: int | None, window: int | None, on_error: OnError
     ) -> None:
         largest = CHUNK_BYTES // max(layout.row_bytes, 1)
+        if layout.max_rows:
+            largest = min(largest, layout.max_rows)
         if chunk_rows is not None and not 1 <= chunk_rows <= largest:
             raise wrong_argument("chunk_rows", chunk_rows, f"1 to {largest}")
         if window is not None and window < 1:

@@ -6,12 +6,12 @@ values are the service's to judge: it knows them, and says so in the same error 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
+from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike, NDArray
 
 from demur._describe import Description
@@ -21,7 +21,6 @@ FLOAT32 = np.dtype("<f4")
 _LIMIT = float(np.finfo(np.float32).max)
 
 
-@runtime_checkable
 class Columns(Protocol):
     """Columns by name: a dict, any other mapping, or a data frame."""
 
@@ -73,8 +72,8 @@ def pack(rows: Rows, layout: Layout) -> NDArray[np.float32]:
         InvalidInput: missing, unknown or doubled columns, unequal lengths, wrong shape, not numbers, or
             beyond what float32 holds.
     """
-    if not isinstance(rows, np.ndarray) and isinstance(rows, Columns):
-        return _from_columns(rows, layout)
+    if hasattr(rows, "keys"):
+        return _from_columns(cast(Columns, rows), layout)
     return _from_array(rows, layout)
 
 
@@ -126,7 +125,7 @@ def _from_array(rows: ArrayLike, layout: Layout) -> NDArray[np.float32]:
 
 def _numbers(values: Any, name: str, unit: str | None) -> NDArray[Any]:
     """Real numbers as an array of any shape; masked entries become NaN."""
-    if isinstance(values, np.ma.MaskedArray):
+    if isinstance(values, MaskedArray):
         values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         array = np.asarray(values)
@@ -152,39 +151,42 @@ def _numbers(values: Any, name: str, unit: str | None) -> NDArray[Any]:
 
 
 def _length(arrays: Sequence[NDArray[Any]], layout: Layout) -> int:
-    lengths = {array.shape[0] for array in arrays if array.ndim}
-    if len(lengths) <= 1:
-        return lengths.pop() if lengths else 1
-    by_name = {name: array.shape[0] for name, array in zip(layout.names, arrays, strict=True) if array.ndim}
-    usual = Counter(by_name.values()).most_common(1)[0][0]
-    field, length = next((name, length) for name, length in by_name.items() if length != usual)
-    raise InvalidInput(
-        f"column {field!r} has {length} values where others have {usual}",
-        code="unequal_lengths",
-        field=field,
-        value=str(length),
-        allowed=str(usual),
-    )
+    sized = [(name, len(array)) for name, array in zip(layout.names, arrays, strict=True) if array.ndim]
+    if not sized:
+        return 1
+    first, count = sized[0]
+    for name, length in sized:
+        if length != count:
+            raise InvalidInput(
+                f"column {name!r} has {length} values, {first!r} has {count}; give every column the same "
+                "number of rows",
+                code="unequal_lengths",
+                field=name,
+                value=str(length),
+                unit="rows",
+                allowed=str(count),
+            )
+    return count
 
 
 def _wrong_names(names: Sequence[Any], layout: Layout) -> InvalidInput:
-    units = dict(zip(layout.names, layout.units, strict=True))
+    """The first wrong name, in the words of the service."""
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            return _wrong_name(name, "doubled_column", "is given twice; give each column once", layout)
+        if name not in layout.known:
+            return _wrong_name(name, "unknown_column", "is not a column of this model", layout)
     missing = [name for name in layout.names if name not in names]
-    unknown = [name for name in dict.fromkeys(names) if name not in units]
-    doubled = [name for name, count in Counter(names).items() if count > 1]
-    found = [("missing", missing), ("unknown", unknown), ("doubled", doubled)]
-    parts = [
-        f"{word} column{'s' if len(several) > 1 else ''} "
-        + ", ".join(f"{name!r} ({units[name]})" if units.get(name) else repr(name) for name in several)
-        for word, several in found
-        if several
-    ]
-    word, several = next((word, several) for word, several in found if several)
+    problem = f"is missing (all missing: {', '.join(missing)})"
+    return _wrong_name(missing[0], "missing_column", problem, layout)
+
+
+def _wrong_name(name: Any, code: str, problem: str, layout: Layout) -> InvalidInput:
+    columns = ", ".join(f"{known} ({unit})" for known, unit in zip(layout.names, layout.units, strict=True))
     return InvalidInput(
-        "; ".join(parts),
-        code=f"{word}_column",
-        field=", ".join(map(str, several)),
-        unit=", ".join(units.get(name, "") for name in several) or None,
+        f"column {name!r} {problem}; the columns are {columns}",
+        code=code,
+        field=str(name),
         allowed=", ".join(layout.names),
     )
 
@@ -199,7 +201,8 @@ def _too_big(column: NDArray[Any], layout: Layout, position: int) -> InvalidInpu
     index = int(np.argmax(_overflows(column)))
     name, unit = layout.names[position], layout.units[position]
     return InvalidInput(
-        f"{name} is {column[index]:g} {unit} at row {index}; float32 holds at most {_LIMIT:g}",
+        f"{name} = {column[index]:g} {unit} in row {index} is out of range: float32 holds {-_LIMIT:g} to "
+        f"{_LIMIT:g}; correct the value or drop the row",
         code="out_of_range",
         field=name,
         value=f"{column[index]:g}",

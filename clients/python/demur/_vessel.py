@@ -112,13 +112,13 @@ class Vessel:
         Closing the generator, or leaving its loop, cancels what is not finished.
 
         Args:
-            batches: what ``predict`` takes, any number of rows each. One beyond 16 MB goes in several chunks
-                and is put together again.
+            batches: what ``predict`` takes, any number of rows each. One beyond a message or ``max_rows`` goes
+                in several chunks and is put together again.
             purpose: as for ``predict``, but ``explore`` by default.
             timeout: seconds for the whole stream; None for no limit.
             defer_above: as for ``predict``.
             members: as for ``predict``.
-            chunk_rows: split batches above this; None for as many as a message holds.
+            chunk_rows: split batches above this; None for as many as one call takes.
             window: chunks on their way at once; None for as many as the service reads ahead.
             on_error: ``raise`` at the batch that failed, or ``yield`` a :class:`ChunkError` in its place and
                 go on. A failure of the stream itself is always raised. The opening is retried, as ``predict``

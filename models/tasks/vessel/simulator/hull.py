@@ -114,9 +114,9 @@ class Hull:
 
         Volume follows V = V_d (T/T_d)^e with e = C_WP/C_B at design, so that the waterplane L B C_WP is
         exactly dV/dT. Trim turns the ship about its centre of flotation and moves the centre of buoyancy by
-        the longitudinal metacentric radius times the angle; the result is held within 6 per cent of L so
-        that the regression of Holtrop and Mennen, fitted on 5, is not left by far. Drafts below 2 m are
-        taken as 2 m.
+        the longitudinal metacentric radius (I_L = 0.0735 C_WP^2 L^3 B, an estimate) times the angle; the
+        result is held within 6 per cent of L so that the regression of Holtrop and Mennen, fitted on 5, is
+        not left by far. Drafts below 2 m are taken as 2 m.
         """
         aft = np.maximum(np.asarray(draft_aft, np.float64), 2.0)
         fore = np.maximum(np.asarray(draft_fore, np.float64), 2.0)

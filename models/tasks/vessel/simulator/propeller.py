@@ -129,7 +129,8 @@ class Propeller:
     def burrill(self, thrust: Floats, inflow: Floats, rate: Floats, immersion: Floats) -> tuple[Floats, Floats]:
         """Thrust loading tau_c [N] and Burrill's limit for 10 per cent back cavitation at the same sigma.
 
-        The limit is the usual fit tau_c = 0.494 sigma^0.88 (0.7 R); the projected area follows Taylor's
+        The limit is the fit of Blount and Fox (1978), tau_c = 0.494 sigma^0.88 at 0.7 R; a check, not part of
+        the power. The projected area follows Taylor's
         A_P = A_E (1.067 - 0.229 P/D).
         """
         speed2 = inflow**2 + (0.7 * np.pi * rate * self.diameter) ** 2

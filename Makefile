@@ -1,0 +1,46 @@
+# make up    - environment, install, start everything, wait until ready (Ctrl-C stops it)
+# make test  - all that CI runs: style, types, stubs, tests
+# make bench - the benchmarks of benchmarks/README.md
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: up down test check bench protos
+
+up: $(VENV)/serve
+	@$(BIN)/demur up
+
+down:
+	@$(BIN)/demur down
+
+test: $(VENV)/train check
+	$(BIN)/python -m pytest -q -m "not slow"
+
+check: $(VENV)/train
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m tests.regenerate_stubs --check
+
+bench: $(VENV)/train
+	$(BIN)/python -m benchmarks
+
+protos: $(VENV)/train
+	$(BIN)/python -m tests.regenerate_stubs
+
+# One pip call each, under constraints, so that two installs are equal.
+$(VENV)/serve: pyproject.toml clients/python/pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (a few minutes the first time)"
+	@$(PIP) -e clients/python -e .
+	@touch $@
+
+$(VENV)/train: pyproject.toml clients/python/pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV), with training and development extras"
+	@$(PIP) -e clients/python -e '.[train,dev]'
+	@touch $(VENV)/serve $@
