@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass
+@dataclass(eq=False)  # an exception is itself only, and can be hashed
 class DemurError(Exception):
     """Base of all errors that a caller may see. ``message`` names field, value, unit, range and what to do."""
 
@@ -101,3 +101,27 @@ _STATUS: dict[type[DemurError], Status] = {
 def status(error: DemurError) -> Status:
     """The transport codes of an error."""
     return _STATUS.get(type(error), Status(500, "INTERNAL"))
+
+
+def execution_failed(error: BaseException) -> DemurError:
+    """What a caller is told of a model that failed: no text of the exception leaves the process."""
+    if isinstance(error, DemurError):
+        return error
+    failure = ExecutionFailed(
+        f"the model failed on this input ({type(error).__name__}); tell the service's owner when it happened, "
+        "the input itself is kept out of the logs",
+        code="execution_failed",
+    )
+    failure.__cause__ = error
+    return failure
+
+
+def internal(error: Exception) -> DemurError:
+    """What a caller is told of a defect of the service: no text of the exception leaves the process."""
+    if isinstance(error, DemurError):
+        return error
+    failure = ExecutionFailed(
+        f"the service failed ({type(error).__name__}); nothing is wrong with the request", code="internal"
+    )
+    failure.__cause__ = error
+    return failure

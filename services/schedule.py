@@ -9,6 +9,7 @@ pass that fails is repeated one request at a time, so that a failure stays with 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 import threading
@@ -21,8 +22,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from services.errors import Busy, Cancelled, DeadlineExceeded, DemurError, Draining, ExecutionFailed
+from services.errors import Busy, Cancelled, DeadlineExceeded, Draining, execution_failed
+from services.logging import get_logger
 from services.work import Event, Priority, Quantum, RowBatch, Work
+
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -83,10 +87,14 @@ class Job:
         self.state = state
         self._error = error
         self.quantum = None
-        with suppress(ValueError):  # the generator may be running: it ends by itself
-            self.work.close()
-        self._release()
-        self._notify()
+        try:
+            with suppress(ValueError):  # the generator may be running: it ends by itself
+                self.work.close()
+        except Exception:
+            _log.exception("work failed while it was closed")
+        finally:
+            self._release()
+            self._notify()
 
     def _notify(self) -> None:
         if self._wake is not None and not self._wake.done():
@@ -106,11 +114,12 @@ class Scheduler:
         self.limits = limits
         self.queued_seconds = 0.0
         self.queued_bytes = 0
-        self.active = 0
         self._clock = clock
         self._observe = observe
+        self._jobs: tuple[set[Job], ...] = (set(), set())
         self._ready: tuple[deque[Job], ...] = (deque(), deque())
         self._served = [0.0, 0.0]
+        """Device time by class, divided by its weight; comparable while both classes have work."""
         self._free = limits.lanes
         self._draining = False
         self._woken = False
@@ -120,6 +129,11 @@ class Scheduler:
             initializer=_lower_priority,
             initargs=(limits.lane_niceness,),
         )
+
+    @property
+    def active(self) -> int:
+        """Jobs waiting or running."""
+        return sum(map(len, self._jobs))
 
     def submit(
         self, work: Work, *, seconds: float, nbytes: int, priority: Priority, deadline: float | None = None
@@ -149,9 +163,11 @@ class Scheduler:
             )
         job = Job(work, seconds, nbytes, priority, deadline)
         job._release = lambda: self._leave(job)
+        if not self._jobs[priority]:  # an idle class does not save up a claim on the device
+            self._served[priority] = max(self._served)
+        self._jobs[priority].add(job)
         self.queued_seconds += seconds
         self.queued_bytes += nbytes
-        self.active += 1
         self._advance(job, None, None)
         return job
 
@@ -160,12 +176,14 @@ class Scheduler:
         self._draining = True
 
     def close(self) -> None:
-        """Ends the lanes after their current quanta."""
+        """Cancels what is left and ends the lanes after their current quanta."""
         self._draining = True
+        for job in [*self._jobs[0], *self._jobs[1]]:
+            job.cancel()
         self._lanes.shutdown(wait=False, cancel_futures=True)
 
     def _leave(self, job: Job) -> None:
-        self.active -= 1
+        self._jobs[job.priority].discard(job)
         self.queued_seconds = max(0.0, self.queued_seconds - job.seconds) if self.active else 0.0
         self.queued_bytes -= job.nbytes
 
@@ -177,11 +195,8 @@ class Scheduler:
             except StopIteration:
                 job._end("finished")
                 return
-            except DemurError as failure:
-                job._end("finished", failure)
-                return
             except Exception as failure:
-                job._end("finished", _execution_failed(failure))
+                job._end("finished", execution_failed(failure))
                 return
             result = error = None
             if isinstance(item, Quantum):
@@ -191,12 +206,7 @@ class Scheduler:
             job.emit(item)
 
     def _enqueue(self, job: Job) -> None:
-        queue = self._ready[job.priority]
-        if not queue:  # an idle class does not save up a claim on the device
-            other = self._ready[1 - job.priority]
-            if other:
-                self._served[job.priority] = max(self._served[job.priority], self._served[1 - job.priority])
-        queue.append(job)
+        self._ready[job.priority].append(job)
         if not self._woken:
             self._woken = True
             asyncio.get_running_loop().call_soon(self._dispatch)
@@ -204,15 +214,17 @@ class Scheduler:
     def _dispatch(self) -> None:
         self._woken = False
         budget = 4 * self.limits.inline_seconds
-        while (job := self._pick()) is not None:
-            seconds = job.quantum.seconds  # type: ignore[union-attr]
-            inline = seconds <= self.limits.inline_seconds and budget > 0
-            if not inline and self._free == 0:
-                self._ready[job.priority].appendleft(job)
+        while True:
+            inline_seconds = self.limits.inline_seconds if budget > 0 else -math.inf
+            longest = math.inf if self._free else inline_seconds
+            job = self._pick(longest)
+            if job is None:
                 return
-            group = self._gather(job, seconds)
-            self._served[job.priority] += seconds / self.limits.weights[job.priority]
+            group = self._gather(job, longest)
             quanta = [member.quantum for member in group if member.quantum is not None]
+            seconds = _seconds(quanta)
+            inline = seconds <= inline_seconds
+            self._served[job.priority] += seconds / self.limits.weights[job.priority]
             if inline:
                 budget -= seconds
                 self._finish(group, *_run(quanta, self._clock))
@@ -221,37 +233,44 @@ class Scheduler:
                 loop = asyncio.get_running_loop()
                 self._lanes.submit(_run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a))
 
-    def _pick(self) -> Job | None:
-        """The next live job of the class that is furthest behind its share."""
-        interactive, bulk = self._ready
-        while interactive or bulk:
-            behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]
-            queue = bulk if bulk and (behind or not interactive) else interactive
-            job = queue.popleft()
-            if job.state != "active":
-                continue
-            if job.deadline is not None and self._clock() >= job.deadline:
-                error = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
-                job._end("finished", error)
-                continue
-            return job
+    def _pick(self, longest: float) -> Job | None:
+        """The next live job, first of the class that is behind its share, whose quantum is not too long, seconds."""
+        for priority in sorted(Priority, key=lambda priority: self._served[priority]):  # a tie is interactive's
+            queue = self._ready[priority]
+            while queue and not self._live(queue[0]):
+                queue.popleft()
+            if queue and queue[0].quantum.seconds <= longest:  # type: ignore[union-attr]
+                return queue.popleft()
         return None
 
-    def _gather(self, job: Job, seconds: float) -> list[Job]:
-        """Other waiting jobs of the same class whose rows fit into the same pass."""
+    def _live(self, job: Job) -> bool:
+        """Whether a job still wants its quantum; ends it where its deadline has passed."""
+        if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
+            late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
+            job._end("finished", late)
+        return job.state == "active"
+
+    def _gather(self, job: Job, longest: float) -> list[Job]:
+        """The job and other waiting ones of its class whose rows fit into one pass of at most so many seconds."""
         group = [job]
         quantum = job.quantum
         if not isinstance(quantum, RowBatch):
             return group
-        room = quantum.executor.quantum_rows - len(quantum.rows)
+        executor = quantum.executor
+        rows = len(quantum.rows)
         queue = self._ready[job.priority]
-        while queue and room > 0:
+        while queue and rows < executor.quantum_rows:
+            if not self._live(queue[0]):
+                queue.popleft()
+                continue
             other = queue[0].quantum
-            if not isinstance(other, RowBatch) or other.executor is not quantum.executor or len(other.rows) > room:
+            if not isinstance(other, RowBatch) or other.executor is not executor:
                 break
-            candidate = queue.popleft()
-            room -= len(other.rows)
-            group.append(candidate)
+            joined = rows + len(other.rows)
+            if joined > executor.quantum_rows or executor.seconds(joined) > longest:
+                break
+            rows = joined
+            group.append(queue.popleft())
         return group
 
     def _returned(self, group: list[Job], results: list[Any], seconds: float) -> None:
@@ -263,7 +282,7 @@ class Scheduler:
         self._observe(seconds, len(group))
         for job, result in zip(group, results, strict=True):
             if isinstance(result, BaseException):
-                self._advance(job, None, result)
+                self._advance(job, None, execution_failed(result))
             else:
                 self._advance(job, result, None)
 
@@ -274,7 +293,10 @@ def _run_in_lane(
     loop: asyncio.AbstractEventLoop,
     done: Callable[..., None],
 ) -> None:
-    results = _run(quanta, clock)
+    try:
+        results = _run(quanta, clock)
+    except BaseException as error:  # an exit in a lane must not take the lane with it
+        results = ([error] * len(quanta), 0.0)
     if not loop.is_closed():
         loop.call_soon_threadsafe(done, *results)
 
@@ -299,8 +321,19 @@ def _attempt(quantum: Quantum) -> Any:
         return error
 
 
+def _seconds(quanta: list[Quantum]) -> float:
+    """Expected duration of one pass over quanta; several are row batches of one executor."""
+    first = quanta[0]
+    if isinstance(first, RowBatch) and len(quanta) > 1:
+        return first.executor.seconds(sum(len(batch.rows) for batch in quanta if isinstance(batch, RowBatch)))
+    return first.seconds
+
+
 def _run_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...]]:
-    outputs = batches[0].executor(np.concatenate([batch.rows for batch in batches]))
+    rows = np.concatenate([batch.rows for batch in batches])
+    outputs = batches[0].executor(rows)
+    if any(output.shape[-1] != len(rows) for output in outputs):
+        raise ValueError("the last axis of an output is not the rows: this pass cannot be shared")
     results = []
     start = 0
     for batch in batches:
@@ -308,16 +341,6 @@ def _run_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...
         results.append(tuple(output[..., start:stop] for output in outputs))
         start = stop
     return results
-
-
-def _execution_failed(error: Exception) -> ExecutionFailed:
-    failure = ExecutionFailed(
-        f"the model failed on this request ({type(error).__name__}); the input is kept out of the logs, "
-        "report the request id to the service's owner",
-        code="execution_failed",
-    )
-    failure.__cause__ = error
-    return failure
 
 
 def _lower_priority(niceness: int) -> None:

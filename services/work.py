@@ -2,7 +2,8 @@
 
 A task's work is a generator: it yields quanta (bounded device work, whose results are sent back in),
 and events (progress, finished items, failed items). Between two yields it must do next to nothing;
-anything heavier belongs into a quantum.
+anything heavier belongs into a quantum. A quantum that failed raises a ``DemurError`` at its yield: a
+generator that catches it and yields ``ItemFailed`` goes on, one that does not fails as a whole.
 """
 
 from __future__ import annotations
