@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from models.head import Head
 from models.predictive import Predictives
 from models.schema import Schema
-from services.errors import ExecutionFailed
+from services.errors import DemurError, ExecutionFailed, InvalidInput
+from services.logging import get_logger
 from services.policy import PolicyBook, Verdict, decide
 from services.schedule import Scheduler
 from services.work import Done, ItemFailed, Priority, Progress, Units, Work
@@ -22,6 +23,7 @@ from services.work import Done, ItemFailed, Priority, Progress, Units, Work
 Request = TypeVar("Request", contravariant=True)
 Answer = TypeVar("Answer", covariant=True)
 Purpose = Literal["decide", "explore", "replay"]
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +34,8 @@ class Call:
     priority: Priority = Priority.INTERACTIVE
     deadline: float | None = None
     """On the monotonic clock, seconds."""
-    defer_above: float | None = None
-    """A stricter threshold of the caller's, in the unit of the head's measure."""
+    defer_above: Mapping[str, float] = field(default_factory=dict)
+    """Head name to a stricter threshold of the caller's, in the unit of that head's measure."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,11 @@ class Pipeline(Generic[Request, Answer]):
         """Answers as items finish, with progress between them.
 
         Leaving the iteration early cancels what has not run yet.
+
+        Raises:
+            DemurError: the request was refused or failed as a whole.
         """
+        self._check(call)
         units = self.task.expand(request)
         job = self._scheduler.submit(
             self.task.run(units),
@@ -176,11 +182,15 @@ class Pipeline(Generic[Request, Answer]):
                     continue
                 if isinstance(event, ItemFailed):
                     finished += 1
+                    _report(event.error)
                     yield event
                     continue
                 finished += event.count
                 portion = await self._decide(units, event, call)
                 yield self.task.collapse(units, portion)
+        except ExecutionFailed as failure:
+            _report(failure)
+            raise
         finally:
             job.cancel()
         if finished != units.count:
@@ -192,7 +202,7 @@ class Pipeline(Generic[Request, Answer]):
     async def _decide(self, units: Units[Any], done: Done, call: Call) -> Portion:
         shifts = units.shifts[done.first : done.first + done.count]
         verdicts = {
-            head: decide(self.policies[head], predictive, shifts, call.defer_above)
+            head: decide(self.policies[head], predictive, shifts, call.defer_above.get(head))
             for head, predictive in done.predictives.items()
         }
         portion = Portion(
@@ -210,7 +220,25 @@ class Pipeline(Generic[Request, Answer]):
             portion = replace(portion, recorded=True)
         return portion
 
+    def _check(self, call: Call) -> None:
+        for head in call.defer_above:
+            if head not in self.policies:
+                heads = ", ".join(policy.head for policy in self.policies.all())
+                raise InvalidInput(
+                    f"defer_above names the head {head!r}, this model has {heads}",
+                    code="unknown_head",
+                    field="defer_above",
+                    value=head,
+                    allowed=heads,
+                )
+
     def _ids(self, count: int) -> UnitIds:
         first = self._next
         self._next += count
         return UnitIds(self._epoch, first, count)
+
+
+def _report(error: DemurError) -> None:
+    """Logs what the model failed on; refusals and deadlines are the caller's to know."""
+    if isinstance(error, ExecutionFailed):
+        _log.error("the model failed", exc_info=error.__cause__ or error)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum, IntFlag
 from functools import cached_property
 from typing import Literal
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,7 +62,8 @@ class Policy:
     @cached_property
     def version(self) -> str:
         """Head and twelve hex digits over all fields: equal policies have equal versions on every replica."""
-        digest = hashlib.sha256(msgspec.json.encode(self, order="deterministic")).hexdigest()[:12]
+        text = "\n".join(f"{field.name}={getattr(self, field.name)!r}" for field in fields(self))
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
         return f"{self.head}-{digest}"
 
 
@@ -77,6 +77,12 @@ class Verdict:
     """Values of ``Decision``."""
     shifts: NDArray[np.uint8]
     """Bits of ``Shift``."""
+
+    @property
+    def hidden(self) -> NDArray[np.bool_]:
+        """True for units [n] whose prediction the policy keeps from the caller."""
+        hidden: NDArray[np.bool_] = self.decisions == Decision.DEFER
+        return hidden & self.policy.withhold
 
 
 def choose(
@@ -138,15 +144,21 @@ def decide(
     bits = shifts if len(shifts) else np.zeros(len(u), np.uint8)
     if policy.knowledge_measure is not None and policy.knowledge_reference is not None:
         knowledge = uncertainty.score(predictive, policy.knowledge_measure)
-        unfamiliar = knowledge > np.float32(policy.knowledge_reference)
+        unfamiliar = ~(knowledge <= _float32(policy.knowledge_reference))  # NaN is unfamiliar
         bits = bits | (unfamiliar * np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE))
-    answered = u <= np.float32(policy.threshold)  # NaN compares false: it defers
+    answered = u <= _float32(policy.threshold)  # NaN compares false: it defers
     if policy.defer_on_shift:
         answered &= bits == 0
     decisions = np.where(answered, np.uint8(Decision.ANSWER), np.uint8(Decision.DEFER))
     if defer_above is not None:
-        decisions[answered & ~(u <= np.float32(defer_above))] = Decision.CALLER_DEFERRED
+        decisions[answered & ~(u <= _float32(defer_above))] = Decision.CALLER_DEFERRED
     return Verdict(policy, u, decisions, bits)
+
+
+def _float32(value: float) -> np.float32:
+    """As scores are compared; beyond the range of float32 it is infinite."""
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 class PolicyBook:
@@ -157,6 +169,9 @@ class PolicyBook:
 
     def __getitem__(self, head: str) -> Policy:
         return self._policies[head]
+
+    def __contains__(self, head: str) -> bool:
+        return head in self._policies
 
     def all(self) -> tuple[Policy, ...]:
         return tuple(self._policies.values())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.predictive import Gaussian, Predictives
 from services.pipeline import Description, Portion
-from services.policy import Decision, Shift, Verdict
+from services.policy import Shift, Verdict
 from services.validate import Column, Rows, columns, packed
 from services.work import Done, Progress, RowBatch, RowExecutor, Units, Work
 
@@ -120,9 +120,9 @@ class RowTask:
 def shown(predictive: Gaussian, verdict: Verdict) -> tuple[Any, Any, Any, Any]:
     """Mean, total, data and knowledge as the policy lets the caller see them."""
     statistics = (predictive.mean, predictive.tvar, predictive.mvar, predictive.varm)
-    if not verdict.policy.withhold:
+    hidden = verdict.hidden
+    if not hidden.any():
         return statistics
-    hidden = verdict.decisions == Decision.DEFER
     return tuple(None if s is None else np.where(hidden, np.float32(np.nan), s) for s in statistics)  # type: ignore[return-value]
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from services.errors import InvalidInput
 from services.pipeline import Call, Purpose
 
 
@@ -15,10 +17,40 @@ class Options:
 
     purpose: Purpose | None = None
     """None: the transport's default (decide for single calls, explore for streams)."""
-    defer_above: float | None = None
+    defer_above: Mapping[str, float] = field(default_factory=dict)
+    """Head name to a threshold that is stricter than the policy's."""
 
     def call(self, default: Purpose, **rest: Any) -> Call:
         return Call(purpose=self.purpose or default, defer_above=self.defer_above, **rest)
+
+
+def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -> Mapping[str, float]:
+    """A caller's threshold by head: a number is enough where there is one head.
+
+    Raises:
+        InvalidInput: a number for several heads, whose measures differ in unit; or a NaN.
+    """
+    if wish is None:
+        return {}
+    if not isinstance(wish, Mapping):
+        if len(heads) > 1:
+            raise InvalidInput(
+                f"defer_above = {wish:g} does not say for which head; name one of {', '.join(heads)}",
+                code="head_needed",
+                field="defer_above",
+                value=f"{wish:g}",
+                allowed=", ".join(heads),
+            )
+        wish = {heads[0]: wish}
+    for head, threshold in wish.items():
+        if math.isnan(threshold):
+            raise InvalidInput(
+                f"defer_above for {head} is NaN; give a number in the unit of its measure",
+                code="not_finite",
+                field="defer_above",
+                value="nan",
+            )
+    return wish
 
 
 @dataclass(frozen=True)
@@ -40,7 +72,7 @@ class Begin:
 
 @dataclass(frozen=True)
 class Chunk:
-    """One chunk of a stream; ``request`` is what the pipeline takes."""
+    """One chunk of a stream; ``request`` is what the pipeline takes, or the ``DemurError`` that refuses this chunk."""
 
     sequence: int
     request: Any

@@ -13,7 +13,7 @@ from models.predictive import Gaussian
 from services.errors import InvalidInput
 from services.pipeline import Description, Portion, Purpose
 from services.rows import Named, Packed, shown
-from services.transport.binding import Options
+from services.transport.binding import Options, stricter
 from services.validate import Column
 
 _PURPOSES: dict[int, Purpose | None] = {
@@ -24,11 +24,11 @@ _PURPOSES: dict[int, Purpose | None] = {
 }
 
 
-def options(message: Any) -> Options:
+def options(message: Any, heads: tuple[str, ...]) -> Options:
     """Purpose and stricter threshold of a request or a stream's first frame.
 
     Raises:
-        InvalidInput: a purpose that is not in the contract.
+        InvalidInput: a purpose that is not in the contract, or see ``stricter``.
     """
     if message.purpose not in _PURPOSES:
         raise InvalidInput(
@@ -37,7 +37,8 @@ def options(message: Any) -> Options:
             field="purpose",
             value=str(message.purpose),
         )
-    return Options(_PURPOSES[message.purpose], message.defer_above if message.HasField("defer_above") else None)
+    wish = message.defer_above if message.HasField("defer_above") else None
+    return Options(_PURPOSES[message.purpose], stricter(wish, heads))
 
 
 def rows(message: Any) -> Packed | Named:
@@ -76,7 +77,7 @@ def _gaussian(portion: Portion, head: str, predictive: Gaussian, intervals: Any)
         deferral=deferral(portion, head),
         intervals=intervals,
     )
-    if members and not verdict.policy.withhold:
+    if members and not verdict.policy.withhold:  # a member's word gives a hidden prediction away
         message.member_means, message.member_variances = pack(members[0]), pack(members[1])
     return message
 

@@ -38,9 +38,10 @@ def row_binding(
 ) -> GrpcBinding:
     """Prediction, streams and description of a task whose items are rows."""
     tables = {head: heads.intervals(table) for head, table in intervals.items()}
+    names = tuple(head.name for head in description.heads)
 
     def read(message: Any) -> tuple[RowsRequest, Options]:
-        return RowsRequest(heads.rows(message.rows), message.members), heads.options(message)
+        return RowsRequest(heads.rows(message.rows), message.members), heads.options(message, names)
 
     def answer(answers: list[Portion]) -> Any:
         (portion,) = answers
@@ -81,6 +82,7 @@ class RowFrames:
         self._frame = messages.stream_response
         self._answer = answer
         self._model = description.model
+        self._heads = tuple(head.name for head in description.heads)
         self._policies = pipeline.policies
         self._quantum_rows = quantum_rows
         self._window_chunks = window_chunks
@@ -90,10 +92,10 @@ class RowFrames:
         if kind == "begin":
             if begin is not None:
                 raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
-            return Begin(heads.options(frame.begin), shared=frame.begin.members)
+            return Begin(heads.options(frame.begin, self._heads), shared=frame.begin.members)
         if kind == "chunk":
             members = bool(begin.shared) if begin is not None else False
-            return Chunk(frame.chunk.sequence, RowsRequest(_rows(frame.chunk.rows), members))
+            return Chunk(frame.chunk.sequence, _request(frame.chunk.rows, members))
         raise InvalidInput("a frame of this stream is neither begin nor chunk", code="empty_frame")
 
     def accepted(self) -> Any:
@@ -119,9 +121,9 @@ class RowFrames:
         return self._frame(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
 
 
-def _rows(message: Any) -> Any:
+def _request(message: Any, members: bool) -> RowsRequest | InvalidInput:
     """A chunk without rows is refused as a chunk, it does not end the stream."""
     try:
-        return heads.rows(message)
+        return RowsRequest(heads.rows(message), members)
     except InvalidInput as error:
         return error

@@ -15,7 +15,7 @@ from services.errors import InvalidInput
 from services.pipeline import Description, Portion
 from services.policy import Decision, Shift
 from services.rows import Named, RowsRequest, shown
-from services.transport.binding import HttpBinding, Options
+from services.transport.binding import HttpBinding, Options, stricter
 from services.transport.http.schema import row_request_schema, row_response_schema
 from services.validate import Column
 
@@ -30,12 +30,14 @@ class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
     rows: msgspec.Raw = msgspec.Raw(b"")
     units: dict[str, str] = {}
     purpose: Literal["decide", "explore", "replay"] | None = None
-    defer_above: float | None = None
+    defer_above: float | dict[str, float] | None = None
     members: bool = False
 
 
 def row_binding(description: Description, intervals: Mapping[str, IntervalTable | None]) -> HttpBinding:
     """JSON in, JSON out, for a task whose items are rows."""
+
+    names = tuple(head.name for head in description.heads)
 
     def answer(answers: list[Portion]) -> dict[str, Any]:
         (portion,) = answers
@@ -43,15 +45,15 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
         return {"model": portion.model, "recorded": portion.recorded, "purpose": portion.purpose, **found}
 
     return HttpBinding(
-        read_json=read,
+        read_json=lambda body: read(body, names),
         answer_json=answer,
         request_schema=row_request_schema(description),
         response_schema=row_response_schema(description),
     )
 
 
-def read(body: bytes) -> tuple[RowsRequest, Options]:
-    """A JSON body as a request.
+def read(body: bytes, heads: tuple[str, ...]) -> tuple[RowsRequest, Options]:
+    """A JSON body as a request for a task of these heads.
 
     Raises:
         InvalidInput: not JSON, not of this form, a doubled name, or values that are no numbers.
@@ -63,13 +65,21 @@ def read(body: bytes) -> tuple[RowsRequest, Options]:
                 'the body needs either "columns" ({name: [values]}) or "rows" ([{name: value}])', code="not_a_body"
             )
         named = _columns(parsed.columns) if bytes(parsed.columns) else _rows(parsed.rows)
-    except msgspec.MsgspecError as error:
+        _load_undoubled(body.replace(bytes(parsed.columns) or bytes(parsed.rows), b"0", 1))
+    except UnicodeDecodeError as error:
+        raise InvalidInput("the body is not UTF-8", code="not_a_body") from error
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
     unknown = [name for name in parsed.units if name not in named]
     if unknown:
-        raise InvalidInput(f"units names {unknown[0]!r}, which is not a column of this body", code="unknown_column")
+        raise InvalidInput(
+            f"units names {unknown[0]!r}, which is not a column of this body",
+            code="unknown_column",
+            field=unknown[0],
+            allowed=", ".join(named),
+        )
     given = tuple(Column(name, _array(name, values), parsed.units.get(name, "")) for name, values in named.items())
-    return RowsRequest(Named(given), parsed.members), Options(parsed.purpose, parsed.defer_above)
+    return RowsRequest(Named(given), parsed.members), Options(parsed.purpose, stricter(parsed.defer_above, heads))
 
 
 def _columns(raw: msgspec.Raw) -> dict[str, list[Number]]:
@@ -98,19 +108,20 @@ def _rows(raw: msgspec.Raw) -> dict[str, list[Number]]:
 
 def _refuse_doubled(raw: msgspec.Raw, names: int) -> None:
     """JSON parsers keep the last of two equal names in silence; a colon more than names gives it away."""
-    if bytes(raw).count(b":") == names:
-        return
+    if bytes(raw).count(b":") != names:
+        _load_undoubled(bytes(raw))
 
+
+def _load_undoubled(text: bytes) -> None:
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen = [name for name, _ in items]
-        doubled = [name for name in seen if seen.count(name) > 1]
-        if doubled:
-            raise InvalidInput(
-                f"column {doubled[0]!r} is given twice; give each column once", code="doubled_column", field=doubled[0]
-            )
-        return dict(items)
+        found: dict[str, Any] = {}
+        for name, value in items:
+            if name in found:
+                raise InvalidInput(f"{name!r} is given twice; give each name once", code="doubled_column", field=name)
+            found[name] = value
+        return found
 
-    json.loads(bytes(raw), object_pairs_hook=pairs)
+    json.loads(text, object_pairs_hook=pairs)
 
 
 def _array(name: str, values: list[Number]) -> Any:

@@ -45,10 +45,7 @@ def row_request_schema(description: Description) -> Json:
                 "additionalProperties": {"type": "string"},
             },
             "purpose": {"enum": ["decide", "explore", "replay"], "default": "decide"},
-            "defer_above": {
-                "type": "number",
-                "description": "Defer above this even where the policy would answer; in the unit of the measure.",
-            },
+            "defer_above": _wish(description),
             "members": {"type": "boolean", "default": False, "description": "Also return what each member says."},
         },
     }
@@ -66,6 +63,20 @@ def row_response_schema(description: Description) -> Json:
             "purpose": {"enum": ["decide", "explore", "replay"]},
             **heads,
         },
+    }
+
+
+def _wish(description: Description) -> Json:
+    """A number where there is one head, else one by head."""
+    number: Json = {"type": "number"}
+    by_head: Json = {
+        "type": "object",
+        "properties": {head.name: number for head in description.heads},
+        "additionalProperties": False,
+    }
+    return {
+        "oneOf": [by_head] if len(description.heads) > 1 else [number, by_head],
+        "description": "Defer above this even where the policy would answer; in the unit of the head's measure.",
     }
 
 
