@@ -10,7 +10,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from services.errors import DemurError, InvalidInput
+from services.errors import DemurError, InvalidInput, internal, status
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
@@ -50,8 +50,8 @@ class GrpcServer:
             RuntimeError: the address is taken or not ours.
         """
         self.port = self._server.add_insecure_port(address)
-        await self._server.start()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await self._server.start()
 
     async def ready(self) -> None:
         """Reports SERVING."""
@@ -71,7 +71,7 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
     binding = tenant.grpc
     handlers = {
         "Predict": grpc.unary_unary_rpc_method_handler(
-            _measured(guarded(_predict(tenant)), metrics),
+            guarded(_measured(_predict(tenant), metrics)),
             request_deserializer=_tolerant(binding.request),
             response_serializer=binding.response.encode,
         )
@@ -88,8 +88,8 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
         )
     if binding.stream is not None:
         handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
-            ChunkStream(tenant, settings, metrics).__call__,
-            request_deserializer=binding.stream.request.decode,
+            ChunkStream(tenant, settings, metrics).handle,
+            request_deserializer=_tolerant(binding.stream.request),
             response_serializer=binding.stream.response.encode,
         )
     return grpc.method_handlers_generic_handler(binding.service, handlers)
@@ -118,8 +118,8 @@ def _measured(handler: Callable[[Any, Any], Awaitable[Any]], metrics: Metrics) -
             response = await handler(request, context)
             code = "OK"
             return response
-        except grpc.aio.AbortError:
-            code = context.code().name if hasattr(context.code(), "name") else "ABORTED"
+        except Exception as error:
+            code = status(internal(error)).grpc
             raise
         finally:
             metrics.request("grpc", code, time.perf_counter() - start)

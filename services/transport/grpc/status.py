@@ -9,10 +9,12 @@ from typing import Any
 import grpc
 
 from demur.v1 import common_pb2
-from services.errors import DemurError, ExecutionFailed, status
+from services.errors import DemurError, internal, status
 from services.logging import get_logger
 
 DETAIL_KEY = "demur-error-bin"
+_TEXT_BYTES = 1024
+"""Of a message; callers take 8 KiB of metadata, in which the message stands twice and escaped."""
 _log = get_logger(__name__)
 
 
@@ -20,11 +22,11 @@ def detail(error: DemurError) -> Any:
     """The error as ``demur.v1.ErrorDetail``."""
     return common_pb2.ErrorDetail(
         code=error.code,
-        message=error.message,
-        field=error.field,
-        unit=error.unit,
-        value=error.value,
-        allowed=error.allowed,
+        message=_bounded(error.message, _TEXT_BYTES),
+        field=_bounded(error.field, _TEXT_BYTES // 4),
+        unit=_bounded(error.unit, _TEXT_BYTES // 4),
+        value=_bounded(error.value, _TEXT_BYTES // 4),
+        allowed=_bounded(error.allowed, _TEXT_BYTES // 2),
         index=error.index,
         retry_after_seconds=error.retry_after_seconds,
     )
@@ -32,20 +34,17 @@ def detail(error: DemurError) -> Any:
 
 async def abort(context: Any, error: Exception) -> None:
     """Ends the call with the error's status; an unknown error is logged and hidden."""
-    known = error if isinstance(error, DemurError) else internal(error)
-    if isinstance(known, ExecutionFailed):
-        _log.error("execution failed", exc_info=known.__cause__ or known)
+    known = internal(error)
+    if known is not error:
+        _log.error("a call failed by a defect", exc_info=error)
     code = grpc.StatusCode[status(known).grpc]
-    await context.abort(code, known.message, ((DETAIL_KEY, detail(known).SerializeToString()),))
+    await context.abort(code, _bounded(known.message, _TEXT_BYTES), ((DETAIL_KEY, detail(known).SerializeToString()),))
 
 
-def internal(error: Exception) -> ExecutionFailed:
-    """What a caller is told of a defect: no text of the exception leaves the process."""
-    failure = ExecutionFailed(
-        f"the service failed ({type(error).__name__}); nothing is wrong with the request", code="internal"
-    )
-    failure.__cause__ = error
-    return failure
+def _bounded(text: str, size: int) -> str:
+    """Text of at most ``size`` bytes; where it is longer, it says so."""
+    content = text.encode(errors="replace")
+    return content.decode() if len(content) <= size else content[: size - 3].decode(errors="ignore") + "…"
 
 
 def guarded(handler: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:

@@ -9,20 +9,24 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
-from services.errors import Busy, DemurError, InvalidInput, status
+from services.errors import Busy, DemurError, internal, status
+from services.logging import get_logger
 from services.metrics import Metrics
 from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Begin, Chunk, Options
-from services.transport.grpc.status import abort, internal
+from services.transport.grpc.status import abort
 from services.work import Priority
+
+_log = get_logger(__name__)
 
 
 class ChunkStream:
-    """The handler of ``PredictStream``: called once per stream."""
+    """Serves ``PredictStream``."""
 
     def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics) -> None:
         assert tenant.grpc.stream is not None
@@ -31,7 +35,8 @@ class ChunkStream:
         self._window = settings.stream_window_chunks
         self._metrics = metrics
 
-    async def __call__(self, requests: AsyncIterator[Any], context: Any) -> None:
+    async def handle(self, requests: AsyncIterator[Any], context: Any) -> None:
+        """Called once per stream. A method, since grpc.aio runs callable objects in a thread."""
         start = time.perf_counter()
         pending: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue(self._window)
         reader = asyncio.create_task(self._read(requests, context, pending))
@@ -47,14 +52,16 @@ class ChunkStream:
             await reader
             await context.write(self._frames.progress(chunks, units))
             code = "OK"
-        except DemurError as error:
-            code = status(error).grpc
+        except Exception as error:
+            code = status(internal(error)).grpc
             await abort(context, error)
         finally:
             reader.cancel()
             while not pending.empty():
                 if (left := pending.get_nowait()) is not None:
                     left.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await reader
             self._metrics.request("grpc_stream", code, time.perf_counter() - start)
 
     async def _read(self, requests: AsyncIterator[Any], context: Any, pending: asyncio.Queue[Any]) -> None:
@@ -63,6 +70,8 @@ class ChunkStream:
         running: set[asyncio.Task[Any]] = set()
         try:
             async for frame in requests:
+                if isinstance(frame, DemurError):
+                    raise frame
                 word = self._frames.read(frame, begin)
                 if isinstance(word, Begin):
                     begin = word
@@ -89,14 +98,15 @@ class ChunkStream:
         try:
             answers = await self._answer(chunk, call)
             return self._frames.result(chunk.sequence, answers)
-        except DemurError as error:
+        except Exception as failure:
+            error = internal(failure)
+            if error is not failure:
+                _log.error("a chunk failed by a defect", exc_info=failure)
             return self._frames.failed(chunk.sequence, error), 0
-        except Exception as error:
-            return self._frames.failed(chunk.sequence, internal(error)), 0
 
     async def _answer(self, chunk: Chunk, call: Call) -> list[Any]:
         """A full queue holds a stream back instead of breaking it."""
-        if isinstance(chunk.request, InvalidInput):
+        if isinstance(chunk.request, DemurError):
             raise chunk.request
         while True:
             try:
