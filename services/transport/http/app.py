@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.errors import DeadlineExceeded, DemurError, Draining, NotFound, status
+from services.errors import DeadlineExceeded, Draining, NotFound, internal, status
 from services.lifecycle import Lifecycle
+from services.logging import get_logger
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
@@ -24,13 +25,14 @@ from services.transport.http.openapi import openapi
 from services.transport.http.request import read_request, timeout_seconds
 from services.work import Priority
 
+_log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def application(tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle) -> Starlette:
     """The ASGI application of a tenant."""
     routes = Routes(tenant, settings, metrics, lifecycle)
-    jobs = JobRoutes(tenant, settings)
+    jobs = JobRoutes(tenant, settings, lifecycle)
     document = openapi(tenant)
     return Starlette(
         routes=[
@@ -39,9 +41,9 @@ def application(tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle:
             Route("/v1/policy", routes.guarded(routes.policy)),
             Route("/v1/openapi.json", routes.guarded(_constant(document))),
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
-            Route("/v1/jobs/{job}", routes.guarded(jobs.show)),
-            Route("/v1/jobs/{job}", routes.guarded(jobs.cancel), methods=["DELETE"]),
-            Route("/v1/jobs/{job}/events", routes.guarded(jobs.events)),
+            Route("/v1/jobs/{job}", routes.guarded(jobs.show, while_draining=True)),
+            Route("/v1/jobs/{job}", routes.guarded(jobs.cancel, while_draining=True), methods=["DELETE"]),
+            Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
             Route("/metrics", routes.metrics),
             Route("/livez", routes.live),
             Route("/readyz", routes.ready),
@@ -59,17 +61,22 @@ class Routes:
         self._metrics = metrics
         self._lifecycle = lifecycle
 
-    def guarded(self, endpoint: Endpoint) -> Endpoint:
-        """Typed errors as typed answers; counted; refused at once while draining."""
+    def guarded(self, endpoint: Endpoint, *, while_draining: bool = False) -> Endpoint:
+        """Typed errors as typed answers; counted; refused at once while draining, unless it is about work in flight."""
 
         async def call(request: Request) -> Response:
             start = time.perf_counter()
             with self._lifecycle.in_flight():
                 try:
-                    if self._lifecycle.draining:
-                        raise Draining("this replica is shutting down; retry at once, another one answers")
+                    if self._lifecycle.draining and not while_draining:
+                        raise Draining(
+                            "this replica is shutting down; retry at once, another one answers", code="draining"
+                        )
                     response = await endpoint(request)
-                except DemurError as error:
+                except Exception as failure:
+                    error = internal(failure)
+                    if error is not failure:
+                        _log.error("a call failed by a defect", exc_info=failure)
                     response = error_response(error)
                     if status(error).http in (413, 503):
                         response.headers["connection"] = "close"

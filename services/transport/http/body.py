@@ -8,12 +8,10 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from services.errors import Cancelled, DemurError, ExecutionFailed, InvalidInput, TooLarge, status
-from services.logging import get_logger
+from services.errors import Cancelled, DemurError, InvalidInput, TooLarge, status
 
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
-_log = get_logger(__name__)
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -25,7 +23,7 @@ async def read_body(request: Request, limit: int) -> bytes:
     if request.headers.get("content-encoding", "identity") != "identity":
         raise InvalidInput("compressed bodies are not taken; send the body as it is", code="content_encoding")
     declared = request.headers.get("content-length", "")
-    if declared.isdigit() and int(declared) > limit:
+    if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(int(declared), limit)
     parts: list[bytes] = []
     size = 0
@@ -67,8 +65,6 @@ def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = 
 
 def error_response(error: DemurError) -> Response:
     """``{"error": {...}}`` with the same fields as the gRPC detail."""
-    if isinstance(error, ExecutionFailed):
-        _log.error("execution failed", exc_info=error.__cause__ or error)
     headers = {"retry-after": str(max(1, round(error.retry_after_seconds)))} if error.retry_after_seconds else {}
     return json_response({"error": describe(error)}, status(error).http, headers)
 

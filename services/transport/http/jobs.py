@@ -13,14 +13,18 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from services.errors import Busy, Cancelled, DemurError, NotFound
+from services.errors import Busy, Cancelled, NotFound, internal
+from services.lifecycle import Lifecycle
+from services.logging import get_logger
 from services.settings import Settings
 from services.tenant import Tenant
-from services.transport.grpc.status import internal
 from services.transport.http.body import describe, json_response
 from services.transport.http.request import read_request
 from services.work import ItemFailed, Priority, Progress
 
+_log = get_logger(__name__)
+_KEEP_ALIVE_SECONDS = 15.0
+"""Between words to a watcher: proxies and clients give up on silence."""
 State = Literal["running", "done", "failed", "cancelled"]
 
 
@@ -62,9 +66,10 @@ class JobRecord:
 class JobRoutes:
     """POST, GET, DELETE and server-sent events under ``/v1/jobs``."""
 
-    def __init__(self, tenant: Tenant, settings: Settings) -> None:
+    def __init__(self, tenant: Tenant, settings: Settings, lifecycle: Lifecycle) -> None:
         self._tenant = tenant
         self._settings = settings
+        self._lifecycle = lifecycle
         self._jobs: dict[str, JobRecord] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -108,11 +113,19 @@ class JobRoutes:
                 yield b"event: " + record.state.encode() + b"\ndata: " + msgspec.json.encode(view) + b"\n\n"
                 if record.state != "running":
                     return
-                await changed.wait()
+                try:
+                    await asyncio.wait_for(changed.wait(), _KEEP_ALIVE_SECONDS)
+                except TimeoutError:
+                    yield b": still running\n\n"
 
         return StreamingResponse(lines(), media_type="text/event-stream")
 
     async def _work(self, record: JobRecord, message: Any, call: Any) -> None:
+        """A drain waits for it, as for a call."""
+        with self._lifecycle.in_flight():
+            await self._worked_off(record, message, call)
+
+    async def _worked_off(self, record: JobRecord, message: Any, call: Any) -> None:
         answers: list[Any] = []
         try:
             async for event in self._tenant.pipeline.events(message, call):
@@ -127,10 +140,11 @@ class JobRoutes:
         except asyncio.CancelledError:
             record.state = "cancelled"
             record.error = describe(Cancelled("the job was cancelled", code="cancelled"))
-        except DemurError as error:
+        except Exception as failure:
+            error = internal(failure)
+            if error is not failure:
+                _log.error("a job failed by a defect", exc_info=failure)
             record.state, record.error = "failed", describe(error)
-        except Exception as error:
-            record.state, record.error = "failed", describe(internal(error))
         finally:
             record.ended = time.monotonic()
             self._tasks.pop(record.identity, None)
