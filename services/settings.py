@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -78,7 +79,7 @@ class Settings:
             if f"DEMUR_{field.name.upper()}" in source
         }
         settings = cls(**given)
-        settings._check()
+        settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1")
         return settings
 
     @property
@@ -93,14 +94,38 @@ class Settings:
             return self.lanes
         return 1 if self.provider == "cuda" else available_cores()
 
-    def _check(self) -> None:
+    def _check(self, remote_allowed: bool) -> None:
         if not 0 < self.target_retention < 1:
             raise SettingsError(f"DEMUR_TARGET_RETENTION = {self.target_retention}: a share between 0 and 1 is needed")
-        if self.host not in ("127.0.0.1", "localhost", "::1") and os.environ.get("DEMUR_ALLOW_REMOTE") != "1":
+        if self.fixed_threshold is not None and math.isnan(self.fixed_threshold):
+            raise SettingsError("DEMUR_FIXED_THRESHOLD = nan: a number in the unit of the head's measure is needed")
+        for name, lower, upper in _RANGES:
+            if not lower <= getattr(self, name) <= upper:
+                raise SettingsError(f"DEMUR_{name.upper()} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
+        if self.host not in ("127.0.0.1", "localhost", "::1") and not remote_allowed:
             raise SettingsError(
                 f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, or "
                 "set DEMUR_ALLOW_REMOTE=1 where a proxy in front checks callers"
             )
+
+
+_RANGES = (
+    ("http_port", 0, 65535),
+    ("grpc_port", 0, 65535),
+    ("lanes", 0, 1024),
+    ("intra_op_threads", 1, 1024),
+    ("max_rows", 1, 2**31),
+    ("max_message_bytes", 1024, 2**31 - 1),
+    ("queue_seconds", 0.001, 1e6),
+    ("queue_bytes", 1, 2**63),
+    ("stream_window_chunks", 1, 1024),
+    ("request_seconds", 0.001, 86400),
+    ("drain_seconds", 0, 86400),
+    ("job_seconds", 0, 1e7),
+    ("max_jobs", 1, 10**6),
+    ("max_connection_age_seconds", 1, 1e6),
+)
+"""Closed ranges of numbers; a window of no chunks, for one, would be a window without end."""
 
 
 def available_cores() -> int:
@@ -121,5 +146,6 @@ def _parse(name: str, text: str, kind: Any) -> Any:
             return None if text == "" else float(text)
         return kind(text)
     except (KeyError, ValueError) as error:
-        expected = " or ".join(map(str, choices)) if choices else kind.__name__
+        numeric = choices and not all(isinstance(choice, str) for choice in choices)
+        expected = "a number, or empty" if numeric else " or ".join(choices) if choices else kind.__name__
         raise SettingsError(f"{name} = {text!r} is not {expected}") from error
