@@ -159,7 +159,7 @@ def read(directory: Path, task: str | None = None) -> Artefact:
         raise ArtefactError(f"{path}: no readable manifest ({error.strerror}); this is not an artefact") from error
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ArtefactError(f"{path}: not a manifest of format {FORMAT}: {error}") from error
     if task is not None and manifest.task != task:
         raise ArtefactError(f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here")
@@ -168,14 +168,28 @@ def read(directory: Path, task: str | None = None) -> Artefact:
     needed = {manifest.executor.file, manifest.golden} - set(manifest.files)
     if needed:
         raise ArtefactError(f"{directory}: the manifest uses {sorted(needed)} without listing them under files")
-    if manifest.schema and Schema(manifest.schema).hash != manifest.schema_hash:
-        raise ArtefactError(f"{path}: the schema does not have the stated hash {manifest.schema_hash}")
+    if manifest.schema:
+        _check_schema(path, manifest)
     return Artefact(directory, manifest, hashlib.sha256(content).hexdigest()[:16])
+
+
+def _check_schema(path: Path, manifest: Manifest) -> None:
+    try:
+        schema = Schema(manifest.schema)
+    except ValueError as error:
+        raise ArtefactError(f"{path}: {error}") from error
+    if schema.hash != manifest.schema_hash:
+        raise ArtefactError(f"{path}: the schema does not have the stated hash {manifest.schema_hash}")
+    trained = manifest.training_range
+    if trained is not None and not len(trained.lower) == len(trained.upper) == len(schema):
+        raise ArtefactError(
+            f"{path}: training_range has {len(trained.lower)} to {len(trained.upper)} limits, not {len(schema)}"
+        )
 
 
 def _verify(directory: Path, file: str, expected: str) -> None:
     path = directory / file
-    if Path(file).name != file or path.is_symlink():
+    if Path(file).name != file or file in ("", "..") or "\0" in file or path.is_symlink():
         raise ArtefactError(f"{directory}: {file!r} is not a plain file name inside the artefact")
     try:
         actual = hashlib.sha256(path.read_bytes()).hexdigest()

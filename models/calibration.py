@@ -93,8 +93,7 @@ def retention_table(measure: str, uncertainty: Floats) -> RetentionTable:
     """
     n = _check(uncertainty)
     ordered = np.sort(uncertainty.astype(np.float32))
-    ranks = {level: math.ceil((n + 1) * level - 1e-9) for level in RETENTION_LEVELS}
-    kept = {level: rank for level, rank in ranks.items() if rank <= n}
+    kept = _ranks(n, RETENTION_LEVELS)
     return RetentionTable(
         measure=measure,
         units=n,
@@ -110,11 +109,17 @@ def reference_quantiles(uncertainty: Floats) -> tuple[float, ...]:
 
 
 def interval_table(mean: Floats, variance: Floats, target: Floats) -> IntervalTable:
-    """Multipliers q(level): order statistic ceil((n + 1) level) of |target - mean| / sd, [n]."""
+    """Multipliers q(level): order statistic ceil((n + 1) level) of |target - mean| / sd, [n].
+
+    Levels that need more data are left out, as for thresholds.
+
+    Raises:
+        ValueError: no units, or a ratio that is not finite.
+    """
     ratio = np.sort(np.abs(np.asarray(target, np.float64) - mean) / np.sqrt(np.asarray(variance, np.float64)))
     n = _check(ratio)
-    ranks = [min(math.ceil((n + 1) * level), n) for level in INTERVAL_LEVELS]
-    return IntervalTable(n, INTERVAL_LEVELS, tuple(float(ratio[rank - 1]) for rank in ranks))
+    kept = _ranks(n, INTERVAL_LEVELS)
+    return IntervalTable(n, tuple(kept), tuple(float(ratio[rank - 1]) for rank in kept.values()))
 
 
 def expected_error(measure: str, uncertainty: Floats, error: Floats, knots: int = 32) -> ExpectedError:
@@ -127,6 +132,12 @@ def expected_error(measure: str, uncertainty: Floats, error: Floats, knots: int 
     return ExpectedError(measure, tuple(centre.tolist()), tuple(_isotonic(value).tolist()))
 
 
+def _ranks(n: int, levels: tuple[float, ...]) -> dict[float, int]:
+    """The order statistic, from 1, that holds each level for exchangeable units; levels beyond n are left out."""
+    ranks = {level: math.ceil((n + 1) * level - 1e-9) for level in levels}
+    return {level: rank for level, rank in ranks.items() if rank <= n}
+
+
 def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
     from scipy.optimize import isotonic_regression
 
@@ -134,8 +145,8 @@ def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _check(values: Floats) -> int:
-    if len(values) == 0 or not np.isfinite(values).all():
-        raise ValueError(
-            f"calibration needs finite values of at least one unit, got {len(values)} with non-finite ones"
-        )
+    if len(values) == 0:
+        raise ValueError("calibration needs at least one unit")
+    if wrong := int((~np.isfinite(values)).sum()):
+        raise ValueError(f"calibration needs finite values, {wrong} of {len(values)} are not")
     return len(values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -22,14 +23,23 @@ def replay(graph: OnnxGraph, path: Path, tolerance: float) -> float:
     Raises:
         ArtefactError: an output differs by more than ``tolerance``, or nothing was recorded.
     """
-    with np.load(path, allow_pickle=False) as recorded:
-        arrays = {name: recorded[name] for name in recorded.files}
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as recorded:
+            arrays = {name: recorded[name] for name in recorded.files}
+    except (OSError, EOFError, ValueError, BadZipFile) as error:
+        raise ArtefactError(f"{path}: no readable arrays: {error}") from error
     outputs = tuple(name for name in arrays if name in graph.outputs)
     if not outputs:
         raise ArtefactError(f"{path}: holds no outputs of the graph ({', '.join(graph.outputs)})")
     given = {name: array for name, array in arrays.items() if name not in outputs}
     worst = 0.0
-    for name, value in zip(outputs, graph.run(given, outputs), strict=True):
+    try:
+        answers = graph.run(given, outputs)
+    except Exception as error:
+        raise ArtefactError(f"{path}: the graph does not take the recorded inputs: {error}") from error
+    for name, value in zip(outputs, answers, strict=True):
+        if value.shape != arrays[name].shape:
+            raise ArtefactError(f"{path}: output {name!r} is {value.shape}, {arrays[name].shape} was recorded")
         size = np.abs(arrays[name]).astype(np.float64)
         scale = size + (np.median(size) or 1.0)
         difference = float((np.abs(value.astype(np.float64) - arrays[name]) / scale).max())
