@@ -1,0 +1,1 @@
+"""The frame, proven on three toy tenants through real servers."""

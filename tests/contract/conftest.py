@@ -1,0 +1,21 @@
+"""Every test that takes ``toy`` runs on all toys, every one that takes ``protocol`` on both protocols."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.serving import PROTOCOLS, Protocol
+from tests.contract.toys import TOYS
+from tests.contract.toys.toy import Toy
+
+
+@pytest.fixture(params=TOYS, ids=lambda toy: toy.name)
+def toy(request: pytest.FixtureRequest) -> Toy:
+    found: Toy = request.param
+    return found
+
+
+@pytest.fixture(params=PROTOCOLS)
+def protocol(request: pytest.FixtureRequest) -> Protocol:
+    found: Protocol = request.param
+    return found

@@ -1,0 +1,233 @@
+"""A toy behind real servers: grpc.aio on a loopback port, and HTTP in the process or on a socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import grpc
+import httpx
+import msgspec
+import uvicorn
+from prometheus_client import CollectorRegistry
+
+from demur.v1 import common_pb2
+from services.lifecycle import Lifecycle
+from services.metrics import Metrics
+from services.pipeline import NoLedger, Pipeline
+from services.policy import PolicyBook, choose
+from services.schedule import Limits, Scheduler
+from services.settings import Settings
+from services.tenant import Parts, Tenant
+from services.transport.grpc.server import GrpcServer
+from services.transport.grpc.status import DETAIL_KEY
+from services.transport.http.app import application
+from tests.contract.toys.toy import Body, Probe, Toy
+
+Protocol = Literal["http", "grpc"]
+PROTOCOLS: tuple[Protocol, ...] = ("http", "grpc")
+EPOCH = 0xABC
+MODEL = "toy:1"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a caller saw: an answer, or an error with the same fields on both protocols."""
+
+    code: str
+    answer: dict[str, Any] = field(default_factory=dict)
+    error: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> dict[str, list[str]]:
+        """Head to the decisions of its items."""
+        found: dict[str, list[str]] = {}
+        for item in self.answer["items"]:
+            for head, decided in item["heads"].items():
+                found.setdefault(head, []).append(decided["decision"])
+        return found
+
+    @property
+    def ids(self) -> list[str]:
+        return [decided["id"] for item in self.answer["items"] for decided in item["heads"].values()]
+
+    @property
+    def timeless(self) -> dict[str, Any]:
+        """The answer without what differs from call to call: ids and the order of finishing."""
+        items = [
+            item | {"heads": {name: head | {"id": ""} for name, head in item["heads"].items()}}
+            for item in self.answer["items"]
+        ]
+        return self.answer | {"items": items, "finished": []}
+
+
+@dataclass
+class Served:
+    """A running toy."""
+
+    toy: Toy
+    probe: Probe
+    tenant: Tenant
+    scheduler: Scheduler
+    settings: Settings
+    metrics: Metrics
+    lifecycle: Lifecycle
+    server: GrpcServer
+    channel: grpc.aio.Channel
+    http: httpx.AsyncClient
+
+    def method(self, name: str = "Predict") -> Any:
+        """A unary method: JSON values in and out."""
+        path = f"/{self.tenant.grpc.service}/{name}"
+        return self.channel.unary_unary(
+            path, request_serializer=msgspec.json.encode, response_deserializer=msgspec.json.decode
+        )
+
+    def stream(self) -> Any:
+        """A stream of JSON values both ways."""
+        return self.channel.stream_stream(
+            f"/{self.tenant.grpc.service}/PredictStream",
+            request_serializer=msgspec.json.encode,
+            response_deserializer=msgspec.json.decode,
+        )()
+
+    async def ask(self, protocol: Protocol, body: Body, timeout: float | None = None) -> Outcome:
+        """One question over a protocol."""
+        if protocol == "http":
+            headers = {} if timeout is None else {"demur-timeout-seconds": str(timeout)}
+            return seen(await self.http.post("/v1/predict", json=body, headers=headers))
+        try:
+            return Outcome("OK", await self.method()(body, timeout=timeout))
+        except grpc.aio.AioRpcError as error:
+            return Outcome(error.code().name, error=detail(error))
+
+    async def until(self, condition: Callable[[], bool], seconds: float = 10.0) -> None:
+        """Waits until something has come to pass."""
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, f"it never came to pass; {condition}"
+            await asyncio.sleep(0.001)
+
+    async def job(self, body: Body) -> str:
+        """The path of a new job."""
+        response = await self.http.post("/v1/jobs", json=body)
+        assert response.status_code == 202, response.text
+        location: str = response.headers["location"]
+        return location
+
+    async def ended(self, location: str) -> dict[str, Any]:
+        """A job's last view."""
+        while (view := (await self.http.get(location)).json())["state"] == "running":
+            await asyncio.sleep(0.005)
+        return view
+
+    @asynccontextmanager
+    async def on_socket(self) -> AsyncIterator[httpx.AsyncClient]:
+        """A client of the same application behind uvicorn on a loopback port."""
+        app = self.http._transport.app  # type: ignore[attr-defined]
+        listener = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
+        server = uvicorn.Server(config)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        await self.until(lambda: server.started)
+        try:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}") as client:
+                yield client
+        finally:
+            server.should_exit = True
+            await running
+            listener.close()
+
+
+def seen(response: httpx.Response) -> Outcome:
+    """An HTTP response as an outcome."""
+    content = response.json()
+    if response.status_code == 200:
+        return Outcome("OK", content)
+    error = content["error"]
+    if "retry-after" in response.headers:
+        assert int(response.headers["retry-after"]) >= 1
+        assert error["retry_after_seconds"] > 0
+    return Outcome(str(response.status_code), error=error)
+
+
+def detail(error: grpc.aio.AioRpcError) -> dict[str, Any]:
+    """The typed detail of a gRPC error; empty where the library itself ended the call."""
+    raw = dict(error.trailing_metadata() or ()).get(DETAIL_KEY)
+    if raw is None:
+        return {}
+    message = common_pb2.ErrorDetail.FromString(raw)
+    found = {name.name: value for name, value in message.ListFields() if value}
+    found["index"] = message.index
+    if message.index < 0:
+        del found["index"]
+    return found
+
+
+@asynccontextmanager
+async def serving(
+    toy: Toy, *, lanes: int = 1, calibrated: bool = True, limits: Limits | None = None, **settings: Any
+) -> AsyncIterator[Served]:
+    """Serves a toy; lanes are few so that the order of quanta is known."""
+    chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0), **settings)
+    probe, lifecycle = Probe(), Lifecycle()
+    metrics = Metrics(toy.name, CollectorRegistry())
+    scheduler = Scheduler(limits or Limits(lanes=lanes), time.monotonic, metrics.quantum)
+    metrics.watch(scheduler)
+    calibrations = dict(toy.calibrations) if calibrated else dict.fromkeys(toy.calibrations)
+
+    def pipeline(task: Any) -> Pipeline[Any, Any]:
+        policies = {
+            head.name: choose(
+                head,
+                calibrations[head.name],
+                model=MODEL,
+                profile="toy",
+                ensemble=toy.name != "volume",
+                target_retention=chosen.target_retention,
+                defer_on_shift=chosen.defer_on_shift,
+                withhold=chosen.withhold,
+            )
+            for head in task.heads
+        }
+        return Pipeline(
+            task,
+            scheduler,
+            PolicyBook(policies),
+            model=MODEL,
+            ledger=NoLedger(),
+            observer=metrics,
+            epoch=lambda: EPOCH,
+        )
+
+    tenant = toy.build(Parts(pipeline, calibrations), probe)
+    server = GrpcServer(tenant, chosen, metrics)
+    await server.start("127.0.0.1:0")
+    lifecycle.reason = ""
+    await server.ready()
+    transport = httpx.ASGITransport(application(tenant, chosen, metrics, lifecycle), raise_app_exceptions=True)
+    try:
+        async with (
+            grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel,
+            httpx.AsyncClient(transport=transport, base_url="http://toy") as http,
+        ):
+            yield Served(toy, probe, tenant, scheduler, chosen, metrics, lifecycle, server, channel, http)
+    finally:
+        probe.release()
+        await server.drain(0)
+        scheduler.close()
+
+
+def events(text: str) -> list[tuple[str, dict[str, Any]]]:
+    """Server-sent events as (name, data)."""
+    found = []
+    for block in filter(None, text.split("\n\n")):
+        name, data = block.split("\n", 1)
+        found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found

@@ -1,0 +1,134 @@
+"""Long work over HTTP: accepted, watched, fetched, forgotten; on a real socket where events stream."""
+
+from __future__ import annotations
+
+import asyncio
+
+import httpx
+
+from tests.contract.serving import Served, events, seen, serving
+from tests.contract.toys import texts, volume
+from tests.contract.toys.toy import Toy
+
+
+async def test_a_job_is_accepted_done_fetched_and_forgotten(toy: Toy) -> None:
+    async with serving(toy) as served:
+        created = await served.http.post("/v1/jobs", json=toy.slow)
+        assert created.status_code == 202
+        location = created.headers["location"]
+        assert created.json()["state"] == "running"
+        assert location == f"/v1/jobs/{created.json()['id']}"
+        view = await served.ended(location)
+        assert view["state"] == "done"
+        assert view["progress"]["fraction"] == 1
+        assert view["progress"]["items"] >= 1
+        predicted = await served.ask("http", toy.slow)
+        assert type(predicted)("OK", view["result"]).timeless == predicted.timeless
+        assert (await served.http.delete(location)).status_code == 200
+        assert (await served.http.get(location)).status_code == 404
+        assert (await served.http.delete(location)).json()["error"]["code"] == "no_job"
+
+
+async def test_a_refusal_belongs_into_the_answer_not_into_a_job(toy: Toy) -> None:
+    async with serving(toy) as served:
+        response = await served.http.post("/v1/jobs", json=toy.refusals[0].body)
+        assert response.status_code == 422
+
+
+async def test_a_failed_job_says_so(toy: Toy) -> None:
+    async with serving(toy) as served:
+        view = await served.ended(await served.job(toy.failing))
+        if toy.fails_alone:
+            assert view["state"] == "done"
+            assert view["progress"]["items"] == toy.items - 1
+            assert view["result"]["failed"][0]["error"]["code"] == "execution_failed"
+        else:
+            assert (view["state"], view["error"]["code"]) == ("failed", "execution_failed")
+
+
+async def test_a_defect_fails_the_job(toy: Toy, caplog) -> None:
+    async with serving(toy) as served:
+        served.tenant.pipeline.task.collapse = None
+        view = await served.ended(await served.job(toy.good))
+        assert (view["state"], view["error"]["code"]) == ("failed", "internal")
+        assert "not callable" not in view["error"]["message"]
+
+
+async def test_jobs_are_bounded_and_results_have_a_lifetime(toy: Toy) -> None:
+    async with serving(toy, max_jobs=2, job_seconds=0.0) as served:
+        served.probe.hold()
+        kept = [await served.job(toy.slow) for _ in range(2)]
+        refused = await served.http.post("/v1/jobs", json=toy.good)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_jobs")
+        assert int(refused.headers["retry-after"]) >= 1
+        served.probe.release()
+        await served.until(lambda: served.scheduler.active == 0)
+        for location in kept:
+            while (await served.http.get(location)).status_code == 200:
+                await asyncio.sleep(0.001)  # it ends, and with it its lifetime of no seconds
+        assert (await served.http.post("/v1/jobs", json=toy.good)).status_code == 202
+
+
+async def test_events_follow_the_work_on_a_real_socket(toy: Toy) -> None:
+    async with serving(toy) as served, served.on_socket() as client:
+        served.probe.hold()
+        location = (await client.post("/v1/jobs", json=toy.slow)).headers["location"]
+        told: list[tuple[str, dict]] = []
+        async with client.stream("GET", f"{location}/events") as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            buffer = ""
+            async for part in response.aiter_text():
+                buffer += part
+                whole, _, buffer = buffer.rpartition("\n\n")
+                told += events(whole) if whole else []
+                served.probe.release(2 if toy is volume.TOY else toy.quanta)
+        assert [name for name, _ in told][-1] == "done"
+        assert {name for name, _ in told[:-1]} == {"running"}
+        fractions = [view["progress"]["fraction"] for _, view in told]
+        assert fractions == sorted(fractions)
+        assert told[-1][1]["result"]["items"]
+        if toy is volume.TOY:
+            assert len({fraction for fraction in fractions if 0 < fraction < 1}) >= 2
+        if toy is texts.TOY:
+            assert told[-1][1]["progress"]["items"] == 2
+
+
+async def test_events_of_an_ended_job_are_its_last_view(toy: Toy) -> None:
+    async with serving(toy) as served:
+        location = await served.job(toy.good)
+        await served.ended(location)
+        ((name, view),) = events((await served.http.get(f"{location}/events")).text)
+        assert name == view["state"] == "done"
+        assert (await served.http.get("/v1/jobs/none/events")).status_code == 404
+
+
+async def test_items_are_joined_in_order_whatever_order_they_finish_in() -> None:
+    async with serving(texts.TOY) as served:
+        answer = (await served.ask("grpc", texts.text("a b c d", "a", "a b"))).answer
+        assert answer["finished"] == [1, 2, 0], "short sentences finish first"
+        assert [item["item"] for item in answer["items"]] == [0, 1, 2]
+        assert [item["payload"] for item in answer["items"]] == ["A B C D", "A", "A B"]
+
+
+async def test_a_real_socket_gives_the_same_answers(toy: Toy) -> None:
+    async with serving(toy) as served, served.on_socket() as client:
+        in_process = await served.ask("http", toy.doubtful)
+        over_socket = seen(await client.post("/v1/predict", json=toy.doubtful))
+        assert over_socket.timeless == in_process.timeless
+        refused = await client.post("/v1/predict", json=toy.refusals[0].body)
+        assert refused.status_code == 422
+        await check_routes(served, client)
+
+
+async def check_routes(served: Served, client: httpx.AsyncClient) -> None:
+    document = (await client.get("/v1/openapi.json")).json()
+    for path, methods in document["paths"].items():
+        for method in methods:
+            url = path.replace("{job}", "none")
+            response = await client.request(method, url, json={} if method == "post" else None)
+            assert response.status_code in (200, 404, 422), (method, path)
+            if response.status_code == 404:
+                assert response.json()["error"]["code"] == "no_job"
+    schema = (await client.get("/v1/schema")).json()
+    assert schema["task"] == served.toy.name
+    assert (await client.get("/nothing")).json()["error"]["code"] == "no_route"

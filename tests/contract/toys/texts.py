@@ -1,0 +1,145 @@
+"""One text to n sentences that finish at different times; each word of each sentence is a quantum of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from models.calibration import Calibration, RetentionTable
+from models.head import Head
+from models.predictive import Categorical
+from services.errors import DemurError, InvalidInput, TooLarge
+from services.pipeline import Description, Portion
+from services.policy import Shift
+from services.tenant import Parts, Tenant
+from services.transport.binding import Options
+from services.work import Done, ItemFailed, Step, Units, Work
+from tests.contract.toys import wire
+from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
+
+TONE = Head("tone", "categorical", "1", "tone of 2", "error_rate", "1", None, "entropy", "entropy", "mi")
+MAX_SENTENCES = 16
+POISON = "boom"
+"""A word on which the model raises."""
+_WEIGHTS = {"maybe": 0.5, "odd": 0.99, "void": float("nan")}
+"""Probability of the first tone by word; other words say 0.99."""
+
+
+class Task:
+    """Sentences take turns, one word a quantum, so short ones finish first."""
+
+    name = "texts"
+    heads = (TONE,)
+
+    def __init__(self, probe: Probe) -> None:
+        self._probe = probe
+
+    def expand(self, sentences: list[Any]) -> Units[list[list[str]]]:
+        if len(sentences) > MAX_SENTENCES:
+            raise TooLarge(f"{len(sentences)} sentences, at most {MAX_SENTENCES}", code="too_many_items")
+        for index, sentence in enumerate(sentences):
+            if not isinstance(sentence, str) or not 1 <= len(sentence) <= 200:
+                length = len(sentence) if isinstance(sentence, str) else -1
+                raise InvalidInput(
+                    f"sentence {index} has {length} characters; 1 to 200 are taken",
+                    code="out_of_range",
+                    field="sentences",
+                    value=str(length),
+                    unit="characters",
+                    allowed="[1, 200]",
+                    index=index,
+                )
+        words = [sentence.split() for sentence in sentences]
+        strange = ["odd" in sentence for sentence in words]
+        return Units(
+            payload=words,
+            count=len(words),
+            seconds=STEP_SECONDS * sum(map(len, words)),
+            nbytes=sum(map(len, sentences)),
+            shifts=np.where(strange, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0)),
+        )
+
+    def run(self, units: Units[list[list[str]]]) -> Work:
+        left = {index: list(words) for index, words in enumerate(units.payload)}
+        spoken: dict[int, list[tuple[str, float]]] = {index: [] for index in left}
+        while left:
+            for index in list(left):
+                word = left[index].pop(0)
+                try:
+                    spoken[index].append((yield Step(lambda word=word: self._say(word), STEP_SECONDS)))
+                except DemurError as error:
+                    yield ItemFailed(index, error)
+                    del left[index]
+                    continue
+                if not left[index]:
+                    del left[index]
+                    yield self._done(index, spoken[index])
+
+    def collapse(self, units: Units[list[list[str]]], portion: Portion) -> Portion:
+        return portion
+
+    def _say(self, word: str) -> tuple[str, float]:
+        self._probe.quantum(word)
+        if word == POISON:
+            raise RuntimeError("secret text of the model")
+        return word.upper(), _WEIGHTS.get(word, 0.99)
+
+    def _done(self, index: int, spoken: list[tuple[str, float]]) -> Done:
+        words, weights = zip(*spoken, strict=True)
+        first = np.float32(np.min(weights))
+        p = np.array([[first, 1 - first]], np.float32)
+        entropy = -(p * np.log(p)).sum(axis=1)
+        return Done(index, 1, {"tone": Categorical(p, entropy, np.log(p))}, [" ".join(words)])
+
+
+def says(predictive: Any, index: int) -> Any:
+    return predictive.probabilities[index].tolist()
+
+
+def read(body: Any) -> tuple[list[Any], Options]:
+    return wire.must_be_body(body, "sentences"), wire.wishes(body, ("tone",))
+
+
+def build(parts: Parts, probe: Probe) -> Tenant:
+    description = Description("texts", "toy-texts:1", None, (TONE,), MAX_SENTENCES)
+    return wire.tenant(parts.pipeline(Task(probe)), description, read, says)
+
+
+def text(*sentences: Any, **wishes: Any) -> Body:
+    return {"sentences": list(sentences), **wishes}
+
+
+TOY = Toy(
+    name="texts",
+    calibrations={
+        "tone": Calibration(
+            RetentionTable("entropy", 400, (0.5, 0.95), (0.1, 0.5)), {"mi": tuple(np.linspace(0, 1, 103).tolist())}
+        )
+    },
+    build=build,
+    good=text("one two three", "one"),
+    items=2,
+    doubtful=text("one two three", "one maybe"),
+    unknowable=text("a void"),
+    strange=text("an odd one"),
+    refusals=(
+        Refusal(
+            text("one", ""),
+            {
+                "code": "out_of_range",
+                "field": "sentences",
+                "value": "0",
+                "unit": "characters",
+                "index": 1,
+                "allowed": "[1, 200]",
+            },
+        ),
+    ),
+    failing=text("one two", "one boom two"),
+    fails_alone=True,
+    slow=text(" ".join(["word"] * 12), " ".join(["word"] * 12)),
+    quanta=24,
+    good_quanta=4,
+    strict={"tone": 0.001},
+)
