@@ -1,0 +1,55 @@
+"""Ready, in flight, draining."""
+
+from __future__ import annotations
+
+import asyncio
+
+from services.lifecycle import Lifecycle
+
+
+async def drained_grpc(seconds: float) -> None:
+    assert seconds >= 0
+
+
+def test_a_process_is_ready_once_there_is_no_reason_against_it() -> None:
+    lifecycle = Lifecycle()
+    assert not lifecycle.ready
+    lifecycle.reason = ""
+    assert lifecycle.ready
+    lifecycle.draining = True
+    assert not lifecycle.ready
+
+
+async def test_a_drain_waits_for_the_last_call() -> None:
+    lifecycle = Lifecycle()
+    with lifecycle.in_flight():
+        with lifecycle.in_flight():
+            drain = asyncio.create_task(lifecycle.drain(drained_grpc, 5))
+            await asyncio.sleep(0.01)
+            assert lifecycle.draining
+        await asyncio.sleep(0.01)
+        assert not drain.done()
+    await asyncio.wait_for(drain, 1)
+
+
+async def test_a_failing_call_is_no_longer_in_flight() -> None:
+    lifecycle = Lifecycle()
+    try:
+        with lifecycle.in_flight():
+            raise KeyError
+    except KeyError:
+        pass
+    await asyncio.wait_for(lifecycle.drain(drained_grpc, 5), 1)
+
+
+async def test_a_drain_ends_with_its_time_and_survives_a_failing_server() -> None:
+    async def broken(seconds: float) -> None:
+        raise RuntimeError
+
+    lifecycle = Lifecycle()
+    with lifecycle.in_flight():
+        await asyncio.wait_for(lifecycle.drain(broken, 0.02), 1)
+
+
+async def test_a_drain_without_calls_is_over_at_once() -> None:
+    await asyncio.wait_for(Lifecycle().drain(drained_grpc, 60), 1)

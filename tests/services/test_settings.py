@@ -1,0 +1,80 @@
+"""Settings from the environment: types, ranges, and messages that name variable and value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from services.settings import TASKS, Settings, SettingsError, default_ports
+
+
+def test_without_an_environment_there_are_defaults() -> None:
+    assert Settings.read({}) == Settings()
+    assert Settings.read({}).ports == default_ports("vessel")
+
+
+def test_every_task_has_ports_of_its_own() -> None:
+    ports = [port for task in TASKS for port in default_ports(task)]
+    assert len(set(ports)) == 2 * len(TASKS)
+
+
+def test_values_are_read_by_type() -> None:
+    found = Settings.read(
+        {
+            "DEMUR_HOME": "/data",
+            "DEMUR_HTTP_PORT": "8080",
+            "DEMUR_TARGET_RETENTION": "0.9",
+            "DEMUR_FIXED_THRESHOLD": "1e5",
+            "DEMUR_DEFER_ON_SHIFT": "True",
+            "DEMUR_WITHHOLD": "0",
+            "DEMUR_PROVIDER": "cuda",
+            "HOME": "ignored",
+        }
+    )
+    assert found.home == Path("/data")
+    assert found.ports == (8080, default_ports("vessel")[1])
+    assert (found.target_retention, found.fixed_threshold) == (0.9, 1e5)
+    assert (found.defer_on_shift, found.withhold) == (True, False)
+    assert found.lane_count == 1, "one lane a GPU"
+    assert Settings.read({"DEMUR_FIXED_THRESHOLD": ""}).fixed_threshold is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("HTTP_PORT", "many"),
+        ("HTTP_PORT", "70000"),
+        ("GRPC_PORT", "-1"),
+        ("LANES", "-2"),
+        ("PROVIDER", "tpu"),
+        ("WITHHOLD", "perhaps"),
+        ("TARGET_RETENTION", "0"),
+        ("TARGET_RETENTION", "1"),
+        ("TARGET_RETENTION", "nan"),
+        ("FIXED_THRESHOLD", "low"),
+        ("FIXED_THRESHOLD", "nan"),
+        ("STREAM_WINDOW_CHUNKS", "0"),
+        ("MAX_ROWS", "0"),
+        ("QUEUE_SECONDS", "nan"),
+        ("QUEUE_SECONDS", "-1"),
+        ("REQUEST_SECONDS", "0"),
+        ("MAX_JOBS", "0"),
+        ("INTRA_OP_THREADS", "0"),
+        ("MAX_MESSAGE_BYTES", "1e9"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_variable(name: str, value: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.read({f"DEMUR_{name}": value})
+    assert f"DEMUR_{name}" in str(caught.value)
+    assert "<class" not in str(caught.value)
+
+
+def test_other_machines_are_served_only_where_somebody_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEMUR_ALLOW_REMOTE", "1")
+    with pytest.raises(SettingsError, match="without tokens"):
+        Settings.read({"DEMUR_HOST": "0.0.0.0"})
+    assert Settings.read({"DEMUR_HOST": "0.0.0.0", "DEMUR_ALLOW_REMOTE": "1"}).host == "0.0.0.0"
+    for host in ("127.0.0.1", "localhost", "::1"):
+        assert Settings.read({"DEMUR_HOST": host}).host == host
