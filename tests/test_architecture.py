@@ -1,0 +1,196 @@
+"""What the layout promises: imports run one way, no catch-all modules, no torch in serving, tasks in their files."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[1]
+CLIENT = PROJECT / "clients" / "python"
+TASKS = ("weather", "translation", "motion", "lesion", "vessel")
+
+
+def sources(root: Path) -> list[Path]:
+    return sorted(path for path in root.rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """All modules that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            yield node.module or ""
+
+
+FORBIDDEN = {
+    PROJECT / "models": ("services", "demur", "bentoml", "grpc", "prometheus_client", "starlette", "tests"),
+    CLIENT / "demur": ("services", "models", "bentoml", "onnxruntime", "tests"),
+    PROJECT / "services": ("tests", "benchmarks", "examples"),
+}
+
+
+@pytest.mark.parametrize("root", FORBIDDEN, ids=lambda root: root.name)
+def test_imports_run_one_way(root: Path) -> None:
+    found = [
+        f"{path.relative_to(PROJECT)} imports {module}"
+        for path in sources(root)
+        for module in imported(path)
+        if module.partition(".")[0] in FORBIDDEN[root]
+    ]
+    assert found == []
+
+
+def test_the_engine_imports_no_protocol() -> None:
+    """pipeline, schedule, policy, validate and what they use know neither HTTP, gRPC nor BentoML."""
+    engine = (
+        "pipeline",
+        "schedule",
+        "policy",
+        "validate",
+        "errors",
+        "work",
+        "rows",
+        "assembly",
+        "metrics",
+        "lifecycle",
+    )
+    outside = ("grpc", "starlette", "httpx", "uvicorn", "bentoml", "demur", "services.transport", "services.bento")
+    found = [
+        f"{name} imports {module}"
+        for name in engine
+        for module in imported(PROJECT / "services" / f"{name}.py")
+        if any(module == one or module.startswith(f"{one}.") for one in outside)
+    ]
+    assert found == []
+
+
+def test_nothing_imports_the_outermost_layer() -> None:
+    found = [
+        f"{path.relative_to(PROJECT)} imports {module}"
+        for path in sources(PROJECT / "services")
+        if not path.is_relative_to(PROJECT / "services" / "cli") and path.name != "bento.py"
+        for module in imported(path)
+        if module.startswith(("services.bento", "services.cli"))
+    ]
+    assert found == []
+
+
+def test_there_are_no_catch_all_modules() -> None:
+    roots = (PROJECT / "services", PROJECT / "models", PROJECT / "tests", CLIENT)
+    catch_all = {"utils", "util", "common", "helpers", "helper", "core", "misc"}
+    found = [path for root in roots for path in sources(root) if catch_all & {path.stem, *path.parent.parts[-1:]}]
+    assert found == []
+
+
+def without_torch(program: str) -> subprocess.CompletedProcess[str]:
+    """Runs a program in an interpreter where importing torch fails."""
+    block = (
+        "import sys\n"
+        "class Block:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('torch', 'onnx', 'pandas', 'matplotlib'):\n"
+        "            raise ImportError(name + ' is blocked: serving does not need it')\n"
+        "sys.meta_path.insert(0, Block())\n"
+    )
+    paths = f"sys.path[:0] = [{str(PROJECT)!r}, {str(CLIENT)!r}]\n"
+    command = [sys.executable, "-c", block + paths + program]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_serving_needs_no_torch() -> None:
+    program = (
+        "import importlib\n"
+        "import services.assembly, services.transport.grpc.server, services.transport.http.app\n"
+        "import services.store, services.cli.serve, services.cli.up, services.bento\n"
+        "from services.tasks import TENANTS\n"
+        "for tenant in TENANTS.values(): importlib.import_module(tenant.partition(':')[0])\n"
+        "print('served')\n"
+    )
+    ran = without_torch(program)
+    assert ran.stdout == "served\n", ran.stderr
+    control = without_torch("import torch")
+    assert "is blocked" in control.stderr, "the block does block"
+
+
+def test_importing_models_does_not_import_training_libraries() -> None:
+    """Task modules that train may; the pure library and what serves it may not, even where torch is installed."""
+    training = {"torch", "pandas", "matplotlib", "onnxscript"}
+    modules = [
+        ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
+        for path in sources(PROJECT / "models")
+        if "tasks" not in path.parts and path.name != "graph.py"
+    ]
+    specs = [f"models.tasks.{path.parent.name}.spec" for path in PROJECT.glob("models/tasks/*/spec.py")]
+    program = (
+        f"import sys; sys.path[:0] = [{str(PROJECT)!r}]\n"
+        f"import {', '.join(modules + specs)}\n"
+        f"print(sorted(set(sys.modules) & {training!r}))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout == "[]\n", ran.stdout + ran.stderr
+
+
+def test_nobody_else_provides_our_top_level_names() -> None:
+    """Careless wheels install packages called models or services; ours must be the ones that are imported."""
+    ours = {"services": "demur", "models": "demur", "demur": "demur-client"}
+    provided = packages_distributions()
+    for name, distribution in ours.items():
+        others = {one for one in provided.get(name, []) if one.lower() != distribution}
+        assert others == set(), f"{name} is also installed by {others}"
+
+
+ALLOWED_NAMES = {
+    "services/settings.py": "the list of tasks and the default",
+    "services/tasks/__init__.py": "the registry",
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_named_in_its_own_files_and_the_registry_only(task: str) -> None:
+    """Code, not prose: examples in docstrings and help texts may name a task."""
+    found = []
+    for path in sources(PROJECT / "services"):
+        relative = path.relative_to(PROJECT).as_posix()
+        if relative in ALLOWED_NAMES or relative.startswith(f"services/tasks/{task}"):
+            continue
+        found += [f"{relative}:{line}" for line in mentions(path, task)]
+    for path in sources(PROJECT / "models"):
+        if "tasks" not in path.parts:
+            found += [f"{path.relative_to(PROJECT)}:{line}" for line in mentions(path, task)]
+    assert found == []
+
+
+def mentions(path: Path, task: str) -> Iterator[int]:
+    """Lines whose names, attributes, imports or exact strings are a task's name."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        words = {
+            ast.Name: lambda n: [n.id],
+            ast.Attribute: lambda n: [n.attr],
+            ast.Constant: lambda n: [n.value] if isinstance(n.value, str) and " " not in n.value else [],
+            ast.ImportFrom: lambda n: [n.module or "", *(alias.name for alias in n.names)],
+            ast.Import: lambda n: [alias.name for alias in n.names],
+            ast.FunctionDef: lambda n: [n.name],
+            ast.ClassDef: lambda n: [n.name],
+        }.get(type(node), lambda n: [])(node)
+        if any(task in word.lower() for word in words):
+            yield node.lineno
+
+
+def test_the_check_for_task_names_can_fail(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text('"""The vessel, in prose."""\nif task == "vessel":\n    run(Vessel)\n')
+    assert list(mentions(tmp_path / "m.py", "vessel")) == [2, 3]
+
+
+def test_stubs_are_those_of_the_protos() -> None:
+    pytest.importorskip("grpc_tools", reason="grpcio-tools generates the stubs; install the dev extra")
+    command = [sys.executable, str(PROJECT / "tests" / "regenerate_stubs.py"), "--check"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
