@@ -1,0 +1,77 @@
+"""The reference artefact, assembled as it is served: self-test, and policies of its own numeric profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from prometheus_client import CollectorRegistry
+
+from models import artefact, npz
+from models.artefact import Artefact, ArtefactError
+from services.assembly import assemble, profile
+from services.metrics import Metrics
+from services.pipeline import Call
+from services.rows import Packed, RowsRequest
+from services.settings import Settings
+from services.tasks import DEFAULT_MODELS
+
+PROJECT = Path(__file__).resolve().parents[2]
+TASK, MODEL = next(iter(DEFAULT_MODELS.items()))
+SETTINGS = Settings(task=TASK, lanes=1)
+
+
+@pytest.fixture(scope="module")
+def reference() -> Artefact:
+    return artefact.read(PROJECT / "artefacts" / TASK / MODEL.removeprefix(f"{TASK}-"), TASK)
+
+
+def golden(found: Artefact) -> dict[str, np.ndarray]:
+    with np.load(found.path(found.manifest.golden)) as arrays:
+        return dict(arrays)
+
+
+def request(rows: np.ndarray) -> RowsRequest:
+    return RowsRequest(Packed(len(rows), rows.astype("<f4").tobytes()))
+
+
+async def test_what_was_recorded_is_answered(reference: Artefact) -> None:
+    assembled = assemble(reference, SETTINGS, Metrics(TASK, CollectorRegistry()))
+    try:
+        assembled.tenant.warm_up()
+        recorded = golden(reference)
+        rows = recorded["rows"]
+        schema = reference.schema
+        possible = ((rows >= schema.lower) & (rows <= schema.upper)).all(axis=1)
+        (portion,) = await assembled.tenant.pipeline.answer(request(rows[possible]), Call())
+        (head,) = portion.predictives
+        np.testing.assert_allclose(portion.predictives[head].mean, recorded["mean"][possible], rtol=1e-3)
+        assert portion.verdicts[head].policy.mode == "target_retention"
+        assert portion.model == reference.tag
+        assert assembled.scheduler.active == 0
+    finally:
+        assembled.scheduler.close()
+
+
+def test_thresholds_are_bound_to_the_numeric_profile(reference: Artefact) -> None:
+    calibrated = assemble(reference, SETTINGS, Metrics(TASK, CollectorRegistry()))
+    calibrated.scheduler.close()
+    (policy,) = calibrated.tenant.pipeline.policies.all()
+    assert policy.profile == profile(SETTINGS, reference) == "cpu-fp32-stacked"
+    assert profile(Settings(provider="cuda"), reference) == "cuda-fp32-stacked"
+    table = reference.manifest.heads[policy.head][policy.profile].retention
+    assert policy.threshold == table.threshold(SETTINGS.target_retention)
+
+
+def test_a_graph_that_computes_something_else_is_not_served(reference: Artefact, tmp_path: Path) -> None:
+    files = {name: reference.path(name).read_bytes() for name in reference.manifest.files}
+    arrays = golden(reference)
+    arrays["mean"] = arrays["mean"] * np.float32(1.01)
+    other = artefact.write(
+        tmp_path / "other", reference.manifest, files | {reference.manifest.golden: npz.encode(arrays)}
+    )
+    assembled = assemble(other, SETTINGS, Metrics(TASK, CollectorRegistry()))
+    assembled.scheduler.close()
+    with pytest.raises(ArtefactError, match="does not compute what was calibrated"):
+        assembled.tenant.warm_up()
