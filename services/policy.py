@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum, IntFlag
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -155,6 +155,7 @@ def decide(
     return Verdict(policy, u, decisions, bits)
 
 
+@lru_cache(maxsize=1024)
 def _float32(value: float) -> np.float32:
     """As scores are compared; beyond the range of float32 it is infinite."""
     with np.errstate(over="ignore"):

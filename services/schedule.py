@@ -235,8 +235,8 @@ class Scheduler:
 
     def _pick(self, longest: float) -> Job | None:
         """The next live job, first of the class that is behind its share, whose quantum is not too long, seconds."""
-        for priority in sorted(Priority, key=lambda priority: self._served[priority]):  # a tie is interactive's
-            queue = self._ready[priority]
+        behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]  # a tie is interactive's
+        for queue in reversed(self._ready) if behind else self._ready:
             while queue and not self._live(queue[0]):
                 queue.popleft()
             if queue and queue[0].quantum.seconds <= longest:  # type: ignore[union-attr]

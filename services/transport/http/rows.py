@@ -65,7 +65,9 @@ def read(body: bytes, heads: tuple[str, ...]) -> tuple[RowsRequest, Options]:
                 'the body needs either "columns" ({name: [values]}) or "rows" ([{name: value}])', code="not_a_body"
             )
         named = _columns(parsed.columns) if bytes(parsed.columns) else _rows(parsed.rows)
-        _load_undoubled(body.replace(bytes(parsed.columns) or bytes(parsed.rows), b"0", 1))
+        rest = body.replace(bytes(parsed.columns) or bytes(parsed.rows), b"0", 1)
+        if rest.count(b":") > 1:
+            _load_undoubled(rest)
     except UnicodeDecodeError as error:
         raise InvalidInput("the body is not UTF-8", code="not_a_body") from error
     except (msgspec.MsgspecError, RecursionError) as error:
