@@ -11,14 +11,13 @@ import os
 import signal
 import socket
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import bentoml
 from prometheus_client import CollectorRegistry
 
-from services import logging
+from services import __version__, logging
 from services.assembly import Assembled, assemble
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
@@ -59,7 +58,7 @@ class Process:
         self._assembled = assemble(artefact, settings, metrics)
         tenant = self._assembled.tenant
         tenant.warm_up()
-        metrics.info(version("demur"), artefact.tag)
+        metrics.info(__version__, artefact.tag)
         self._http = application(tenant, settings, metrics, self.lifecycle)
         self._grpc = GrpcServer(tenant, settings, metrics)
         _, port = settings.ports

@@ -36,6 +36,8 @@ class Settings:
     http_port: int = 0
     """0: the task's default port."""
     grpc_port: int = 0
+    port_offset: int = 0
+    """Added to the default ports, so that a second set of services can run beside the first."""
     provider: Literal["cpu", "cuda"] = "cpu"
     lanes: int = 0
     """Quanta that run at once; 0: one per available core on CPU, one on GPU."""
@@ -58,6 +60,7 @@ class Settings:
     """Results of jobs are kept this long after their end."""
     max_jobs: int = 256
     max_connection_age_seconds: float = 1800.0
+    """Then a gRPC connection is asked to reconnect, which rebalances; its running calls and streams end in peace."""
     log_level: str = "INFO"
 
     @classmethod
@@ -82,7 +85,7 @@ class Settings:
     def ports(self) -> tuple[int, int]:
         """HTTP and gRPC port in force."""
         http, grpc = default_ports(self.task)
-        return self.http_port or http, self.grpc_port or grpc
+        return self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
 
     @property
     def lane_count(self) -> int:

@@ -17,7 +17,7 @@ class Stored:
     """One artefact of the store."""
 
     tag: str
-    path: Path
+    path: str
     created: str
     bytes: int
 
@@ -73,7 +73,7 @@ class Store:
         return [
             Stored(
                 tag=str(model.tag),
-                path=Path(model.path),
+                path=str(model.path),
                 created=model.creation_time.isoformat(timespec="seconds"),
                 bytes=sum(file.stat().st_size for file in Path(model.path).iterdir() if file.is_file()),
             )

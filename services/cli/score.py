@@ -6,6 +6,7 @@ import argparse
 import csv
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import demur
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.places import announced
-from services.settings import Settings, default_ports
+from services.settings import Settings
 from services.tasks import TENANTS
 
 EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
@@ -33,8 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Streams the file and counts what was deferred."""
-    running = announced(Settings.read().home).get(given.task)
-    target = given.target or (running.grpc if running else f"127.0.0.1:{default_ports(given.task)[1]}")
+    settings = replace(Settings.read(), task=given.task)
+    running = announced(settings.home).get(given.task)
+    target = given.target or (running.grpc if running else f"{settings.host}:{settings.ports[1]}")
     line = ProgressLine(f"scoring {given.input.name}")
     counts = {"rows": 0, "deferred": 0, "shifted": 0}
     try:

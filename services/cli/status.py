@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import urllib.request
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from services.cli.output import print_json
 from services.cli.places import Running, announced
-from services.settings import Settings, default_ports
+from services.settings import Settings
 from services.tasks import TENANTS
 
 EXAMPLE = "demur status --json"
@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Prints the state; exit code 0 when every service of this version is ready, else 1."""
-    state = collect(Settings.read().home)
+    state = collect(Settings.read())
     if given.json:
         print_json(state)
     else:
@@ -32,10 +32,10 @@ def run(given: argparse.Namespace) -> int:
     return 0 if all(service["ready"] for service in state["services"].values()) else 1
 
 
-def collect(home: Path) -> dict[str, Any]:
+def collect(settings: Settings) -> dict[str, Any]:
     """The document that ``demur status --json`` prints."""
-    running = announced(home)
-    services = {task: _state(task, running.get(task)) for task in TENANTS}
+    running = announced(settings.home)
+    services = {task: _state(replace(settings, task=task), running.get(task)) for task in TENANTS}
     return {"services": services, "monitor": {"http": None}}
 
 
@@ -48,8 +48,9 @@ def ready(running: Running) -> bool:
         return False
 
 
-def _state(task: str, running: Running | None) -> dict[str, Any]:
+def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
     if running is None:
-        http, grpc = default_ports(task)
-        return {"http": f"http://127.0.0.1:{http}", "grpc": f"127.0.0.1:{grpc}", "ready": False, "model": None}
+        http, grpc = settings.ports
+        host = settings.host
+        return {"http": f"http://{host}:{http}", "grpc": f"{host}:{grpc}", "ready": False, "model": None}
     return {"http": running.http, "grpc": running.grpc, "ready": ready(running), "model": running.model}

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from services.cli.output import CommandError
@@ -19,7 +19,7 @@ from services.cli.places import announced
 from services.cli.ports import holder
 from services.cli.status import ready
 from services.parent import die_with_parent
-from services.settings import Settings, default_ports
+from services.settings import Settings
 from services.tasks import TENANTS
 
 EXAMPLE = "demur up --detach"
@@ -32,12 +32,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Runs until a signal; everything that was started ends with this process."""
-    home = Settings.read().home
+    settings = Settings.read()
+    home = settings.home
     home.mkdir(parents=True, exist_ok=True)
     if given.detach:
         return _detached(home)
     with _lock(home):
-        _refuse_stale(home)
+        _refuse_stale(settings)
         supervisor = Supervisor(home)
         signal.signal(signal.SIGTERM, supervisor.interrupt)
         signal.signal(signal.SIGINT, supervisor.interrupt)
@@ -156,10 +157,10 @@ def _lock(home: Path) -> Iterator[None]:
         file.truncate(0)
 
 
-def _refuse_stale(home: Path) -> None:
+def _refuse_stale(settings: Settings) -> None:
     for task in TENANTS:
-        for port in default_ports(task):
-            if (found := holder("127.0.0.1", port)) is not None:
+        for port in replace(settings, task=task).ports:
+            if (found := holder(settings.host, port)) is not None:
                 raise CommandError(
                     f"port {port} of {task} is held by {found}: a server of an earlier run or another program; stop it"
                 )

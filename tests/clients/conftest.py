@@ -10,10 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-import demur
 import grpc
 import numpy as np
 import pytest
+
+import demur
 from demur.v1 import common_pb2 as common
 from demur.v1 import vessel_pb2 as wire
 from demur.v1.vessel_pb2_grpc import VesselServiceServicer, add_VesselServiceServicer_to_server

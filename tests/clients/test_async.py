@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 
-import demur
 import grpc
 import numpy as np
 import pytest
+
+import demur
 
 
 @pytest.fixture
@@ -112,3 +113,10 @@ async def test_ready(service, aclient):
     assert await aclient.ready()
     service.health.status = 2
     assert not await aclient.ready(0.15)
+
+
+async def test_a_closed_client_says_so(service, rows):
+    async with demur.aconnect(service.target) as aclient:
+        await aclient.vessel.predict(rows(1))
+    with pytest.raises(RuntimeError, match="closed"):
+        await aclient.vessel.predict(rows(1))

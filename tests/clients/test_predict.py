@@ -7,10 +7,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import NormalDist
 
-import demur
 import grpc
 import numpy as np
 import pytest
+
+import demur
 from demur.v1 import common_pb2 as common
 
 
@@ -247,7 +248,7 @@ def test_deadline(client, vessel, rows):
     client.vessel.describe()
     vessel.seconds = 1.0
     began = time.monotonic()
-    with pytest.raises(demur.DeadlineExceeded):
+    with pytest.raises(demur.DeadlineExceeded, match=r"no answer within 0\.1 s"):
         client.vessel.predict(rows(1), timeout=0.1)
     assert time.monotonic() - began < 0.8
 
@@ -312,6 +313,14 @@ def test_threads_share_a_client(client, rows, model):
     with ThreadPoolExecutor(8) as pool:
         for n, mean in pool.map(ask, range(1, 60)):
             np.testing.assert_array_equal(mean, model[0](rows(n)))
+
+
+def test_a_closed_client_says_so(service, rows):
+    with demur.connect(service.target) as client:
+        assert client.ready()
+    for ask in (client.ready, client.vessel.describe, lambda: list(client.vessel.stream([rows(1)]))):
+        with pytest.raises(RuntimeError, match="closed"):
+            ask()
 
 
 def test_token_and_agent_travel(service, rows):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import demur
 import pytest
+
+import demur
 from demur._retry import Deadline, Patience
 
 GONE = demur.Unavailable("gone")

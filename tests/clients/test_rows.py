@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import demur
 import numpy as np
 import pytest
-from demur._rows import Layout, pack
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+
+import demur
+from demur._rows import Layout, pack
 
 NAMES, UNITS = ("stw", "wave", "age"), ("kn", "m", "min")
 LAYOUT = Layout(NAMES, UNITS, "hash", 100, frozenset(NAMES))
@@ -32,6 +33,7 @@ class Frame:
         return next(values for own, values in self.columns if own == name)
 
 
+@settings(deadline=None)
 @given(matrices)
 def test_every_form_packs_the_same(matrix):
     expected = matrix.astype("<f4").tobytes()

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import demur
 import numpy as np
 import pytest
-from demur.v1 import common_pb2, vessel_pb2
 from prometheus_client import CollectorRegistry
 
+import demur
+from demur.v1 import common_pb2, vessel_pb2
 from models import artefact
 from services.assembly import assemble
 from services.metrics import Metrics

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import tracemalloc
 
-import demur
 import grpc
 import numpy as np
 import pytest
+
+import demur
 from demur.v1 import common_pb2 as common
 
 
@@ -155,7 +156,7 @@ def test_an_error_of_the_callers_own_passes_through(client, vessel, rows):
 
 def test_timeout_holds_for_the_stream(client, vessel, rows):
     vessel.seconds = 0.05
-    with pytest.raises(demur.DeadlineExceeded):
+    with pytest.raises(demur.DeadlineExceeded, match=r"no answer within 0\.4 s"):
         list(client.vessel.stream((rows(1) for _ in range(1000)), timeout=0.4))
 
 

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import demur
 import pytest
+
+import demur
 
 PACKAGE = Path(demur.__file__).parent
 

@@ -23,6 +23,7 @@ class Calls:
 
     def __init__(self, channel: grpc.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
         self.channel = channel
+        self._closed = False
         self._metadata = metadata
         self._timeout = timeout
         self._patience = Patience(retry)
@@ -43,7 +44,7 @@ class Calls:
             try:
                 return method(request, timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                raise from_call(failed) from failed
+                raise from_call(failed, deadline.seconds) from failed
 
         return self._patiently(once, deadline)
 
@@ -51,7 +52,7 @@ class Calls:
         """An open stream and the service's first frame; opening is retried, what follows is not."""
 
         def once() -> tuple[Stream, Any]:
-            stream = Stream(method, begin, deadline.remaining(), self._metadata)
+            stream = Stream(method, begin, deadline, self._metadata)
             try:
                 return stream, stream.receive()
             except BaseException:
@@ -60,8 +61,14 @@ class Calls:
 
         return self._patiently(once, deadline)
 
+    def close(self) -> None:
+        """Close the channel, cancelling calls that are not finished."""
+        self._closed = True
+        self.channel.close()
+
     def ready(self, timeout: float) -> bool:
         """Whether the service says within this time that it is serving."""
+        _check_open(self._closed)
         deadline = Deadline(timeout)
         while True:
             try:
@@ -77,6 +84,7 @@ class Calls:
             time.sleep(POLL_SECONDS)
 
     def _patiently(self, once: Callable[[], T], deadline: Deadline) -> T:
+        _check_open(self._closed)
         failures = 0
         while True:
             try:
@@ -97,6 +105,7 @@ class AsyncCalls:
 
     def __init__(self, channel: grpc.aio.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
         self.channel = channel
+        self._closed = False
         self._metadata = metadata
         self._timeout = timeout
         self._patience = Patience(retry)
@@ -113,7 +122,7 @@ class AsyncCalls:
             try:
                 return await method(request, timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                raise from_call(failed) from failed
+                raise from_call(failed, deadline.seconds) from failed
 
         return await self._patiently(once, deadline)
 
@@ -121,7 +130,7 @@ class AsyncCalls:
         """As :meth:`Calls.stream`."""
 
         async def once() -> tuple[AsyncStream, Any]:
-            stream = AsyncStream(method, begin, deadline.remaining(), self._metadata)
+            stream = AsyncStream(method, begin, deadline, self._metadata)
             try:
                 return stream, await stream.receive()
             except BaseException:
@@ -130,8 +139,14 @@ class AsyncCalls:
 
         return await self._patiently(once, deadline)
 
+    async def close(self) -> None:
+        """As :meth:`Calls.close`."""
+        self._closed = True
+        await self.channel.close()
+
     async def ready(self, timeout: float) -> bool:
         """As :meth:`Calls.ready`."""
+        _check_open(self._closed)
         deadline = Deadline(timeout)
         while True:
             try:
@@ -147,6 +162,7 @@ class AsyncCalls:
             await asyncio.sleep(POLL_SECONDS)
 
     async def _patiently(self, once: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
+        _check_open(self._closed)
         failures = 0
         while True:
             try:
@@ -165,10 +181,11 @@ class AsyncCalls:
 class Stream:
     """One open stream; frames wait in a queue until the channel takes them."""
 
-    def __init__(self, method: Any, begin: Any, timeout: float | None, metadata: Metadata) -> None:
+    def __init__(self, method: Any, begin: Any, deadline: Deadline, metadata: Metadata) -> None:
+        self._seconds = deadline.seconds
         self._frames: SimpleQueue[Any] = SimpleQueue()
         self._frames.put(begin)
-        self._call: Any = method(iter(self._frames.get, None), timeout=timeout, metadata=metadata)
+        self._call: Any = method(iter(self._frames.get, None), timeout=deadline.remaining(), metadata=metadata)
 
     def send(self, frame: Any) -> None:
         """Hand over a frame; never waits."""
@@ -183,7 +200,7 @@ class Stream:
         try:
             return next(self._call, None)
         except grpc.RpcError as failed:
-            raise from_call(failed) from failed
+            raise from_call(failed, self._seconds) from failed
 
     def close(self) -> None:
         """Cancel what is not finished."""
@@ -194,10 +211,11 @@ class Stream:
 class AsyncStream:
     """As :class:`Stream`, on the running event loop."""
 
-    def __init__(self, method: Any, begin: Any, timeout: float | None, metadata: Metadata) -> None:
+    def __init__(self, method: Any, begin: Any, deadline: Deadline, metadata: Metadata) -> None:
+        self._seconds = deadline.seconds
         self._frames: asyncio.Queue[Any] = asyncio.Queue()
         self._frames.put_nowait(begin)
-        self._call: Any = method(self._requests(), timeout=timeout, metadata=metadata)
+        self._call: Any = method(self._requests(), timeout=deadline.remaining(), metadata=metadata)
 
     def send(self, frame: Any) -> None:
         """Hand over a frame; never waits."""
@@ -212,7 +230,7 @@ class AsyncStream:
         try:
             frame = await self._call.read()
         except grpc.RpcError as failed:
-            raise from_call(failed) from failed
+            raise from_call(failed, self._seconds) from failed
         return None if frame is grpc.aio.EOF else frame
 
     def close(self) -> None:
@@ -223,3 +241,8 @@ class AsyncStream:
     async def _requests(self) -> AsyncIterator[Any]:
         while (frame := await self._frames.get()) is not None:
             yield frame
+
+
+def _check_open(closed: bool) -> None:
+    if closed:
+        raise RuntimeError("the client is closed; connect again")

@@ -33,7 +33,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connection, cancelling calls that are not finished."""
-        self._calls.channel.close()
+        self._calls.close()
 
     def __enter__(self) -> Client:
         return self
@@ -60,7 +60,7 @@ class AsyncClient:
 
     async def close(self) -> None:
         """Close the connection, cancelling calls that are not finished."""
-        await self._calls.channel.close()
+        await self._calls.close()
 
     async def __aenter__(self) -> AsyncClient:
         return self

@@ -160,14 +160,16 @@ _BY_WORD: dict[str, type[DemurError]] = {
 """Kinds of the errors that come without a status: those of one chunk of a stream."""
 
 
-def from_call(failed: grpc.RpcError) -> DemurError:
-    """The typed error of a failed call, synchronous or asynchronous."""
+def from_call(failed: grpc.RpcError, seconds: float | None = None) -> DemurError:
+    """The typed error of a failed call, synchronous or asynchronous, that was given so many seconds."""
     call: Any = failed  # both flavours answer code, details and trailing_metadata; the base class does not
     status, text = call.code(), call.details() or ""
     detail = _detail(call.trailing_metadata())
     kind = _BY_STATUS.get(status, ServiceFailure)
     if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
         kind = _refusal(detail, text)
+    elif kind is DeadlineExceeded and seconds is not None and "Deadline Exceeded" in text:  # the library's words
+        text = f"no answer within {seconds:g} s"
     return kind._of(detail.message or text or status.name, detail)
 
 

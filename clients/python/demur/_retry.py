@@ -39,9 +39,10 @@ class Retry:
 class Deadline:
     """A fixed moment, from now; shared by all that one call of the client does on the wire."""
 
-    __slots__ = ("_moment",)
+    __slots__ = ("_moment", "seconds")
 
     def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
         self._moment = None if seconds is None else time.monotonic() + seconds
 
     def remaining(self) -> float | None:

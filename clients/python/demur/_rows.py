@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
+from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike, NDArray
 
 from demur._describe import Description
@@ -20,7 +21,6 @@ FLOAT32 = np.dtype("<f4")
 _LIMIT = float(np.finfo(np.float32).max)
 
 
-@runtime_checkable
 class Columns(Protocol):
     """Columns by name: a dict, any other mapping, or a data frame."""
 
@@ -72,8 +72,8 @@ def pack(rows: Rows, layout: Layout) -> NDArray[np.float32]:
         InvalidInput: missing, unknown or doubled columns, unequal lengths, wrong shape, not numbers, or
             beyond what float32 holds.
     """
-    if not isinstance(rows, np.ndarray) and isinstance(rows, Columns):
-        return _from_columns(rows, layout)
+    if hasattr(rows, "keys"):
+        return _from_columns(cast(Columns, rows), layout)
     return _from_array(rows, layout)
 
 
@@ -125,7 +125,7 @@ def _from_array(rows: ArrayLike, layout: Layout) -> NDArray[np.float32]:
 
 def _numbers(values: Any, name: str, unit: str | None) -> NDArray[Any]:
     """Real numbers as an array of any shape; masked entries become NaN."""
-    if isinstance(values, np.ma.MaskedArray):
+    if isinstance(values, MaskedArray):
         values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         array = np.asarray(values)

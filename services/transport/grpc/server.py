@@ -31,7 +31,6 @@ class GrpcServer:
                 ("grpc.max_send_message_length", -1),
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
-                ("grpc.max_connection_age_grace_ms", int(settings.drain_seconds * 1000)),
                 ("grpc.keepalive_permit_without_calls", 1),
                 ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
             ),

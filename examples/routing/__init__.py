@@ -1,0 +1,1 @@
+"""Parts of the route optimisation example: one idea a module."""

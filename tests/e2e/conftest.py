@@ -1,0 +1,80 @@
+"""A whole service as users start it: `demur up` in a directory and on ports of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Installation:
+    """A home directory with ports of its own, and the command line on it."""
+
+    home: Path
+    offset: int
+
+    def run(self, *words: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+        """One `demur` command to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "services.cli", *words],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            cwd=PROJECT,
+            env=self.environment(**environment),
+        )
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return os.environ | {"DEMUR_HOME": str(self.home), "DEMUR_PORT_OFFSET": str(self.offset)} | more
+
+    @property
+    def http(self) -> str:
+        return f"http://127.0.0.1:{3005 + self.offset}"
+
+    @property
+    def grpc(self) -> str:
+        return f"127.0.0.1:{4005 + self.offset}"
+
+
+@pytest.fixture(scope="session")
+def installations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Installation]]:
+    """Makes installations; each gets other ports, and is stopped at the end."""
+    made: list[Installation] = []
+
+    def make() -> Installation:
+        offset = 11_000 + os.getpid() % 400 * 20 + len(made) * 10_000
+        made.append(Installation(tmp_path_factory.mktemp("home"), offset))
+        return made[-1]
+
+    yield make
+    for installation in made:
+        installation.run("down")
+
+
+@pytest.fixture(scope="session")
+def served(installations: Callable[[], Installation]) -> Installation:
+    """The services, up and ready."""
+    installation = installations()
+    started = installation.run("up", "--detach")
+    assert started.returncode == 0, started.stdout + started.stderr
+    status = json.loads(installation.run("status", "--json").stdout)
+    assert status["services"]["vessel"]["ready"], status
+    return installation
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """Real inputs; they are not part of the repository."""
+    path = Path(os.environ.get("DEMUR_TEST_DATA", PROJECT.parent / "shared" / "data"))
+    if not path.is_dir():
+        pytest.skip(f"no test data at {path}; set DEMUR_TEST_DATA")
+    return path

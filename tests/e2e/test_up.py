@@ -1,0 +1,113 @@
+"""`demur up` and its relatives, as a person meets them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.e2e.conftest import PROJECT, Installation
+
+
+def test_a_second_up_names_the_first(served: Installation) -> None:
+    second = served.run("up")
+    assert second.returncode == 1
+    pid = (served.home / "up.lock").read_text()
+    assert f"pid {pid}" in second.stderr
+    assert served.http in second.stderr
+
+
+def test_status(served: Installation) -> None:
+    document = json.loads(served.run("status", "--json").stdout)
+    vessel = document["services"]["vessel"]
+    assert vessel["http"] == served.http
+    assert vessel["grpc"] == served.grpc
+    assert vessel["ready"] is True
+    assert vessel["model"].startswith("vessel-dnn-10:")
+    assert "monitor" in document
+
+
+def test_models(served: Installation) -> None:
+    (first, *_) = json.loads(served.run("models", "list", "--json").stdout)
+    assert first["tag"].startswith("vessel-")
+    assert served.run("models", "verify", first["tag"]).returncode == 0
+    unknown = served.run("models", "show", "vessel-none:1")
+    assert unknown.returncode == 1
+    assert "it holds vessel-" in unknown.stderr
+
+
+def test_score_a_file(served: Installation, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    simulated = served.run("data", "vessel", "simulate", "--scale", "0.002", "--out", str(folder), "--json")
+    assert simulated.returncode == 0, simulated.stderr
+    scored = served.run("score", "vessel", str(folder / "eval_out.csv"), str(tmp_path / "out.csv"), "--json")
+    assert scored.returncode == 0, scored.stderr
+    counts = json.loads(scored.stdout)
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert counts["rows"] == len(lines) - 1 > 0
+    assert counts["deferred"] > 0.1 * counts["rows"]  # strong winds, which training never saw
+
+
+def test_wrong_usage_is_exit_code_2(served: Installation) -> None:
+    assert served.run("serve", "weathr").returncode == 2
+    assert served.run().returncode == 2
+
+
+def test_a_corrupt_artefact_is_refused_at_start(installations: Callable[[], Installation], tmp_path: Path) -> None:
+    folder = tmp_path / "artefacts" / "vessel"
+    shutil.copytree(PROJECT / "artefacts" / "vessel" / "dnn-10", folder / "dnn-10")
+    (graph,) = folder.glob("dnn-10/*.onnx")
+    content = bytearray(graph.read_bytes())
+    content[1000] ^= 1
+    graph.write_bytes(content)
+    installation = installations()
+    refused = installation.run("up", DEMUR_ARTEFACTS=str(tmp_path / "artefacts"))
+    assert refused.returncode == 1
+    assert "corrupt" in refused.stderr
+    assert graph.name in refused.stderr
+
+
+def test_a_taken_port_is_named(installations: Callable[[], Installation]) -> None:
+    installation = installations()
+    with socket.socket() as squatter:
+        squatter.bind(("127.0.0.1", 3005 + installation.offset))
+        squatter.listen()
+        refused = installation.run("up")
+    assert refused.returncode == 1
+    assert f"pid {os.getpid()}" in refused.stderr
+
+
+def test_services_die_with_up(installations: Callable[[], Installation]) -> None:
+    installation = installations()
+    up = subprocess.Popen(
+        [sys.executable, "-m", "services.cli", "up"],
+        cwd=PROJECT,
+        env=installation.environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        _wait(lambda: json.loads(installation.run("status", "--json").stdout)["services"]["vessel"]["ready"], 90)
+    finally:
+        up.send_signal(signal.SIGKILL)
+        up.wait()
+    _wait(lambda: _refused(3005 + installation.offset) and _refused(4005 + installation.offset), 30)
+
+
+def _refused(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def _wait(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.2)
