@@ -1,4 +1,4 @@
-"""Error- and F-retention curves with the conventions of the released Shifts code, bit for bit where it has one.
+"""Error- and F-retention curves with the conventions of the released Shifts code.
 
 Curves are float64 [n + 1], indexed by the number of retained units k = 0..n, most certain first. (The
 released error curve is the same array reversed.) Values divide by all n units: what is not retained counts as
@@ -62,7 +62,7 @@ def r_auc(curve: Curve, area: Area = "mean") -> float:
 
 
 def prr(errors: Floats, uncertainty: Floats) -> float:
-    """Prediction rejection ratio, %: 100 ranks as the errors do, 0 at random; NaN where errors are constant."""
+    """Prediction rejection ratio, %: 100 ranks as the errors do, 0 at random; NaN for constant errors."""
     random = float(np.mean(errors, dtype=np.float64)) / 2
     ideal = r_auc(error_curve(errors, errors))
     if len(errors) < 2 or np.ptp(errors) == 0:

@@ -42,7 +42,6 @@ class OnnxGraph:
         options.enable_cpu_mem_arena = arena
         options.log_severity_level = 3
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_session_config_entry("session.set_denormal_as_zero", "1")
         wanted = [_PROVIDERS[provider]] if provider == "cpu" else [_PROVIDERS[provider], _PROVIDERS["cpu"]]
         graph = path.read_bytes()
         if _EXTERNAL_LOCATION in graph:

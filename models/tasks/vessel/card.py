@@ -31,7 +31,7 @@ def text(manifest: Manifest, head: Head) -> str:
         "",
         "## Use",
         "",
-        f"For deciding which predictions to answer and which to defer ({head.error.replace('_', ' ')}{limit}). "
+        f"For deciding which predictions to answer and which to defer ({head.error}{limit}). "
         "Not for a ship other than the one the data describe, nor for control or safety.",
         "",
         "## Data",

@@ -27,9 +27,9 @@ FLOOR = 1e-6
 Layers = dict[str, NDArray[np.float64]]
 
 
-def export(ensemble: TrainedEnsemble) -> bytes:
-    """The graph; the same weights give the same bytes."""
-    graph = Graph(f"vessel_{ensemble.family}")
+def export(ensemble: TrainedEnsemble, kind: type[Graph] = Graph) -> bytes:
+    """The graph; the same weights give the same bytes. ``kind`` may write some operations differently."""
+    graph = kind(f"vessel_{ensemble.family}")
     rows = graph.input("rows", ("N", len(NAMES)))
     layers = _scaled_rows(_stacked(ensemble), ensemble.scaling)
     if ensemble.family == "symbolic":

@@ -1,4 +1,4 @@
-"""The four families as torch modules with an explicit members axis (training only; serving never imports this).
+"""The four families as torch modules with an explicit members axis (only training imports this).
 
 Weights are [M, in, out], activations [M, B, width]; members share nothing but the optimiser step, so M
 networks train as independently as M programs would. Inputs and outputs are scaled (``ensemble.Scaling``).
@@ -10,6 +10,7 @@ standard deviation = softplus + 1e-6, dropout 0.005 after both hidden layers.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -29,13 +30,13 @@ INITIAL_RHO = -5.0
 """softplus(rho) is a posterior's first standard deviation: 0.0067."""
 
 
-class Dense(nn.Module):
+class Dense(nn.Module):  # type: ignore[misc]
     """Family ``dnn``, and with dropout family ``mc_dropout``."""
 
     def __init__(self, seeds: tuple[int, ...], *, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
-        for layer, (inside, outside) in enumerate(zip(WIDTHS, WIDTHS[1:], strict=False), start=1):
+        for layer, (inside, outside) in enumerate(pairwise(WIDTHS), start=1):
             self.register_parameter(f"w{layer}", nn.Parameter(_glorot(seeds, layer, inside, outside)))
             self.register_parameter(f"b{layer}", nn.Parameter(torch.zeros(len(seeds), 1, outside)))
 

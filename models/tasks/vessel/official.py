@@ -95,7 +95,7 @@ def _state(path: Path) -> dict[str, Any]:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:
         raise ArtefactError(f"{path}: not a plain state dict of tensors: {error}") from error
-    expected = {f"{layer}.weight": shape for layer, shape in SHAPES.items()}
+    expected: dict[str, tuple[int, ...]] = {f"{layer}.weight": shape for layer, shape in SHAPES.items()}
     expected |= {f"{layer}.bias": shape[:1] for layer, shape in SHAPES.items()}
     actual = {name: tuple(value.shape) for name, value in loaded.items()} if isinstance(loaded, dict) else None
     if actual != expected:

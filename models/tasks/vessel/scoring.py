@@ -13,8 +13,13 @@ from models.executors.onnx import OnnxGraph
 from models.predictive import Gaussian
 from models.tasks.vessel.spec import POWER
 
-CHUNK = 8192
-"""Rows per pass: one pass of 10 members takes some tens of milliseconds and megabytes."""
+CHUNK = 1024
+"""Rows per pass of ten members; see ``rows_per_pass``."""
+
+
+def rows_per_pass(predictors: int) -> int:
+    """Rows for which the hidden layers of all predictors stay near the processor (about 2 MB)."""
+    return max(64, 10 * CHUNK // max(predictors, 10))
 
 
 def predict(graph: OnnxGraph, rows: NDArray[Any], chunk: int = CHUNK) -> Gaussian:

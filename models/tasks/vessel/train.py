@@ -46,7 +46,7 @@ class Settings:
 
 
 FULL = Settings(epochs=200, batch=32, rate=1e-4, patience=4)
-FAST = Settings(epochs=24, batch=1024, rate=4e-3, patience=24, warmup=0.05, schedule="cosine", clip=1.0)
+FAST = Settings(epochs=40, batch=1024, rate=4e-3, patience=40, warmup=0.05, schedule="cosine", clip=1.0)
 PRESETS = {"fast": FAST, "full": FULL}
 
 
@@ -178,7 +178,6 @@ def _nll(mean: torch.Tensor, std: torch.Tensor, target: torch.Tensor) -> torch.T
     return (0.5 * ((target - mean) / std).square() + torch.log(std)).mean(dim=1)
 
 
-@torch.no_grad()
 def _mae(network: networks.Dense, rows: torch.Tensor, target: torch.Tensor, chunk: int = 4096) -> torch.Tensor:
     """Mean absolute error of each member over all rows, scaled, [M]."""
     network.eval()
@@ -186,7 +185,8 @@ def _mae(network: networks.Dense, rows: torch.Tensor, target: torch.Tensor, chun
     total = torch.zeros(members)
     for start in range(0, len(rows), chunk):
         part = rows[start : start + chunk].expand(members, -1, -1)
-        mean, _ = network(part)
+        with torch.no_grad():
+            mean, _ = network(part)
         total += (mean - target[start : start + chunk]).abs().sum(dim=1)
     return total / len(rows)
 

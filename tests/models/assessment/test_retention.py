@@ -75,7 +75,7 @@ def test_perfect_data_gives_two_minus_two_ln_two() -> None:
     [(np.zeros(0), np.zeros(0)), (np.zeros(2), np.zeros(3)), (np.zeros(1), np.array([np.nan]))],
 )
 def test_what_has_no_rank_is_refused(errors: np.ndarray, uncertainty: np.ndarray) -> None:
-    with pytest.raises(ValueError, match="length|rank"):
+    with pytest.raises(ValueError, match=r"length|rank"):
         retention.error_curve(errors, uncertainty)
 
 

@@ -113,3 +113,9 @@ def test_softplus_is_exact_enough_everywhere(tmp_path) -> None:
     x = np.concatenate([np.linspace(-80, 80, 4001), [-1e4, 1e4]]).astype(np.float32)
     (y,) = OnnxGraph(tmp_path / "g.onnx").run({"x": x}, ("y",))
     np.testing.assert_allclose(y, np.logaddexp(0, x.astype(np.float64)), rtol=1e-6, atol=5e-7)
+
+
+def test_running_a_graph_leaves_the_callers_arithmetic_alone(trained, data, tmp_path) -> None:
+    scoring.predict(opened(trained("dnn", 3), tmp_path), data["dev_in"].features[:10])
+    smallest = np.finfo(np.float64).tiny
+    assert smallest / 4 > 0, "subnormal numbers are flushed to zero on this thread"

@@ -53,7 +53,10 @@ def test_predictions_without_dropout_are_the_released_ones(released: Path, tmp_p
     expected_mean, expected_std = np.array(RELEASED["official_mean_std"]).T
     scaling = ensemble.scaling
     np.testing.assert_allclose(
-        mean[0], expected_mean * scaling.power_std + scaling.power_mean, rtol=1e-5, atol=1e-5 * scaling.power_std
+        mean[0],
+        expected_mean * scaling.power_std + scaling.power_mean,
+        rtol=1e-5,
+        atol=1e-5 * scaling.power_std,
     )
     np.testing.assert_allclose(variance[0], (expected_std * scaling.power_std) ** 2, rtol=1e-4)
 
