@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,14 +11,18 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from services.errors import DemurError, InvalidInput
+from services.errors import DemurError, Draining, InvalidInput
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Message
-from services.transport.grpc.status import guarded
+from services.transport.grpc.status import abort, guarded
 from services.transport.grpc.stream import ChunkStream
 from services.work import Priority
+
+REFUSALS_SECONDS = 0.25
+"""How long new calls are refused in words before the connections are told to go: a call that reaches a
+connection at the moment of its end is cancelled by the library, which no caller takes for "ask elsewhere"."""
 
 
 class GrpcServer:
@@ -25,6 +30,7 @@ class GrpcServer:
 
     def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics) -> None:
         self._service = tenant.grpc.service
+        self._refusing = False
         self._server = grpc.aio.server(
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
@@ -37,7 +43,7 @@ class GrpcServer:
         )
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self._server.add_generic_rpc_handlers((_handlers(tenant, settings, metrics),))
+        self._server.add_generic_rpc_handlers((_handlers(tenant, settings, metrics, self._check_open),))
         if tenant.reflected:
             names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
@@ -59,19 +65,25 @@ class GrpcServer:
 
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
+        self._refusing = True
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await asyncio.sleep(min(REFUSALS_SECONDS, seconds))
         await self._server.stop(seconds)
+
+    def _check_open(self) -> None:
+        if self._refusing:
+            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
 
     async def _report(self, state: Any) -> None:
         for name in ("", self._service):
             await self._health.set(name, state)
 
 
-def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
+def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics, check_open: Callable[[], None]) -> Any:
     binding = tenant.grpc
     handlers = {
         "Predict": grpc.unary_unary_rpc_method_handler(
-            _measured(guarded(_predict(tenant)), metrics),
+            _measured(guarded(_predict(tenant, check_open)), metrics),
             request_deserializer=_tolerant(binding.request),
             response_serializer=binding.response.encode,
         )
@@ -88,17 +100,29 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
         )
     if binding.stream is not None:
         handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
-            ChunkStream(tenant, settings, metrics).__call__,
+            _stream(ChunkStream(tenant, settings, metrics), check_open),
             request_deserializer=binding.stream.request.decode,
             response_serializer=binding.stream.response.encode,
         )
     return grpc.method_handlers_generic_handler(binding.service, handlers)
 
 
-def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
+def _stream(chunks: ChunkStream, check_open: Callable[[], None]) -> Callable[[Any, Any], Awaitable[None]]:
+    async def stream(requests: Any, context: Any) -> None:
+        try:
+            check_open()
+        except Draining as draining:
+            await abort(context, draining)
+        await chunks(requests, context)
+
+    return stream
+
+
+def _predict(tenant: Tenant, check_open: Callable[[], None]) -> Callable[[Any, Any], Awaitable[Any]]:
     binding, pipeline = tenant.grpc, tenant.pipeline
 
     async def predict(message: Any, context: Any) -> Any:
+        check_open()
         if isinstance(message, DemurError):
             raise message
         request, options = binding.read(message)
