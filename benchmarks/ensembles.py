@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +28,7 @@ def measure(seconds: float) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as directory:
         graphs = {name: _graph(name, Path(directory)) for name in MEMBERS}
         for count in (1, 1000):
-            given = {"rows": rows(artefact(), count)}
-            cases: dict[str, Callable[[], object]] = {
-                name: lambda one=graph: one.run(given, _statistics(one)) for name, (graph, _) in graphs.items()
-            }
+            cases = {name: partial(_run, graph, rows(artefact(), count)) for name, (graph, _) in graphs.items()}
             timed = interleaved(cases, seconds / 2)
             part = f"Ensembles in process, {'one row' if count == 1 else f'{count} rows'}"
             single = timed["dnn-1"].p50
@@ -45,8 +44,8 @@ def measure(seconds: float) -> Iterator[Figure]:
                 )
 
 
-def _statistics(graph: OnnxGraph) -> tuple[str, ...]:
-    return tuple(name for name in ("mean", "mvar", "varm") if name in graph.outputs)
+def _run(graph: OnnxGraph, given: NDArray[np.float32]) -> object:
+    return graph.run({"rows": given}, tuple(name for name in ("mean", "mvar", "varm") if name in graph.outputs))
 
 
 def _graph(name: str, directory: Path) -> tuple[OnnxGraph, str]:
@@ -64,7 +63,7 @@ def random_ensemble(members: int) -> TrainedEnsemble:
     draw = np.random.default_rng(members)
     widths = (len(NAMES), 50, 20, 2)
     weights: dict[str, NDArray[np.float32]] = {}
-    for layer, (given, taken) in enumerate(zip(widths[:-1], widths[1:], strict=True), 1):
+    for layer, (given, taken) in enumerate(pairwise(widths), 1):
         weights[f"w{layer}"] = (draw.normal(size=(members, given, taken)) / given**0.5).astype(np.float32)
         weights[f"b{layer}"] = np.zeros((members, 1, taken), np.float32)
     scaling = Scaling(np.zeros(len(NAMES)), np.full(len(NAMES), 10.0), 0.0, 1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -24,7 +23,7 @@ def bare(cores: set[int], answer_bytes: int) -> Iterator[Service]:
     port = free_port()
     child = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.floor", str(port), str(answer_bytes)],
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509 - no threads yet
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
     )
     try:
         with grpc.insecure_channel(f"{HOST}:{port}") as channel:

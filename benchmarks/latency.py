@@ -35,9 +35,7 @@ def _turns(service: Service, cores: set[int], count: int, seconds: float) -> dic
         stub = wire.stub(channel)
         nothing = stack.enter_context(floor.bare(cores, len(stub(packed))))
         bare = wire.stub(stack.enter_context(grpc.insecure_channel(nothing.grpc)))
-        http = {
-            form: stack.enter_context(closing(wire.HttpConnection(HOST, service.http_port))) for form in over_http
-        }
+        http = {form: stack.enter_context(closing(wire.HttpConnection(HOST, service.http_port))) for form in over_http}
         cases: dict[str, Callable[[], object]] = {
             "in process": lambda: model(given),
             "bare gRPC, no model": lambda: bare(packed),

@@ -64,7 +64,7 @@ def running(cores: set[int], **settings: str) -> Iterator[Service]:
                 cwd=Path(__file__).resolve().parents[1],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509 - no threads yet
+                preexec_fn=lambda: os.sched_setaffinity(0, cores),
             )
         try:
             _wait_until_ready(child, int(ports["http_port"]), log)

@@ -46,7 +46,7 @@ def _stages(count: int, seconds: float) -> Iterator[Figure]:
     portions = loop.run_until_complete(pipeline.answer(request, call))
     (portion,) = portions
     response = grpc.answer(portions)
-    (head, predictive), = portion.predictives.items()
+    ((head, predictive),) = portion.predictives.items()
     model = direct(source)
 
     def answered() -> Any:
