@@ -31,10 +31,9 @@ def run(given: argparse.Namespace) -> int:
     bench = importlib.import_module(WORKBENCHES[given.task])
     line = ProgressLine(f"training {given.family}")
     try:
-        data = bench.read_files(given.data)
         artefact = bench.train_artefact(
             given.family,
-            data,
+            given.data,
             given.out,
             members=given.members,
             seed=given.seed,

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from models.tasks.vessel import networks
-from models.tasks.vessel.ensemble import SAMPLED, Family, Scaling, TrainedEnsemble
+from models.tasks.vessel.ensemble import FAMILIES, SAMPLED, Family, Scaling, TrainedEnsemble
 from models.tasks.vessel.features import NAMES
 
 if TYPE_CHECKING:
@@ -90,11 +90,16 @@ def train(
             is sampled, else 1.
 
     Raises:
-        ValueError: no members, or a table that cannot be scaled.
+        ValueError: an unknown family, no members, missing tables, or a table that cannot be scaled.
         FloatingPointError: a member's loss is no longer finite.
     """
     if members < 1:
         raise ValueError(f"an ensemble needs at least one member, got {members}")
+    if family not in FAMILIES:
+        raise ValueError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}")
+    missing = [name for name in ("train", "dev_in") if name not in data]
+    if missing:
+        raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
     table, dev = data["train"], data["dev_in"]
     keep = slice(None, None, max(1, len(table.power) // (settings.max_rows or len(table.power))))
     scaling = Scaling.fit(NAMES, table.features[keep], table.power[keep])

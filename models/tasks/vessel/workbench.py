@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,12 @@ from models.artefact import Artefact
 from models.tasks.vessel.simulator.dataset import generalisation, simulate
 from models.tasks.vessel.simulator.table import Table, read_csv
 
-FAMILIES = ("dnn", "mc_dropout", "variational", "symbolic")
 SPLITS = ("train", "dev_in", "dev_out", "eval_in", "eval_out")
 DATASHEET = "docs/datasheets/vessel-simulator.md"
+PROVENANCE = "PROVENANCE.json"
+"""Beside the CSV files: what they are and their licence; goes into the model card of what is trained on them."""
+
+SIMULATOR = "simulated by models/tasks/vessel/simulator of Demur"
 
 Progress = Callable[[float, str], None]
 
@@ -32,6 +36,8 @@ def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, pr
         table.write_csv(path)
         written.append(path)
         progress(0.6 + 0.4 * (number + 1) / len(tables), path.name)
+    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
+    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
     return written
 
 
@@ -49,18 +55,22 @@ def read_files(directory: Path) -> dict[str, Table]:
 
 
 def train_artefact(
-    family: str, data: dict[str, Table], out: Path, *, members: int, seed: int, preset: str, progress: Progress
+    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
 ) -> Artefact:
-    """Trains a family and writes the calibrated artefact; needs the ``train`` extra.
+    """Trains a family on a directory of official CSV files and writes the calibrated artefact.
+
+    Needs the ``train`` extra.
 
     Raises:
-        ValueError: unknown family or preset, or no members.
+        FileNotFoundError: see ``read_files``.
+        ValueError: unknown family or preset, no members, or a file that is not of the official form.
         FloatingPointError: training diverged.
     """
     from models.tasks.vessel import build, train
 
-    if family not in FAMILIES:
-        raise ValueError(f"family {family!r} is unknown; use one of {', '.join(FAMILIES)}")
+    data = read_files(directory)
+    source = directory / PROVENANCE
+    provenance = build.Provenance(**json.loads(source.read_text())) if source.exists() else build.UNSTATED
 
     def report(state: train.Progress) -> None:
         progress(min(state.epoch / state.epochs, 0.99), str(state))
@@ -73,6 +83,6 @@ def train_artefact(
         settings=train.PRESETS[preset],
         progress=report,
     )
-    found = build.build(ensemble, data, out)
+    found = build.build(ensemble, data, out, provenance=provenance)
     progress(1.0, found.tag)
     return found

@@ -135,4 +135,7 @@ def test_the_prior_behaves_as_ships_do() -> None:
     assert power(comb_wind_swell_wave_height=4.0) > power()
     assert power(timeSinceDryDock=2e6) > power()
     assert power(diff_speed_overground=0.5) > power() > power(diff_speed_overground=-0.5)
+    following = power(awind_vcomp_provider=5.0, comb_wind_swell_wave_height=4.0) - power(awind_vcomp_provider=5.0)
+    against = power(awind_vcomp_provider=35.0, comb_wind_swell_wave_height=4.0) - power(awind_vcomp_provider=35.0)
+    assert against > 3 * following, "5 kn of apparent head wind at 15 kn of speed is a following sea"
     assert set(physics.COEFFICIENTS) == {name[2:] for name, _ in network.named_parameters() if name[1] == "_"}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from models import artefact as artefacts
 from models.assessment import errors
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel import build, scoring, tables
 from models.tasks.vessel.scoring import Figures
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +76,9 @@ def test_tables_have_a_row_for_each_model_and_a_deviation_for_singles() -> None:
     assert "| DNN | single | 13 ± 1 | 13 ± 1 | 13 ± 1 | 13 ± 1 |" in lines
     assert {line.count("|") for line in lines} == {7}
     assert len(tables.table_3(results).splitlines()) == 6
+
+
+@pytest.mark.parametrize("name", ["dnn-10", "mc_dropout-10x10", "variational-10x10", "symbolic-10"])
+def test_the_quality_page_is_about_the_committed_artefacts(name) -> None:
+    page = (ROOT / "docs" / "quality" / "vessel.md").read_text()
+    assert artefacts.read(ROOT / "artefacts" / "vessel" / name).tag in page, "run benchmarks/vessel_tables.py"

@@ -76,6 +76,10 @@ def test_the_released_scaling_divides_dry_dock_time_only(data) -> None:
 def test_what_cannot_be_an_ensemble_is_refused(data) -> None:
     with pytest.raises(ValueError, match="at least one member"):
         train("dnn", data, members=0)
+    with pytest.raises(ValueError, match="use one of dnn"):
+        train("forest", data, members=1)
+    with pytest.raises(ValueError, match="missing: dev_in"):
+        train("dnn", {"train": data["train"]}, members=1)
     scaling = Scaling(np.zeros(10), np.ones(10), 0.0, 1.0)
     with pytest.raises(ValueError, match="disagree"):
         TrainedEnsemble("dnn", scaling, {"w1": np.zeros((2, 1, 1), np.float32)}, (0,))
