@@ -15,9 +15,9 @@ from benchmarks.direct import Call, direct
 from benchmarks.figures import Figure
 from benchmarks.inputs import artefact, rows
 from benchmarks.service import PeakMemory, Service
-from models.executors.rows import RowGraph
 
-CHUNK_ROWS = RowGraph.__init__.__defaults__[0]  # type: ignore[index]
+CHUNK_ROWS = 4096
+"""Rows of one batch: of the stream, and of one call of the model in process."""
 _MARKS = (0.1, 0.5, 1.0)
 
 
