@@ -11,12 +11,13 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from services.errors import DemurError, Draining, InvalidInput
+from services.errors import DemurError, InvalidInput
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Message
-from services.transport.grpc.status import abort, guarded
+from services.transport.grpc.gate import Gate
+from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
 from services.work import Priority
 
@@ -30,7 +31,6 @@ class GrpcServer:
 
     def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics) -> None:
         self._service = tenant.grpc.service
-        self._refusing = False
         self._server = grpc.aio.server(
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
@@ -43,7 +43,8 @@ class GrpcServer:
         )
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self._server.add_generic_rpc_handlers((_handlers(tenant, settings, metrics, self._check_open),))
+        self._gate = Gate(_handlers(tenant, settings, metrics))
+        self._server.add_generic_rpc_handlers((self._gate,))
         if tenant.reflected:
             names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
@@ -65,25 +66,21 @@ class GrpcServer:
 
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
-        self._refusing = True
+        self._gate.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await asyncio.sleep(min(REFUSALS_SECONDS, seconds))
         await self._server.stop(seconds)
-
-    def _check_open(self) -> None:
-        if self._refusing:
-            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
 
     async def _report(self, state: Any) -> None:
         for name in ("", self._service):
             await self._health.set(name, state)
 
 
-def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics, check_open: Callable[[], None]) -> Any:
+def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
     binding = tenant.grpc
     handlers = {
         "Predict": grpc.unary_unary_rpc_method_handler(
-            _measured(guarded(_predict(tenant, check_open)), metrics),
+            _measured(guarded(_predict(tenant)), metrics),
             request_deserializer=_tolerant(binding.request),
             response_serializer=binding.response.encode,
         )
@@ -100,29 +97,17 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics, check_open: 
         )
     if binding.stream is not None:
         handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
-            _stream(ChunkStream(tenant, settings, metrics), check_open),
+            ChunkStream(tenant, settings, metrics).__call__,
             request_deserializer=binding.stream.request.decode,
             response_serializer=binding.stream.response.encode,
         )
     return grpc.method_handlers_generic_handler(binding.service, handlers)
 
 
-def _stream(chunks: ChunkStream, check_open: Callable[[], None]) -> Callable[[Any, Any], Awaitable[None]]:
-    async def stream(requests: Any, context: Any) -> None:
-        try:
-            check_open()
-        except Draining as draining:
-            await abort(context, draining)
-        await chunks(requests, context)
-
-    return stream
-
-
-def _predict(tenant: Tenant, check_open: Callable[[], None]) -> Callable[[Any, Any], Awaitable[Any]]:
+def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
     binding, pipeline = tenant.grpc, tenant.pipeline
 
     async def predict(message: Any, context: Any) -> Any:
-        check_open()
         if isinstance(message, DemurError):
             raise message
         request, options = binding.read(message)
