@@ -51,7 +51,7 @@ def test_shifted(predicted: tuple[Calibration, Predicted]) -> None:
     calibration, found = predicted
     covered, retention = rates(calibration, found, "eval_out", 0.9)
     assert 0.7 < covered < 0.97
-    assert retention < 0.85
+    assert retention < 0.92
 
 
 def test_coverage_of_nothing_is_refused() -> None:
