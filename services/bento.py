@@ -7,6 +7,7 @@ is chosen at start by DEMUR_TASK, so one image serves all five.
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -64,6 +65,8 @@ class Process:
         _, port = settings.ports
         await self._grpc.start(f"{settings.host}:{port}")
         self._chain_signals()
+        gc.collect()
+        gc.freeze()  # what is loaded stays: later collections need not walk through it
         self.lifecycle.reason = ""
         await self._grpc.ready()
         _log.info("ready", extra={"fields": {"task": settings.task, "model": artefact.tag, "ports": settings.ports}})
@@ -83,10 +86,10 @@ class Process:
 
             def handle(received: int, frame: Any, following: Any = following) -> None:
                 assert self.lifecycle is not None
-                if self.lifecycle.draining:
+                if self.lifecycle.leaving:
                     following(received, frame)
                     return
-                self.lifecycle.draining = True
+                self.lifecycle.leaving = True
                 loop.call_soon_threadsafe(
                     lambda: asyncio.ensure_future(self._drain(lambda: following(received, frame)))
                 )
@@ -97,8 +100,8 @@ class Process:
         assert self._grpc is not None
         assert self.lifecycle is not None
         _log.info("draining")
-        stop_listening(self.settings.ports[0])
-        await self.lifecycle.drain(self._grpc.drain, self.settings.drain_seconds)
+        http, _ = self.settings.ports
+        await self.lifecycle.drain(lambda: stop_listening(http), self._grpc.drain, self.settings.drain_seconds)
         _log.info("drained")
         then()
 

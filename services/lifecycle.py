@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 
+LAST_ORDERS_SECONDS = 0.25
+"""Between the signal and the first refusal: what callers sent before they could know is still taken."""
+
 
 class Lifecycle:
     """State of the process, asked by probes and by every HTTP request."""
@@ -13,14 +16,17 @@ class Lifecycle:
     def __init__(self) -> None:
         self.reason = "starting"
         """Why the process is not ready; empty once it is."""
+        self.leaving = False
+        """The process was told to end."""
         self.draining = False
+        """New calls are refused."""
         self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
 
     @property
     def ready(self) -> bool:
-        return not self.reason and not self.draining
+        return not self.reason and not self.leaving
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
@@ -34,13 +40,20 @@ class Lifecycle:
             if self._in_flight == 0:
                 self._idle.set()
 
-    async def drain(self, grpc: Callable[[float], Awaitable[None]], seconds: float) -> None:
-        """Refuses new calls of both protocols at once and waits until those in flight have ended.
+    async def drain(self, refuse: Callable[[], None], grpc: Callable[[float], Awaitable[None]], seconds: float) -> None:
+        """Takes last orders, then refuses new calls of both protocols at once and waits for those in flight.
+
+        A call is in flight from the moment its caller has sent it: it may still lie in a socket, or its
+        connection in the kernel's queue, when the signal comes.
 
         Args:
+            refuse: turns away new connections of HTTP.
             grpc: drains the gRPC server within the seconds given to it.
             seconds: after this the process ends all the same.
         """
+        self.leaving = True
+        await asyncio.sleep(LAST_ORDERS_SECONDS)
         self.draining = True
+        refuse()
         idle = asyncio.wait_for(self._idle.wait(), seconds)
         await asyncio.gather(grpc(seconds), idle, return_exceptions=True)

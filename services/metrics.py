@@ -1,8 +1,21 @@
-"""Prometheus metrics of one service process, in base units, on a registry that is passed in."""
+"""Prometheus metrics of one service process, in base units, on a registry that is passed in.
+
+Counting happens on the way of every request, so it is plain arithmetic here; the exposition format is
+made when it is asked for.
+"""
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.utils import floatToGoString
 
 from services.pipeline import Portion
 from services.policy import Decision
@@ -11,6 +24,24 @@ from services.schedule import Scheduler
 _REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _QUANTUM_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 _GROUP_REQUESTS = (1, 2, 4, 8, 16, 32, 64)
+_DECISIONS = {decision: decision.name.lower() for decision in Decision}
+
+
+class _Distribution:
+    """Counts by upper bound, and the sum."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self._sum += value
+
+    def export(self, family: HistogramMetricFamily, labels: tuple[str, ...]) -> None:
+        bounds = map(floatToGoString, (*self._bounds, float("inf")))
+        family.add_metric(labels, [*zip(bounds, accumulate(self._counts), strict=True)], self._sum)
 
 
 class Metrics:
@@ -19,49 +50,20 @@ class Metrics:
     def __init__(self, task: str, registry: CollectorRegistry) -> None:
         self._registry = registry
         self._task = task
-        self._requests = Counter(
-            "demur_requests",
-            "Calls by protocol and status.",
-            ("task", "transport", "code"),
-            registry=registry,
-        )
-        self._request_seconds = Histogram(
-            "demur_request_seconds",
-            "Duration of calls, from decoded message to answer.",
-            ("task", "transport"),
-            buckets=_REQUEST_SECONDS,
-            registry=registry,
-        )
-        self._units = Counter(
-            "demur_units",
-            "Units by what was decided.",
-            ("task", "head", "purpose", "decision"),
-            registry=registry,
-        )
-        self._shifted = Counter("demur_units_shifted", "Units with a shift flag.", ("task", "head"), registry=registry)
-        quantum = Histogram(
-            "demur_quantum_seconds",
-            "Duration of passes over the device.",
-            ("task",),
-            buckets=_QUANTUM_SECONDS,
-            registry=registry,
-        )
-        group = Histogram(
-            "demur_quantum_requests",
-            "Requests that shared a pass.",
-            ("task",),
-            buckets=_GROUP_REQUESTS,
-            registry=registry,
-        )
-        self._quantum, self._group = quantum.labels(task), group.labels(task)
-        self._build = Gauge(
-            "demur_build_info", "Version of what runs.", ("task", "version", "model"), registry=registry
-        )
+        self._requests: Counter[tuple[str, str]] = Counter()
+        self._request_seconds: defaultdict[str, _Distribution] = defaultdict(lambda: _Distribution(_REQUEST_SECONDS))
+        self._units: Counter[tuple[str, str, str]] = Counter()
+        self._shifted: Counter[tuple[str]] = Counter()
+        self._quantum = _Distribution(_QUANTUM_SECONDS)
+        self._group = _Distribution(_GROUP_REQUESTS)
+        self._scheduler: Scheduler | None = None
+        self._running: tuple[str, str] | None = None
+        registry.register(self)
 
     def request(self, transport: str, code: str, seconds: float) -> None:
         """Counts a finished call."""
-        self._requests.labels(self._task, transport, code).inc()
-        self._request_seconds.labels(self._task, transport).observe(seconds)
+        self._requests[transport, code] += 1
+        self._request_seconds[transport].observe(seconds)
 
     def quantum(self, seconds: float, requests: int) -> None:
         """Counts a pass over the device."""
@@ -71,39 +73,62 @@ class Metrics:
     def decided(self, portion: Portion) -> None:
         """Counts the units of a portion by decision."""
         for head, verdict in portion.verdicts.items():
-            decisions = verdict.decisions
-            answered = int((decisions == Decision.ANSWER).sum())
-            caller = int((decisions == Decision.CALLER_DEFERRED).sum())
-            counts = (
-                ("answer", answered),
-                ("caller_deferred", caller),
-                ("defer", len(decisions) - answered - caller),
-            )
-            for decision, count in counts:
-                if count:
-                    self._units.labels(self._task, head, portion.purpose, decision).inc(count)
-            if shifted := int((verdict.shifts != 0).sum()):
-                self._shifted.labels(self._task, head).inc(shifted)
+            counts = np.bincount(verdict.decisions, minlength=len(Decision) + 1).tolist()
+            for decision, word in _DECISIONS.items():
+                if count := counts[decision]:
+                    self._units[head, portion.purpose, word] += count
+            if shifted := int(np.count_nonzero(verdict.shifts)):
+                self._shifted[(head,)] += shifted
 
     def watch(self, scheduler: Scheduler) -> None:
         """Exports the queue as it is at each scrape."""
-        gauges = (
-            ("demur_queue_requests", "Requests waiting or running.", lambda: scheduler.active),
-            (
-                "demur_queue_seconds",
-                "Declared device time waiting or running.",
-                lambda: scheduler.queued_seconds,
-            ),
-            ("demur_queue_bytes", "Declared memory of requests.", lambda: scheduler.queued_bytes),
-        )
-        for name, text, value in gauges:
-            gauge = Gauge(name, text, ("task",), registry=self._registry)
-            gauge.labels(self._task).set_function(value)
+        self._scheduler = scheduler
 
     def info(self, version: str, model: str) -> None:
         """Says what runs."""
-        self._build.labels(self._task, version, model).set(1)
+        self._running = (version, model)
 
     def text(self) -> bytes:
         """The exposition format."""
         return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, as the registry asks for them."""
+        yield self._counter("demur_requests", "Calls by protocol and status.", ("transport", "code"), self._requests)
+        yield self._histogram(
+            "demur_request_seconds",
+            "Duration of calls, from decoded message to answer.",
+            ("transport",),
+            {(transport,): found for transport, found in self._request_seconds.items()},
+        )
+        yield self._counter("demur_units", "Units by what was decided.", ("head", "purpose", "decision"), self._units)
+        yield self._counter("demur_units_shifted", "Units with a shift flag.", ("head",), self._shifted)
+        yield self._histogram("demur_quantum_seconds", "Duration of passes over the device.", (), {(): self._quantum})
+        yield self._histogram("demur_quantum_requests", "Requests that shared a pass.", (), {(): self._group})
+        if self._running is not None:
+            build = GaugeMetricFamily("demur_build_info", "Version of what runs.", labels=("task", "version", "model"))
+            build.add_metric((self._task, *self._running), 1)
+            yield build
+        if (queue := self._scheduler) is not None:
+            yield self._gauge("demur_queue_requests", "Requests waiting or running.", queue.active)
+            yield self._gauge("demur_queue_seconds", "Declared device time waiting or running.", queue.queued_seconds)
+            yield self._gauge("demur_queue_bytes", "Declared memory of requests.", queue.queued_bytes)
+
+    def _counter(self, name: str, text: str, labels: tuple[str, ...], counts: Mapping[Any, int]) -> CounterMetricFamily:
+        family = CounterMetricFamily(name, text, labels=("task", *labels))
+        for values, count in counts.items():
+            family.add_metric((self._task, *values), count)
+        return family
+
+    def _histogram(
+        self, name: str, text: str, labels: tuple[str, ...], found: dict[tuple[str, ...], _Distribution]
+    ) -> HistogramMetricFamily:
+        family = HistogramMetricFamily(name, text, labels=("task", *labels))
+        for values, distribution in found.items():
+            distribution.export(family, (self._task, *values))
+        return family
+
+    def _gauge(self, name: str, text: str, value: float) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(name, text, labels=("task",))
+        family.add_metric((self._task,), value)
+        return family

@@ -13,8 +13,12 @@ from models.executors.onnx import OnnxGraph
 class RowGraph:
     """Some outputs of a row graph, with a model of how long a pass takes."""
 
-    def __init__(self, graph: OnnxGraph, outputs: tuple[str, ...], quantum_rows: int = 4096) -> None:
-        """``quantum_rows`` bounds the rows of one pass: its duration and ONNX Runtime's arena grow with it."""
+    def __init__(self, graph: OnnxGraph, outputs: tuple[str, ...], quantum_rows: int = 1024) -> None:
+        """
+        Args:
+            quantum_rows: most rows of one pass. Its duration and ONNX Runtime's arena grow with it, and from
+                about here on the members' activations leave the core's cache: longer passes are slower a row.
+        """
         self.outputs = outputs
         self.quantum_rows = quantum_rows
         self._graph = graph

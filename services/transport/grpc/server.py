@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -15,9 +16,14 @@ from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Message
+from services.transport.grpc.gate import Gate
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
 from services.work import Priority
+
+REFUSALS_SECONDS = 0.25
+"""How long new calls are refused in words before the connections are told to go: a call that reaches a
+connection at the moment of its end is cancelled by the library, which no caller takes for "ask elsewhere"."""
 
 
 class GrpcServer:
@@ -37,7 +43,8 @@ class GrpcServer:
         )
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self._server.add_generic_rpc_handlers((_handlers(tenant, settings, metrics),))
+        self._gate = Gate(_handlers(tenant, settings, metrics))
+        self._server.add_generic_rpc_handlers((self._gate,))
         if tenant.reflected:
             names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
@@ -59,7 +66,9 @@ class GrpcServer:
 
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
+        self._gate.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+        await asyncio.sleep(min(REFUSALS_SECONDS, seconds))
         await self._server.stop(seconds)
 
     async def _report(self, state: Any) -> None:

@@ -1,0 +1,105 @@
+"""Sixteen callers at once, one row each: what a request costs the server's processor."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any
+
+import grpc
+import numpy as np
+import uvloop
+
+from benchmarks import floor, wire
+from benchmarks.figures import Figure
+from benchmarks.inputs import artefact, rows
+from benchmarks.service import HOST, Service
+
+CALLERS = 16
+
+
+def measure(service: Service, cores: set[int], seconds: float, rounds: int = 3) -> Iterator[Figure]:
+    """Server CPU a request, requests a second and p99, for each protocol in turn.
+
+    Args:
+        cores: of the service, for a bare gRPC server beside it.
+    """
+    with floor.bare(cores, 200) as bare:
+        yield from _measure(service, bare, seconds, rounds)
+
+
+def _measure(service: Service, bare: Service, seconds: float, rounds: int) -> Iterator[Figure]:
+    part = f"{CALLERS} callers, one row"
+    source = artefact()
+    given = rows(source, 1)
+    packed = wire.protobuf_body(source.schema, given)
+    http = wire.requests(source.schema, given, HOST)
+    cases: dict[str, tuple[Service, Callable[[list[float], float], Coroutine[Any, Any, None]]]] = {
+        "bare gRPC": (bare, lambda found, s: _grpc(bare, packed, found, s, CALLERS)),
+        "gRPC": (service, lambda found, s: _grpc(service, packed, found, s, CALLERS)),
+        "gRPC, one connection": (service, lambda found, s: _grpc(service, packed, found, s, 1)),
+        "HTTP, protobuf": (service, lambda found, s: _http(service, http["protobuf"], found, s)),
+        "HTTP, JSON": (service, lambda found, s: _http(service, http["json"], found, s)),
+    }
+    durations: dict[str, list[float]] = {name: [] for name in cases}
+    server: dict[str, list[float]] = {name: [] for name in cases}
+    share: dict[str, list[float]] = {name: [] for name in cases}
+    for _ in range(rounds):
+        for name, (asked, case) in cases.items():
+            found: list[float] = []
+            cpu, own, start = asked.cpu_seconds(), time.process_time(), time.perf_counter()
+            uvloop.run(case(found, seconds / rounds / len(cases)))
+            server[name].append((asked.cpu_seconds() - cpu) / len(found))
+            share[name].append((time.process_time() - own) / (time.perf_counter() - start))
+            durations[name] += found
+    for name in cases:
+        each = sorted(server[name])
+        spread = f"{each[0] * 1e3:.3f} to {each[-1] * 1e3:.3f}"
+        limit = None if name == "bare gRPC" else 0.5
+        cost = float(np.median(each)) * 1e3
+        yield Figure(part, f"{name}: server CPU", cost, "ms/request", at_most=limit, note=spread)
+        p99 = float(np.quantile(durations[name], 0.99)) * 1e3
+        rate = CALLERS * len(durations[name]) / sum(durations[name])
+        note = f"p99 {p99:.1f} ms, generator's CPU {np.median(share[name]):.0%}"
+        yield Figure(part, f"{name}: rate", rate, "requests/s", note=note)
+
+
+async def _grpc(service: Service, packed: bytes, found: list[float], seconds: float, connections: int) -> None:
+    options = (("grpc.use_local_subchannel_pool", 1),)
+    channels = [grpc.aio.insecure_channel(service.grpc, options=options) for _ in range(connections)]
+    calls = [channel.unary_unary(wire.PREDICT) for channel in channels]
+    try:
+        await _all(found, seconds, [lambda call=calls[i % connections]: call(packed) for i in range(CALLERS)])
+    finally:
+        for channel in channels:
+            await channel.close()
+
+
+async def _http(service: Service, request: bytes, found: list[float], seconds: float) -> None:
+    streams = [await asyncio.open_connection(HOST, service.http_port, limit=1 << 24) for _ in range(CALLERS)]
+
+    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(request)
+        reply = wire.Reply()
+        while not reply.complete:
+            reply.feed(await reader.read(1 << 20))
+
+    try:
+        await _all(found, seconds, [lambda pair=pair: ask(*pair) for pair in streams])
+    finally:
+        for _, writer in streams:
+            writer.close()
+
+
+async def _all(found: list[float], seconds: float, asks: list[Callable[[], Awaitable[object]]]) -> None:
+    """Each caller asks again as soon as it is answered; first calls open connections and do not count."""
+    await asyncio.gather(*(ask() for ask in asks))
+    end = time.perf_counter() + seconds
+
+    async def caller(ask: Callable[[], Awaitable[object]]) -> None:
+        while (start := time.perf_counter()) < end:
+            await ask()
+            found.append(time.perf_counter() - start)
+
+    await asyncio.gather(*map(caller, asks))

@@ -1,0 +1,70 @@
+"""What further members cost: one graph for all of them against one member's graph, in process."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.figures import Figure
+from benchmarks.inputs import ARTEFACTS, artefact, rows
+from benchmarks.timing import interleaved
+from models.executors.onnx import OnnxGraph
+from models.tasks.vessel.ensemble import Scaling, TrainedEnsemble
+from models.tasks.vessel.export import export
+from models.tasks.vessel.features import NAMES
+
+MEMBERS = {"dnn-1": 1, "dnn-10": 10, "variational-10x10": 100}
+"""Reference artefacts of one, ten and a hundred predictors."""
+
+
+def measure(seconds: float) -> Iterator[Figure]:
+    """Ratios to one member, for one row and for 1000."""
+    with tempfile.TemporaryDirectory() as directory:
+        graphs = {name: _graph(name, Path(directory)) for name in MEMBERS}
+        for count in (1, 1000):
+            cases = {name: partial(_run, graph, rows(artefact(), count)) for name, (graph, _) in graphs.items()}
+            timed = interleaved(cases, seconds / 2)
+            part = f"Ensembles in process, {'one row' if count == 1 else f'{count} rows'}"
+            single = timed["dnn-1"].p50
+            yield Figure(part, "one member", single * 1e3, "ms p50", note=graphs["dnn-1"][1])
+            for name, limit in (("dnn-10", 3.0), ("variational-10x10", 10.0)):
+                yield Figure(
+                    part,
+                    f"{MEMBERS[name]} members over one",
+                    timed[name].p50 / single,
+                    "x",
+                    at_most=limit if count == 1 else None,
+                    note=f"{graphs[name][1]}, {timed[name].p50 * 1e3:.3f} ms, ±{timed[name].spread():.0%}",
+                )
+
+
+def _run(graph: OnnxGraph, given: NDArray[np.float32]) -> object:
+    return graph.run({"rows": given}, tuple(name for name in ("mean", "mvar", "varm") if name in graph.outputs))
+
+
+def _graph(name: str, directory: Path) -> tuple[OnnxGraph, str]:
+    """The reference artefact's graph, or one of the same size with random weights."""
+    if (ARTEFACTS / name / "manifest.json").exists():
+        source = artefact(name)
+        return OnnxGraph(source.path(source.manifest.executor.file)), name
+    path = directory / f"{name}.onnx"
+    path.write_bytes(export(random_ensemble(MEMBERS[name])))
+    return OnnxGraph(path), "random weights"
+
+
+def random_ensemble(members: int) -> TrainedEnsemble:
+    """Networks of the released size that nobody trained."""
+    draw = np.random.default_rng(members)
+    widths = (len(NAMES), 50, 20, 2)
+    weights: dict[str, NDArray[np.float32]] = {}
+    for layer, (given, taken) in enumerate(pairwise(widths), 1):
+        weights[f"w{layer}"] = (draw.normal(size=(members, given, taken)) / given**0.5).astype(np.float32)
+        weights[f"b{layer}"] = np.zeros((members, 1, taken), np.float32)
+    scaling = Scaling(np.zeros(len(NAMES)), np.full(len(NAMES), 10.0), 0.0, 1.0)
+    return TrainedEnsemble("dnn", scaling, weights, tuple(range(members)))

@@ -1,0 +1,53 @@
+"""What the transports cost with nothing behind them: a bare asyncio gRPC server that answers canned bytes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+import psutil
+import uvloop
+
+from benchmarks.service import HOST, Service, free_port
+from benchmarks.wire import PREDICT
+
+
+@contextmanager
+def bare(cores: set[int], answer_bytes: int) -> Iterator[Service]:
+    """A bare server in a process of its own; it has no HTTP."""
+    port = free_port()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.floor", str(port), str(answer_bytes)],
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
+    )
+    try:
+        with grpc.insecure_channel(f"{HOST}:{port}") as channel:
+            grpc.channel_ready_future(channel).result(20)
+        yield Service(psutil.Process(child.pid), 0, port)
+    finally:
+        child.kill()
+        child.wait()
+
+
+async def serve(port: int, answer_bytes: int) -> None:
+    answer = bytes(answer_bytes)
+
+    async def predict(request: bytes, context: Any) -> bytes:
+        return answer
+
+    service, _, method = PREDICT[1:].partition("/")
+    server = grpc.aio.server()
+    handlers = {method: grpc.unary_unary_rpc_method_handler(predict)}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
+    server.add_insecure_port(f"{HOST}:{port}")
+    await server.start()
+    await server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    uvloop.run(serve(int(sys.argv[1]), int(sys.argv[2])))

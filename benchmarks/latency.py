@@ -1,0 +1,65 @@
+"""One caller at a time: the model called in process against gRPC and HTTP, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
+import grpc
+
+import demur
+from benchmarks import floor, wire
+from benchmarks.direct import direct
+from benchmarks.figures import Figure
+from benchmarks.inputs import artefact, rows
+from benchmarks.service import HOST, Service
+from benchmarks.timing import Timed, interleaved
+
+
+def measure(service: Service, cores: set[int], seconds: float) -> Iterator[Figure]:
+    """Figures for one row and for 1000 packed rows; ``cores`` are the service's, for the bare server."""
+    for count in (1, 1000):
+        timed = _turns(service, cores, count, seconds)
+        yield from _figures(count, timed)
+
+
+def _turns(service: Service, cores: set[int], count: int, seconds: float) -> dict[str, Timed]:
+    source = artefact()
+    given = rows(source, count)
+    packed = wire.protobuf_body(source.schema, given)
+    over_http = wire.requests(source.schema, given, HOST)
+    model = direct(source)
+    with ExitStack() as stack:
+        channel = stack.enter_context(grpc.insecure_channel(service.grpc))
+        client = stack.enter_context(demur.connect(service.grpc))
+        stub = wire.stub(channel)
+        nothing = stack.enter_context(floor.bare(cores, len(stub(packed))))
+        bare = wire.stub(stack.enter_context(grpc.insecure_channel(nothing.grpc)))
+        http = {form: stack.enter_context(closing(wire.HttpConnection(HOST, service.http_port))) for form in over_http}
+        cases: dict[str, Callable[[], object]] = {
+            "in process": lambda: model(given),
+            "bare gRPC, no model": lambda: bare(packed),
+            "gRPC, stub": lambda: stub(packed),
+            "gRPC, SDK": lambda: client.vessel.predict(given),
+            "HTTP, protobuf": lambda: http["protobuf"].ask(over_http["protobuf"]),
+            "HTTP, JSON": lambda: http["json"].ask(over_http["json"]),
+        }
+        return interleaved(cases, seconds)
+
+
+def _figures(count: int, timed: dict[str, Timed]) -> Iterator[Figure]:
+    part = f"One caller, {'one row' if count == 1 else f'{count} rows'}"
+    model = timed["in process"].p50
+    for name, one in timed.items():
+        note = f"p99 {one.p99 * 1e3:.3f} ms, ±{one.spread():.0%}, generator's CPU {one.cpu_share:.0%}"
+        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
+    for name, one in timed.items():
+        if name in ("in process", "bare gRPC, no model"):
+            continue
+        ours = name.startswith("gRPC")
+        if count == 1:
+            yield Figure(part, f"{name}: added", (one.p50 - model) * 1e3, "ms p50", at_most=1.0 if ours else None)
+        else:
+            yield Figure(part, f"{name}: over in process", one.p50 / model, "x", at_most=1.15 if ours else None)
+    ratio = timed["HTTP, protobuf"].p50 / timed["gRPC, stub"].p50
+    yield Figure(part, "HTTP protobuf over gRPC", ratio, "x", at_most=1.3)

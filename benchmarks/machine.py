@@ -1,0 +1,45 @@
+"""What the figures were measured on, in one line."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_PACKAGES = ("onnxruntime", "onnxruntime-gpu", "grpcio", "protobuf", "bentoml", "uvloop", "numpy")
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+
+
+def describe() -> dict[str, str]:
+    """Processor, cores, load, kernel, governor and versions."""
+    return {
+        "cpu": _processor(),
+        "cores": str(os.cpu_count()),
+        "load": "/".join(f"{value:.1f}" for value in os.getloadavg()),
+        "kernel": platform.release(),
+        "governor": _GOVERNOR.read_text().strip() if _GOVERNOR.exists() else "not visible",
+        "python": platform.python_version(),
+    } | {name: found for name in _PACKAGES if (found := _version(name))}
+
+
+def line() -> str:
+    """The same for people."""
+    return ", ".join(f"{name} {value}" for name, value in describe().items())
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    fields = dict(line.split("\t", 1) for line in lines if line.startswith(("model name\t", "model\t")))
+    if not fields:
+        return platform.processor() or platform.machine()
+    words = {name: value.strip(" \t:") for name, value in fields.items()}
+    return f"{words.get('model name', '')} (model {words.get('model', '?')})"
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,76 @@
+"""Single interactive rows while a bulk stream runs, against the same rows on an idle service."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+import demur
+from benchmarks.figures import Figure
+from benchmarks.inputs import artefact, rows
+from benchmarks.service import Service
+from benchmarks.stream import CHUNK_ROWS
+
+PACE_SECONDS = 0.005
+"""Pause between interactive calls."""
+
+
+def measure(service: Service, seconds: float, rounds: int = 4) -> Iterator[Figure]:
+    """Idle and busy phases in turn."""
+    idle: list[float] = []
+    busy: list[float] = []
+    with demur.connect(service.grpc) as client:
+        for _ in range(rounds):
+            idle += _paced(client, seconds / rounds / 2)
+            with _bulk(service):
+                busy += _paced(client, seconds / rounds / 2)
+    part = "Interactive rows beside a bulk stream"
+    for name, found in (("idle", idle), ("beside the stream", busy)):
+        yield Figure(
+            part,
+            f"p99 {name}",
+            float(np.quantile(found, 0.99)) * 1e3,
+            "ms",
+            note=f"p50 {np.median(found) * 1e3:.3f} ms, {len(found)} calls",
+        )
+    ratio = float(np.quantile(busy, 0.99) / np.quantile(idle, 0.99))
+    yield Figure(part, "p99 over idle", ratio, "x", at_most=3.0)
+
+
+def _paced(client: demur.Client, seconds: float) -> list[float]:
+    one = rows(artefact(), 1)
+    found = []
+    end = time.perf_counter() + seconds
+    while (start := time.perf_counter()) < end:
+        client.vessel.predict(one)
+        found.append(time.perf_counter() - start)
+        time.sleep(PACE_SECONDS)
+    return found
+
+
+@contextmanager
+def _bulk(service: Service) -> Iterator[None]:
+    """A caller of its own process that streams until the end of the block."""
+    command = [sys.executable, "-m", "benchmarks.mixed", service.grpc]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None
+            child.stdout.readline()  # its first answer
+            yield
+        finally:
+            child.kill()
+
+
+if __name__ == "__main__":
+    batch = rows(artefact(), CHUNK_ROWS)
+    with demur.connect(sys.argv[1]) as bulk:
+        for number, _ in enumerate(bulk.vessel.stream(itertools.repeat(batch))):
+            if number == 4:
+                sys.stdout.write("streaming\n")
+                sys.stdout.flush()

@@ -1,0 +1,95 @@
+"""Requests as bytes, and the leanest clients that still speak the protocols: what is measured is the service."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import httptools
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from demur.v1.common_pb2 import PackedRows, Rows
+from demur.v1.vessel_pb2 import VesselPredictRequest
+from models.schema import Schema
+
+PREDICT = "/demur.v1.VesselService/Predict"
+JSON = "application/json"
+PROTOBUF = "application/protobuf"
+
+
+def protobuf_body(schema: Schema, rows: NDArray[np.float32]) -> bytes:
+    """Packed rows [n, F] as a request message."""
+    packed = PackedRows(row_count=len(rows), values=rows.tobytes(), schema_hash=schema.hash)
+    return VesselPredictRequest(rows=Rows(packed=packed)).SerializeToString()
+
+
+def json_body(schema: Schema, rows: NDArray[np.float32]) -> bytes:
+    """The same rows as named columns."""
+    return msgspec.json.encode({"columns": dict(zip(schema.names, rows.T.tolist(), strict=True))})
+
+
+def post(host: str, path: str, kind: str, body: bytes) -> bytes:
+    """An HTTP/1.1 request that keeps the connection."""
+    head = f"POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+class Reply:
+    """Collects one HTTP response; raises for any status but 200."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self.complete = False
+        self.size = 0
+
+    def feed(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_headers_complete(self) -> None:
+        if (code := self._parser.get_status_code()) != 200:
+            raise RuntimeError(f"HTTP {code}")
+
+    def on_body(self, part: bytes) -> None:
+        self.size += len(part)
+
+    def on_message_complete(self) -> None:
+        self.complete = True
+
+
+class HttpConnection:
+    """One kept connection, blocking."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._socket = socket.create_connection((host, port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def ask(self, request: bytes) -> int:
+        """Sends a request; the size of the response's body."""
+        self._socket.sendall(request)
+        reply = Reply()
+        while not reply.complete:
+            data = self._socket.recv(1 << 20)
+            if not data:
+                raise ConnectionError("the server closed the connection")
+            reply.feed(data)
+        return reply.size
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def stub(channel: Any) -> Callable[[bytes], bytes]:
+    """Predict over a channel, bytes in and bytes out."""
+    call: Callable[[bytes], bytes] = channel.unary_unary(PREDICT)
+    return call
+
+
+def requests(schema: Schema, rows: NDArray[np.float32], host: str) -> Mapping[str, bytes]:
+    """HTTP requests by form of the body."""
+    return {
+        "json": post(host, "/v1/predict", JSON, json_body(schema, rows)),
+        "protobuf": post(host, "/v1/predict", PROTOBUF, protobuf_body(schema, rows)),
+    }

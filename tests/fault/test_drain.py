@@ -1,0 +1,254 @@
+"""SIGTERM under load: what was sent is answered, what comes later is refused at once, nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import httpx
+import numpy as np
+import psutil
+import pytest
+
+import demur
+from demur.v1.common_pb2 import PackedRows, Rows
+from demur.v1.vessel_pb2 import VesselPredictRequest, VesselPredictResponse
+
+PROJECT = Path(__file__).resolve().parents[2]
+HOST = "127.0.0.1"
+DRAIN_SECONDS = 20.0
+LONG_ROWS = 50_000
+"""Rows of the calls that are still running when the signal comes."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running ``demur serve``."""
+
+    process: subprocess.Popen[bytes]
+    http: str
+    grpc: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call and how it ended."""
+
+    protocol: str
+    sent: float
+    ended: float
+    outcome: str
+    """ok, refused, or what else happened."""
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    http, grpc_port = _free_port(), _free_port()
+    settings = {
+        "DEMUR_HOME": str(tmp_path / "home"),
+        "DEMUR_HTTP_PORT": str(http),
+        "DEMUR_GRPC_PORT": str(grpc_port),
+        "DEMUR_DRAIN_SECONDS": str(DRAIN_SECONDS),
+    }
+    log = tmp_path / "serve.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "services.cli", "serve", "vessel"],
+            env=os.environ | settings,
+            cwd=PROJECT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    running = Service(process, f"http://{HOST}:{http}", f"{HOST}:{grpc_port}")
+    family: list[psutil.Process] = []
+    try:
+        end = time.monotonic() + 60
+        while not _ready(running):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.1)
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        yield running
+    finally:
+        for left in family:
+            with suppress(psutil.NoSuchProcess):
+                left.kill()
+        process.kill()
+        process.wait()
+
+
+async def test_term_under_load(service: Service) -> None:
+    family = psutil.Process(service.process.pid).children(recursive=True)
+    assert family
+    calls: list[Call] = []
+    signalled = asyncio.Event()
+    callers = [
+        *(_http_caller(service, calls, LONG_ROWS if index < 2 else 1) for index in range(8)),
+        *(_grpc_caller(service, calls, LONG_ROWS if index < 2 else 1) for index in range(8)),
+    ]
+    running = [asyncio.create_task(caller) for caller in callers]
+    stream = asyncio.create_task(_stream(service, signalled))
+    await asyncio.sleep(2)
+    moment = time.monotonic()
+    service.process.send_signal(signal.SIGTERM)
+    signalled.set()
+    await asyncio.gather(*running)
+    fresh = [await _fresh_http(service), await _fresh_grpc(service)]
+    batches, answered = await stream
+    code = await asyncio.to_thread(service.process.wait, DRAIN_SECONDS)
+
+    others = [call for call in (*calls, *fresh) if call.outcome not in ("ok", "refused")]
+    assert not others
+    before = [call for call in calls if call.sent < moment]
+    assert {call.outcome for call in before} == {"ok"}, [call for call in before if call.outcome != "ok"]
+    crossing = {call.protocol for call in before if call.ended > moment + 0.05}
+    assert crossing == {"http", "grpc"}, "no call was in flight when the signal came"
+    refused = [call for call in (*calls, *fresh) if call.outcome == "refused"]
+    assert len(refused) == len(callers) + len(fresh)
+    assert max(call.ended - call.sent for call in refused) < 1.0
+    assert max(call.sent for call in refused) - moment < DRAIN_SECONDS
+    assert answered == batches > 0
+    assert code == 0
+    assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
+
+
+async def test_a_request_nobody_has_read_yet_is_answered(service: Service) -> None:
+    """The connection may still wait in the kernel's queue when the signal comes."""
+    worker = psutil.Process(service.process.pid).children(recursive=True)[-1]
+    request = _http_request(service, _message(1))
+    loop = asyncio.get_running_loop()
+    worker.suspend()
+    with closing(socket.create_connection((HOST, int(service.http.rpartition(":")[2])))) as connection:
+        connection.sendall(request)
+        service.process.send_signal(signal.SIGTERM)
+        await asyncio.sleep(0.5)
+        worker.resume()
+        connection.settimeout(10)
+        answer = await loop.run_in_executor(None, connection.recv, 1 << 16)
+    assert answer.startswith(b"HTTP/1.1 200"), answer[:200]
+    assert await asyncio.to_thread(service.process.wait, DRAIN_SECONDS) == 0
+
+
+async def _http_caller(service: Service, calls: list[Call], rows: int) -> None:
+    body = _message(rows)
+    async with httpx.AsyncClient(base_url=service.http, timeout=30) as client:
+        await _until_refused(calls, "http", lambda: _post(client, body, rows))
+
+
+async def _grpc_caller(service: Service, calls: list[Call], rows: int) -> None:
+    body = _message(rows)
+    async with grpc.aio.insecure_channel(service.grpc, options=_OWN_CONNECTION) as channel:
+        await _until_refused(calls, "grpc", lambda: _predict(channel, body, rows))
+
+
+async def _until_refused(calls: list[Call], protocol: str, ask: Callable[[], Awaitable[str]]) -> None:
+    while not calls or calls[-1].outcome in ("ok", "refused"):
+        call = await _timed(protocol, ask)
+        calls.append(call)
+        if call.outcome == "refused":
+            return
+
+
+async def _timed(protocol: str, ask: Callable[[], Awaitable[str]]) -> Call:
+    sent = time.monotonic()
+    outcome = await ask()
+    return Call(protocol, sent, time.monotonic(), outcome)
+
+
+async def _fresh_http(service: Service) -> Call:
+    async with httpx.AsyncClient(base_url=service.http, timeout=5) as client:
+        return await _timed("http", lambda: _post(client, _message(1), 1))
+
+
+async def _fresh_grpc(service: Service) -> Call:
+    async with grpc.aio.insecure_channel(service.grpc, options=_OWN_CONNECTION) as channel:
+        return await _timed("grpc", lambda: _predict(channel, _message(1), 1))
+
+
+async def _post(client: httpx.AsyncClient, body: bytes, rows: int) -> str:
+    try:
+        response = await client.post("/v1/predict", content=body, headers={"content-type": "application/protobuf"})
+    except (httpx.ConnectError, httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+        return "refused"
+    if response.status_code == 200:
+        return _complete(response.content, rows)
+    return "refused" if response.status_code == 503 else f"HTTP {response.status_code}: {response.text[:200]}"
+
+
+async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int) -> str:
+    try:
+        answer = await channel.unary_unary("/demur.v1.VesselService/Predict")(body, timeout=30)
+    except grpc.aio.AioRpcError as error:
+        return "refused" if error.code() is grpc.StatusCode.UNAVAILABLE else f"{error.code()}: {error.details()}"
+    return _complete(answer, rows)
+
+
+async def _stream(service: Service, signalled: asyncio.Event) -> tuple[int, int]:
+    """Batches sent and answered by a stream that goes on for a second after the signal."""
+    sent = 0
+
+    async def batches() -> AsyncIterator[np.ndarray]:
+        nonlocal sent
+        end: float | None = None
+        while end is None or time.monotonic() < end:
+            if signalled.is_set() and end is None:
+                end = time.monotonic() + 1
+            sent += 1
+            yield _rows(512)
+            await asyncio.sleep(0.02)
+
+    async with demur.aconnect(service.grpc) as client:
+        answered = 0
+        async for answer in client.vessel.stream(batches()):
+            assert len(answer) == 512
+            answered += 1
+    return sent, answered
+
+
+_OWN_CONNECTION = (("grpc.use_local_subchannel_pool", 1),)
+
+
+def _rows(count: int) -> np.ndarray:
+    row = np.load(PROJECT / "artefacts" / "vessel" / "dnn-10" / "golden.npz")["rows"][:1]
+    return np.ascontiguousarray(np.repeat(row, count, axis=0), np.float32)
+
+
+def _message(rows: int) -> bytes:
+    packed = PackedRows(row_count=rows, values=_rows(rows).tobytes())
+    return VesselPredictRequest(rows=Rows(packed=packed)).SerializeToString()
+
+
+def _complete(answer: bytes, rows: int) -> str:
+    decided = len(VesselPredictResponse.FromString(answer).power.deferral.decisions)
+    return "ok" if decided == rows else f"{decided} of {rows} rows answered"
+
+
+def _http_request(service: Service, body: bytes) -> bytes:
+    head = (
+        f"POST /v1/predict HTTP/1.1\r\nhost: {service.http.rpartition('/')[2]}\r\n"
+        f"content-type: application/protobuf\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _ready(service: Service) -> bool:
+    try:
+        return httpx.get(f"{service.http}/readyz", timeout=1).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
