@@ -10,6 +10,7 @@ from typing import Any
 from models.artefact import Artefact
 from models.head import Head
 from services.metrics import Metrics
+from services.offload import Offload
 from services.pipeline import NoLedger, Pipeline, Task
 from services.policy import PolicyBook, choose
 from services.schedule import Limits, Scheduler
@@ -20,10 +21,16 @@ from services.tenant import Parts, Tenant
 
 @dataclass(frozen=True)
 class Assembled:
-    """A tenant with the scheduler it runs on."""
+    """A tenant with what it runs on."""
 
     tenant: Tenant
     scheduler: Scheduler
+    offload: Offload
+
+    def close(self) -> None:
+        """Cancels what is left and ends the threads."""
+        self.scheduler.close()
+        self.offload.close()
 
 
 def profile(settings: Settings, artefact: Artefact) -> str:
@@ -47,6 +54,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
         time.monotonic,
         metrics.quantum,
     )
+    offload = Offload()
     metrics.watch(scheduler)
     in_force = profile(settings, artefact)
     calibrations = {name: by_profile.get(in_force) for name, by_profile in artefact.manifest.heads.items()}
@@ -66,8 +74,8 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
 
     def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
         book = PolicyBook({head.name: policy(head) for head in task.heads})
-        return Pipeline(task, scheduler, book, model=artefact.tag, ledger=NoLedger(), observer=metrics)
+        return Pipeline(task, scheduler, book, model=artefact.tag, ledger=NoLedger(), observer=metrics, offload=offload)
 
     module, _, function = TENANTS[artefact.manifest.task].partition(":")
     build = getattr(importlib.import_module(module), function)
-    return Assembled(build(artefact, settings, Parts(pipeline, calibrations)), scheduler)
+    return Assembled(build(artefact, settings, Parts(pipeline, calibrations)), scheduler, offload)

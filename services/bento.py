@@ -76,7 +76,7 @@ class Process:
         if self._grpc is not None:
             await self._grpc.drain(0)
         if self._assembled is not None:
-            self._assembled.scheduler.close()
+            self._assembled.close()
 
     def _chain_signals(self) -> None:
         """Drains both protocols before uvicorn hears of the signal; a second signal is uvicorn's at once."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from services.errors import InvalidInput
 from services.pipeline import Call, Purpose
+from services.work import Progress
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,11 @@ class Chunk:
 
 
 class StreamFrames(Protocol):
-    """Turns frames of a task's stream into words of the frame, and back."""
+    """Turns frames of a task's stream into words of the frame, and back.
+
+    Each chunk ends in one ``result`` or ``failed``. A task whose items finish at different times, or that
+    takes long, may say more before that: ``item`` and ``progress``.
+    """
 
     request: Message
     response: Message
@@ -90,13 +95,28 @@ class StreamFrames(Protocol):
 
     def accepted(self) -> Any: ...
 
-    def progress(self, chunks: int, units: int) -> Any: ...
+    def item(self, sequence: int, answer: Any) -> tuple[Any, int] | None:
+        """The frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
 
-    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
-        """The answering frame, and how many units it decides."""
+        None: it is kept for the chunk's ``result``.
+        """
         ...
 
-    def failed(self, sequence: int, error: Any) -> Any: ...
+    def progress(self, sequence: int, progress: Progress) -> Any | None:
+        """How far a chunk is; None: the caller is not told."""
+        ...
+
+    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
+        """The frame that ends a chunk, of the answers that were kept, and how many units it decides."""
+        ...
+
+    def failed(self, sequence: int, error: Any) -> Any:
+        """The frame that ends a chunk which was refused or failed as a whole."""
+        ...
+
+    def ended(self, chunks: int, units: int) -> Any:
+        """The last frame."""
+        ...
 
 
 @dataclass(frozen=True)

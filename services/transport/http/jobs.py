@@ -16,11 +16,12 @@ from starlette.responses import Response, StreamingResponse
 from services.errors import Busy, Cancelled, NotFound, internal
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
+from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.http.body import describe, json_response
 from services.transport.http.request import read_request
-from services.work import ItemFailed, Priority, Progress
+from services.work import ItemFailed, Priority, Progress, Units
 
 _log = get_logger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0
@@ -74,7 +75,9 @@ class JobRoutes:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def create(self, request: Request) -> Response:
-        message, options, _ = await read_request(request, self._tenant, self._settings)
+        question = await read_request(request, self._tenant, self._settings)
+        call = question.options.call("decide", priority=Priority.BULK)
+        units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
         self._forget_old()
         if len(self._jobs) >= self._settings.max_jobs:
             raise Busy(
@@ -82,11 +85,9 @@ class JobRoutes:
                 code="too_many_jobs",
                 retry_after_seconds=5.0,
             )
-        self._tenant.pipeline.task.expand(message)  # a refusal belongs into this answer, not into the job
         record = JobRecord(secrets.token_hex(12))
         self._jobs[record.identity] = record
-        call = options.call("decide", priority=Priority.BULK)
-        self._tasks[record.identity] = asyncio.create_task(self._work(record, message, call))
+        self._tasks[record.identity] = asyncio.create_task(self._work(record, units, call))
         location = f"/v1/jobs/{record.identity}"
         return json_response(record.view(), 202, {"location": location})
 
@@ -120,15 +121,15 @@ class JobRoutes:
 
         return StreamingResponse(lines(), media_type="text/event-stream")
 
-    async def _work(self, record: JobRecord, message: Any, call: Any) -> None:
+    async def _work(self, record: JobRecord, units: Units[Any], call: Call) -> None:
         """A drain waits for it, as for a call."""
         with self._lifecycle.in_flight():
-            await self._worked_off(record, message, call)
+            await self._worked_off(record, units, call)
 
-    async def _worked_off(self, record: JobRecord, message: Any, call: Any) -> None:
+    async def _worked_off(self, record: JobRecord, units: Units[Any], call: Call) -> None:
         answers: list[Any] = []
         try:
-            async for event in self._tenant.pipeline.events(message, call):
+            async for event in self._tenant.pipeline.events(units, call):
                 if isinstance(event, Progress):
                     record.fraction, record.stage = event.fraction, event.stage
                 else:

@@ -171,20 +171,28 @@ class StreamAccepted(_message.Message):
     def __init__(self, model: _Optional[str] = ..., policy: _Optional[str] = ..., quantum_rows: _Optional[int] = ..., window_chunks: _Optional[int] = ...) -> None: ...
 
 class StreamProgress(_message.Message):
-    __slots__ = ("chunks_done", "units_done")
+    __slots__ = ("chunks_done", "units_done", "sequence", "fraction", "stage")
     CHUNKS_DONE_FIELD_NUMBER: _ClassVar[int]
     UNITS_DONE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    FRACTION_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
     chunks_done: int
     units_done: int
-    def __init__(self, chunks_done: _Optional[int] = ..., units_done: _Optional[int] = ...) -> None: ...
+    sequence: int
+    fraction: float
+    stage: str
+    def __init__(self, chunks_done: _Optional[int] = ..., units_done: _Optional[int] = ..., sequence: _Optional[int] = ..., fraction: _Optional[float] = ..., stage: _Optional[str] = ...) -> None: ...
 
 class ItemError(_message.Message):
-    __slots__ = ("sequence", "error")
+    __slots__ = ("sequence", "error", "item")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     error: ErrorDetail
-    def __init__(self, sequence: _Optional[int] = ..., error: _Optional[_Union[ErrorDetail, _Mapping]] = ...) -> None: ...
+    item: int
+    def __init__(self, sequence: _Optional[int] = ..., error: _Optional[_Union[ErrorDetail, _Mapping]] = ..., item: _Optional[int] = ...) -> None: ...
 
 class FeatureSpec(_message.Message):
     __slots__ = ("name", "unit", "lower", "upper", "description", "nullable", "trained_lower", "trained_upper")
