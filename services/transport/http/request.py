@@ -32,7 +32,7 @@ async def read_request(request: Request, tenant: Tenant, settings: Settings) -> 
     """The body of a request, read.
 
     Raises:
-        InvalidInput, TooLarge, Cancelled: the body is not what the route takes.
+        InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
     """
     binary = media_type(request) == PROTOBUF
     body = await read_body(request, settings.max_message_bytes)
