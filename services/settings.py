@@ -60,6 +60,9 @@ class Settings:
     job_seconds: float = 3600.0
     """Results of jobs are kept this long after their end."""
     max_jobs: int = 256
+    """Running and kept; an ended one gives way to a new one."""
+    max_job_bytes: int = 256 << 20
+    """Of kept results; the oldest are forgotten first, the newest is kept whatever its size."""
     max_connection_age_seconds: float = 1800.0
     """Then a gRPC connection is asked to reconnect, which rebalances; its running calls and streams end in peace."""
     log_level: str = "INFO"
@@ -123,6 +126,7 @@ _RANGES = (
     ("drain_seconds", 0, 86400),
     ("job_seconds", 0, 1e7),
     ("max_jobs", 1, 10**6),
+    ("max_job_bytes", 1, 2**63),
     ("max_connection_age_seconds", 1, 1e6),
 )
 """Closed ranges of numbers; a window of no chunks, for one, would be a window without end."""
