@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from services.errors import InvalidInput
 from services.pipeline import Call, Purpose
-from services.work import Progress
+from services.work import Priority, Progress
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,12 @@ class Options:
     defer_above: Mapping[str, float] = field(default_factory=dict)
     """Head name to a threshold that is stricter than the policy's."""
 
-    def call(self, default: Purpose, **rest: Any) -> Call:
-        return Call(purpose=self.purpose or default, defer_above=self.defer_above, **rest)
+    def call(self, default: Purpose, *, priority: Priority | None = None, deadline: float | None = None) -> Call:
+        """With ``default`` where no purpose was given, and by default before bulk work if it is a real question."""
+        purpose = self.purpose or default
+        if priority is None:
+            priority = Priority.INTERACTIVE if purpose == "decide" else Priority.BULK
+        return Call(purpose=purpose, priority=priority, deadline=deadline, defer_above=self.defer_above)
 
 
 def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -> Mapping[str, float]:

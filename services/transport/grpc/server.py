@@ -19,7 +19,6 @@ from services.transport.grpc.gate import Gate
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
-from services.work import Priority
 
 REFUSALS_SECONDS = 0.25
 """How long new calls are refused in words before the connections are told to go: a call that reaches a
@@ -111,7 +110,7 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
         request, options = await pipeline.offload.run(received.nbytes, binding.read, received.checked())
         remaining = context.time_remaining()
         deadline = None if remaining is None else time.monotonic() + remaining
-        call = options.call("decide", priority=Priority.INTERACTIVE, deadline=deadline)
+        call = options.call("decide", deadline=deadline)
         return binding.answer(await pipeline.answer(request, call, received.nbytes))
 
     return predict

@@ -22,8 +22,8 @@ from services.tenant import Tenant
 from services.transport.http.body import PROTOBUF, error_response, json_response
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.openapi import openapi
+from services.transport.http.presence import Presence
 from services.transport.http.request import read_request, timeout_seconds
-from services.work import Priority
 
 _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -89,10 +89,10 @@ class Routes:
         question = await read_request(request, self._tenant, self._settings)
         timeout = timeout_seconds(request, self._settings.request_seconds)
         deadline = time.monotonic() + timeout
-        call = question.options.call("decide", priority=Priority.INTERACTIVE, deadline=deadline)
+        call = question.options.call("decide", deadline=deadline)
         pipeline = self._tenant.pipeline
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(timeout), Presence(request):
                 answers = await pipeline.answer(question.request, call, question.nbytes)
         except TimeoutError as late:
             raise DeadlineExceeded(f"no answer within {timeout:g} s", code="deadline_exceeded") from late
