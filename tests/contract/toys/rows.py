@@ -78,7 +78,7 @@ def _named(body: Any) -> RowsRequest:
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("rows", "toy-rows:1", SCHEMA, (LEVEL, KIND), 64, (0.0, -45.0), (50.0, 45.0))
     executor = Executor(probe)
-    task = RowTask(description, executor, executor, statistics)
+    task = RowTask(description, executor, executor, statistics, member_values=0)
     return wire.tenant(
         parts.pipeline(task), description, read, says, wire.Frames(_named, says, ("level", "kind"), itemised=False)
     )
