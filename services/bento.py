@@ -53,6 +53,8 @@ class Process:
         """Loads, tests and warms the model, then listens for gRPC and reports ready."""
         settings = self.settings
         logging.configure(settings.log_level)
+        for name, meant in Settings.strangers().items():
+            _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
         self.lifecycle = Lifecycle()
         metrics = Metrics(settings.task, CollectorRegistry())
         artefact = Store(settings.home).get(settings.model or DEFAULT_MODELS[settings.task], settings.task)
