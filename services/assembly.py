@@ -9,14 +9,17 @@ from typing import Any
 
 from models.artefact import Artefact
 from models.head import Head
+from services.logging import get_logger
 from services.metrics import Metrics
 from services.offload import Offload
 from services.pipeline import NoLedger, Pipeline, Task
-from services.policy import PolicyBook, choose
+from services.policy import Policy, PolicyBook, choose
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
 from services.tasks import TENANTS
 from services.tenant import Parts, Tenant
+
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     in_force = profile(settings, artefact)
     calibrations = {name: by_profile.get(in_force) for name, by_profile in artefact.manifest.heads.items()}
 
-    def policy(head: Head) -> Any:
-        return choose(
+    def policy(head: Head) -> Policy:
+        chosen = choose(
             head,
             calibrations.get(head.name),
             model=artefact.tag,
@@ -71,6 +74,9 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             defer_on_shift=settings.defer_on_shift,
             withhold=settings.withhold,
         )
+        if chosen.mode == "defer_all":
+            _log.warning("all units of the head %s are deferred: %s", head.name, chosen.reason)
+        return chosen
 
     def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
         book = PolicyBook({head.name: policy(head) for head in task.heads})
