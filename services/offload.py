@@ -16,7 +16,7 @@ from services.schedule import lower_priority
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 INLINE_BYTES = 64 << 10
-"""What concerns no more bytes than this is done on the event loop."""
+"""What concerns no more bytes of text than this is done on the event loop."""
 
 
 class Offload:
@@ -31,7 +31,7 @@ class Offload:
     async def run(
         self, nbytes: int, function: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
     ) -> Result:
-        """What the function returns; ``nbytes`` is the size of what it reads or writes.
+        """What the function returns; ``nbytes`` is the size of the text that it reads or writes.
 
         Cancelled, a function that runs in a thread ends unheard.
         """

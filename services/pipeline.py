@@ -157,7 +157,7 @@ class Pipeline(Generic[Request, Answer]):
         """A request, validated and expanded to what is decided in it.
 
         Args:
-            nbytes: size of the request as it came; a large one is worked on beside the event loop.
+            nbytes: size of the request as text; a large one is worked on beside the event loop.
 
         Raises:
             DemurError: the request or a wish of the caller is refused.

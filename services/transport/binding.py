@@ -94,7 +94,11 @@ class StreamFrames(Protocol):
     response: Message
 
     def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
-        """Raises ``InvalidInput`` for a frame that is empty or out of order; ends the stream."""
+        """Quick, as ``GrpcBinding.read``.
+
+        Raises:
+            InvalidInput: the frame is empty or out of order; ends the stream.
+        """
         ...
 
     def accepted(self) -> Any: ...
@@ -132,6 +136,7 @@ class GrpcBinding:
     request: Message
     response: Message
     read: Callable[[Any], tuple[Any, Options]]
+    """Quick: what takes time with a large message is left to the task's ``expand``."""
     answer: Callable[[list[Any]], Any]
     describe: Callable[[], Any] | None = None
     describe_messages: tuple[Message, Message] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import tracemalloc
 from collections.abc import AsyncIterator
 from typing import Any
@@ -270,15 +271,22 @@ async def test_a_cancelled_stream_stops_a_running_chunk_between_quanta(toy: Toy)
         assert len(served.probe.executed) == 3
 
 
-async def test_large_chunks_are_answered_alike() -> None:
-    """Beyond the event loop's share they are read and checked in threads."""
+async def test_large_chunks_are_checked_beside_the_event_loop_and_answered_alike() -> None:
     async with serving(texts.TOY) as served:
-        blank = " " * 150
-        sentences = [f"w{index}{blank}" for index in range(16)]
-        frames = [{"chunk": index, "note": "x" * INLINE_BYTES, "sentences": sentences} for index in range(3)]
+        task = served.tenant.pipeline.task
+        expand, where = task.expand, []
+
+        def noted(request: Any) -> Any:
+            where.append(threading.current_thread().name)
+            return expand(request)
+
+        task.expand = noted
+        sizes = (1, 8 * INLINE_BYTES, 1)
+        frames = [{"chunk": index, "note": "x" * size, **texts.text("a b")} for index, size in enumerate(sizes)]
         _, *told, last = await sent(served, *frames)
-        assert last["progress"] == {"chunks": 3, "units": 48}
+        assert last["progress"] == {"chunks": 3, "units": 3}
         assert [frame["result"] for frame in told if "result" in frame] == [0, 1, 2]
+        assert sorted(name.startswith("offload") for name in where) == [False, False, True]
 
 
 async def sent_all(served: Served, requests: AsyncIterator[Any]) -> list[Any]:

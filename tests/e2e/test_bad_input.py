@@ -208,6 +208,24 @@ def test_cancelled_stream_leaves_nothing_behind(served: Installation, both: Both
     pytest.fail(f"work of the cancelled stream is still queued: {queued}")
 
 
+def test_a_caller_that_hangs_up_leaves_nothing_behind(served: Installation, both: Both) -> None:
+    rows = np.tile(np.array([list(GOOD.values())], "<f4"), (250_000, 1))
+    packed = common.PackedRows(row_count=len(rows), values=rows.tobytes())
+    body = vessel.VesselPredictRequest(rows=common.Rows(packed=packed)).SerializeToString()
+    with pytest.raises(httpx.ReadTimeout):
+        httpx.post(
+            f"{both.http}/v1/predict",
+            content=body,
+            headers={"content-type": "application/protobuf"},
+            timeout=httpx.Timeout(10, read=0.1),
+        )
+    gone = 'demur_requests_total{code="499",task="vessel",transport="http"} 1.0'
+    deadline = time.monotonic() + 10
+    while gone not in httpx.get(f"{both.http}/metrics").text:
+        assert time.monotonic() < deadline, "nobody noticed that the caller went away"
+        time.sleep(0.02)
+
+
 @pytest.mark.parametrize("kind", ["application/vnd.bentoml+pickle", "application/octet-stream", "text/csv"])
 def test_other_content_types_are_refused(both: Both, kind: str) -> None:
     answer = httpx.post(f"{both.http}/v1/predict", content=b"\x80\x04N.", headers={"content-type": kind})

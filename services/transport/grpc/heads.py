@@ -52,7 +52,7 @@ def rows(message: Any) -> Packed | Named:
         packed = message.packed
         return Packed(packed.row_count, packed.values, packed.schema_hash)
     if form == "named":
-        return Named(tuple(Column(c.name, np.array(c.values, np.float32), c.unit) for c in message.named.columns))
+        return Named(tuple(Column(c.name, c.values, c.unit) for c in message.named.columns))
     raise InvalidInput("the request holds no rows; fill rows.packed or rows.named", code="no_rows", field="rows")
 
 

@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 from services.errors import InvalidInput
 from services.transport.binding import Message
 
+_SPEED = 4
+"""Packed numbers are checked at least so many times as fast as the same bytes of text are read."""
+
 
 class Received(NamedTuple):
     """A decoded message."""
 
     message: Any
-    nbytes: int
-    """Of its encoded form."""
+    text_bytes: int
+    """Size of a text that takes as long to work on."""
 
     def checked(self) -> Any:
         """The message.
@@ -32,7 +35,7 @@ def receiver(message: Message) -> Callable[[bytes], Received]:
 
     def decode(data: bytes) -> Received:
         try:
-            return Received(message.decode(data), len(data))
+            return Received(message.decode(data), len(data) // _SPEED)
         except Exception:
             refusal = InvalidInput(
                 "the bytes of this call are not the request message of the method; regenerate the stubs",

@@ -107,11 +107,11 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
     binding, pipeline = tenant.grpc, tenant.pipeline
 
     async def predict(received: Received, context: Any) -> Any:
-        request, options = await pipeline.offload.run(received.nbytes, binding.read, received.checked())
+        request, options = binding.read(received.checked())
         remaining = context.time_remaining()
         deadline = None if remaining is None else time.monotonic() + remaining
         call = options.call("decide", deadline=deadline)
-        return binding.answer(await pipeline.answer(request, call, received.nbytes))
+        return binding.answer(await pipeline.answer(request, call, received.text_bytes))
 
     return predict
 

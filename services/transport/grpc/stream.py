@@ -76,10 +76,9 @@ class ChunkStream:
     ) -> None:
         """Turns frames into running chunks; ends the queue with None, also on a broken stream."""
         begin: Begin | None = None
-        offload = self._pipeline.offload
         try:
             async for frame in requests:
-                word = await offload.run(frame.nbytes, self._frames.read, frame.checked(), begin)
+                word = self._frames.read(frame.checked(), begin)
                 if isinstance(word, Begin):
                     begin = word
                     continue
@@ -88,7 +87,7 @@ class ChunkStream:
                 deadline = None if remaining is None else time.monotonic() + remaining
                 call = begin.options.call("explore", priority=Priority.BULK, deadline=deadline)
                 outbox = _Outbox()
-                task = asyncio.create_task(self._work(word, call, frame.nbytes, outbox))
+                task = asyncio.create_task(self._work(word, call, frame.text_bytes, outbox))
                 running.add(task)
                 task.add_done_callback(running.discard)
                 await pending.put(outbox)
