@@ -101,7 +101,9 @@ class Process:
         assert self.lifecycle is not None
         _log.info("draining")
         http, _ = self.settings.ports
-        await self.lifecycle.drain(lambda: stop_listening(http), self._grpc.drain, self.settings.drain_seconds)
+        await self.lifecycle.drain(
+            self._grpc.drain, self.settings.drain_seconds, stop_listening=lambda: stop_listening(http)
+        )
         _log.info("drained")
         then()
 

@@ -206,6 +206,7 @@ async def test_a_drain_waits_for_jobs_and_lets_them_be_watched(toy: Toy) -> None
         job = await served.job(toy.slow)
         await served.until(lambda: len(served.probe.executed) == 1)
         drain = asyncio.create_task(served.lifecycle.drain(served.server.drain, 10))
+        await served.until(lambda: served.lifecycle.draining)
         await asyncio.sleep(0.02)
         assert (await served.http.post("/v1/jobs", json=toy.good)).status_code == 503
         assert (await served.http.get(job)).json()["state"] == "running"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from services.lifecycle import Lifecycle
+from services.lifecycle import LAST_ORDERS_SECONDS, Lifecycle
 
 
 async def drained_grpc(seconds: float) -> None:
@@ -16,7 +16,7 @@ def test_a_process_is_ready_once_there_is_no_reason_against_it() -> None:
     assert not lifecycle.ready
     lifecycle.reason = ""
     assert lifecycle.ready
-    lifecycle.draining = True
+    lifecycle.leaving = True
     assert not lifecycle.ready
 
 
@@ -25,7 +25,7 @@ async def test_a_drain_waits_for_the_last_call() -> None:
     with lifecycle.in_flight():
         with lifecycle.in_flight():
             drain = asyncio.create_task(lifecycle.drain(drained_grpc, 5))
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(LAST_ORDERS_SECONDS + 0.05)
             assert lifecycle.draining
         await asyncio.sleep(0.01)
         assert not drain.done()
