@@ -9,21 +9,31 @@ from typing import Any
 
 from models.artefact import Artefact
 from models.head import Head
+from services.logging import get_logger
 from services.metrics import Metrics
+from services.offload import Offload
 from services.pipeline import NoLedger, Pipeline, Task
-from services.policy import PolicyBook, choose
+from services.policy import Policy, PolicyBook, choose
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
 from services.tasks import TENANTS
 from services.tenant import Parts, Tenant
 
+_log = get_logger(__name__)
+
 
 @dataclass(frozen=True)
 class Assembled:
-    """A tenant with the scheduler it runs on."""
+    """A tenant with what it runs on."""
 
     tenant: Tenant
     scheduler: Scheduler
+    offload: Offload
+
+    def close(self) -> None:
+        """Cancels what is left and ends the threads."""
+        self.scheduler.close()
+        self.offload.close()
 
 
 def profile(settings: Settings, artefact: Artefact) -> str:
@@ -47,12 +57,13 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
         time.monotonic,
         metrics.quantum,
     )
+    offload = Offload()
     metrics.watch(scheduler)
     in_force = profile(settings, artefact)
     calibrations = {name: by_profile.get(in_force) for name, by_profile in artefact.manifest.heads.items()}
 
-    def policy(head: Head) -> Any:
-        return choose(
+    def policy(head: Head) -> Policy:
+        chosen = choose(
             head,
             calibrations.get(head.name),
             model=artefact.tag,
@@ -63,11 +74,14 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             defer_on_shift=settings.defer_on_shift,
             withhold=settings.withhold,
         )
+        if chosen.mode == "defer_all":
+            _log.warning("all units of the head %s are deferred: %s", head.name, chosen.reason)
+        return chosen
 
     def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
         book = PolicyBook({head.name: policy(head) for head in task.heads})
-        return Pipeline(task, scheduler, book, model=artefact.tag, ledger=NoLedger(), observer=metrics)
+        return Pipeline(task, scheduler, book, model=artefact.tag, ledger=NoLedger(), observer=metrics, offload=offload)
 
     module, _, function = TENANTS[artefact.manifest.task].partition(":")
     build = getattr(importlib.import_module(module), function)
-    return Assembled(build(artefact, settings, Parts(pipeline, calibrations)), scheduler)
+    return Assembled(build(artefact, settings, Parts(pipeline, calibrations)), scheduler, offload)

@@ -60,6 +60,8 @@ class Process:
         settings = self.settings
         logging.configure(settings.log_level)
         die_with_parent()
+        for name, meant in Settings.strangers().items():
+            _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
         self.lifecycle = Lifecycle()
         try:
             await self._start(self.lifecycle)
@@ -92,7 +94,7 @@ class Process:
         if self._grpc is not None:
             await self._grpc.drain(0)
         if self._assembled is not None:
-            self._assembled.scheduler.close()
+            self._assembled.close()
 
     def _chain_signals(self) -> None:
         """Drains both protocols before uvicorn hears of the signal; a second signal is uvicorn's at once."""

@@ -1,16 +1,17 @@
 """Everything that can go wrong on the way of a request, and the one table to HTTP and gRPC.
 
 DemurError
-├── InvalidInput      the caller's data break the contract; nothing was run
-├── TooLarge          more rows or bytes than one call may carry
-├── Busy              the queue is full; retry after the stated time
-├── DeadlineExceeded  the caller's deadline passed before an answer
-├── Cancelled         the caller went away or cancelled
-├── NotFound          no such job or route
-├── Unauthorised      a token is missing or does not carry the scope
-├── Draining          the process is shutting down; another replica answers
-├── NotReady          artefacts are still loading or failed their self-test
-└── ExecutionFailed   the model failed on this input; neighbours are unharmed
+├── InvalidInput          the caller's data break the contract; nothing was run
+├── TooLarge              more rows or bytes than one call may carry
+├── UnsupportedMediaType  the body is of a kind that the route does not take
+├── Busy                  the queue is full; retry after the stated time
+├── DeadlineExceeded      the caller's deadline passed before an answer
+├── Cancelled             the caller went away or cancelled
+├── NotFound              no such job or route
+├── Unauthorised          a token is missing or does not carry the scope
+├── Draining              the process is shutting down; another replica answers
+├── NotReady              artefacts are still loading or failed their self-test
+└── ExecutionFailed       the model failed on this input; neighbours are unharmed
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ class InvalidInput(DemurError):
 
 class TooLarge(DemurError):
     """More rows or bytes than one call may carry; a stream takes any number."""
+
+
+class UnsupportedMediaType(DemurError):
+    """The body is of a kind that the route does not take; ``allowed`` says which it does."""
 
 
 class Busy(DemurError):
@@ -87,6 +92,7 @@ class Status:
 _STATUS: dict[type[DemurError], Status] = {
     InvalidInput: Status(422, "INVALID_ARGUMENT"),
     TooLarge: Status(413, "RESOURCE_EXHAUSTED"),
+    UnsupportedMediaType: Status(415, "INVALID_ARGUMENT"),
     Busy: Status(429, "RESOURCE_EXHAUSTED"),
     DeadlineExceeded: Status(504, "DEADLINE_EXCEEDED"),
     Cancelled: Status(499, "CANCELLED"),

@@ -7,7 +7,7 @@ decode (transport) → expand and validate → schedule quanta → predictive �
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -16,6 +16,7 @@ from models.predictive import Predictives
 from models.schema import Schema
 from services.errors import DemurError, ExecutionFailed, InvalidInput
 from services.logging import get_logger
+from services.offload import Offload
 from services.policy import PolicyBook, Verdict, decide
 from services.schedule import Scheduler
 from services.work import Done, ItemFailed, Priority, Progress, Units, Work
@@ -83,7 +84,7 @@ class Portion:
 
 
 class Task(Protocol[Request, Answer]):
-    """What a task owns of the way of a request. ``expand`` and ``collapse`` must be quick."""
+    """What a task owns of the way of a request. ``expand`` may run in a thread; ``collapse`` must be quick."""
 
     name: str
     heads: tuple[Head, ...]
@@ -138,35 +139,49 @@ class Pipeline(Generic[Request, Answer]):
         model: str,
         ledger: Ledger,
         observer: Observer,
+        offload: Offload,
         epoch: Callable[[], int] = lambda: secrets.randbits(63),
     ) -> None:
         self.task = task
         self.policies = policies
         self.model = model
+        self.offload = offload
+        """Where transports read and write large bodies, too."""
         self._scheduler = scheduler
         self._ledger = ledger
         self._observer = observer
         self._epoch = epoch()
         self._next = 0
 
-    async def answer(self, request: Request, call: Call) -> list[Answer | ItemFailed]:
+    async def expand(self, request: Request, call: Call, nbytes: int = 0) -> Units[Any]:
+        """A request, validated and expanded to what is decided in it.
+
+        Args:
+            nbytes: size of the request as it came; a large one is worked on beside the event loop.
+
+        Raises:
+            DemurError: the request or a wish of the caller is refused.
+        """
+        self._check(call)
+        return await self.offload.run(nbytes, self.task.expand, request)
+
+    async def answer(self, request: Request, call: Call, nbytes: int = 0) -> list[Answer | ItemFailed]:
         """All of a request's answers, in the order in which its items finished.
 
         Raises:
             DemurError: the request was refused or failed as a whole.
         """
-        return [event async for event in self.events(request, call) if not isinstance(event, Progress)]
+        units = await self.expand(request, call, nbytes)
+        return [event async for event in self.events(units, call) if not isinstance(event, Progress)]
 
-    async def events(self, request: Request, call: Call) -> AsyncIterator[Answer | ItemFailed | Progress]:
-        """Answers as items finish, with progress between them.
+    async def events(self, units: Units[Any], call: Call) -> AsyncGenerator[Answer | ItemFailed | Progress, None]:
+        """Answers to an expanded request as its items finish, with progress between them.
 
-        Leaving the iteration early cancels what has not run yet.
+        Closing the generator early cancels what has not run yet.
 
         Raises:
-            DemurError: the request was refused or failed as a whole.
+            DemurError: the request failed as a whole; ``Busy`` and ``Draining`` come before the first event.
         """
-        self._check(call)
-        units = self.task.expand(request)
         job = self._scheduler.submit(
             self.task.run(units),
             seconds=units.seconds,

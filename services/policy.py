@@ -58,6 +58,8 @@ class Policy:
     defer_on_shift: bool = False
     withhold: bool = False
     """True hides the predictions of deferred units."""
+    reason: str = ""
+    """Why everything is deferred, where the mode is ``defer_all``."""
 
     @cached_property
     def version(self) -> str:
@@ -99,8 +101,8 @@ def choose(
 ) -> Policy:
     """The policy that settings and an artefact's calibration amount to.
 
-    Without calibration under this profile, and without a fixed threshold, nothing is certifiable: all
-    units are deferred.
+    Without a fixed threshold, and without calibration under this profile that reaches the target, nothing
+    is certifiable: all units are deferred, and the policy says why.
     """
     measure = head.ensemble_measure if ensemble else head.single_measure
     policy = Policy(
@@ -118,14 +120,20 @@ def choose(
         policy = replace(policy, knowledge_measure=head.knowledge_measure, knowledge_reference=limit)
     if fixed_threshold is not None:
         return replace(policy, threshold=fixed_threshold, mode="fixed")
-    if calibration is None or calibration.retention.measure != measure:
-        return policy
+    policy = replace(policy, target_retention=target_retention)
+    if calibration is None:
+        return replace(policy, reason=f"no calibration under the numeric profile {profile}")
     table = calibration.retention
+    if table.measure != measure:
+        return replace(policy, reason=f"calibrated for the measure {table.measure}, not for {measure}")
+    try:
+        threshold = table.threshold(target_retention)
+    except ValueError as error:
+        return replace(policy, reason=str(error))
     return replace(
         policy,
-        threshold=table.threshold(target_retention),
+        threshold=threshold,
         mode="target_retention",
-        target_retention=target_retention,
         retention_band=table.band(),
         calibration_units=table.units,
     )

@@ -16,7 +16,8 @@ from services.validate import Column, Rows, columns, packed
 from services.work import Done, Progress, RowBatch, RowExecutor, Units, Work
 
 BYTES_PER_ROW_FACTOR = 12
-"""Memory of a row in flight against its input: input, outputs, statistics, encoded answer."""
+"""Memory of a row in flight against its input and what each member says of it: these, outputs, statistics, encoded
+answer."""
 
 
 MemberOutputs = Mapping[str, tuple[NDArray[np.float32], ...]]
@@ -63,11 +64,14 @@ class RowTask:
         executor: RowExecutor,
         member_executor: RowExecutor,
         statistics: Statistics,
+        *,
+        member_values: int,
     ) -> None:
         """
         Args:
             member_executor: gives the arrays of ``executor`` and, behind them, arrays per member [M, n].
             statistics: what the arrays of either executor (last axis: rows) say.
+            member_values: numbers that the arrays per member hold for each row, all of them together.
         """
         assert description.schema is not None
         self.name = description.task
@@ -76,6 +80,7 @@ class RowTask:
         self._executor = executor
         self._member_executor = member_executor
         self._statistics = statistics
+        self._member_values = member_values
         self._lower = np.array(description.trained_lower or (-np.inf,) * len(self.schema), np.float32)
         self._upper = np.array(description.trained_upper or (np.inf,) * len(self.schema), np.float32)
         self._max_rows = description.max_rows
@@ -92,18 +97,19 @@ class RowTask:
         else:
             rows = columns(self.schema, form.columns, self._max_rows)
         outside = ((rows < self._lower) | (rows > self._upper)).any(axis=1)
+        members = len(rows) * self._member_values * rows.itemsize if request.members else 0
         return Units(
             payload=_Payload(rows, request.members),
             count=len(rows),
-            seconds=self._executor.seconds(len(rows)),
-            nbytes=rows.nbytes * BYTES_PER_ROW_FACTOR,
+            seconds=self._chosen(request.members).seconds(len(rows)),
+            nbytes=(rows.nbytes + members) * BYTES_PER_ROW_FACTOR,
             shifts=np.where(outside, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0)),
         )
 
     def run(self, units: Units[_Payload]) -> Work:
         """Passes of at most a quantum of rows, then one ``Done`` for all."""
         rows = units.payload.rows
-        executor = self._member_executor if units.payload.members else self._executor
+        executor = self._chosen(units.payload.members)
         parts: list[tuple[NDArray[np.float32], ...]] = []
         for start in range(0, len(rows), executor.quantum_rows):
             parts.append((yield RowBatch(executor, rows[start : start + executor.quantum_rows])))
@@ -115,6 +121,9 @@ class RowTask:
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
         """Rows are answered by the portion itself."""
         return portion
+
+    def _chosen(self, members: bool) -> RowExecutor:
+        return self._member_executor if members else self._executor
 
 
 def shown(predictive: Gaussian, verdict: Verdict) -> tuple[Any, Any, Any, Any]:

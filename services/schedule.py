@@ -126,7 +126,7 @@ class Scheduler:
         self._lanes = ThreadPoolExecutor(
             limits.lanes,
             thread_name_prefix="lane",
-            initializer=_lower_priority,
+            initializer=lower_priority,
             initargs=(limits.lane_niceness,),
         )
 
@@ -343,7 +343,7 @@ def _run_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...
     return results
 
 
-def _lower_priority(niceness: int) -> None:
+def lower_priority(niceness: int) -> None:
     """Linux gives every thread a niceness of its own; elsewhere the lanes keep the process's."""
     if sys.platform == "linux":
         thread = threading.get_native_id()

@@ -6,6 +6,8 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
@@ -60,6 +62,9 @@ class Settings:
     job_seconds: float = 3600.0
     """Results of jobs are kept this long after their end."""
     max_jobs: int = 256
+    """Running and kept; an ended one gives way to a new one."""
+    max_job_bytes: int = 256 << 20
+    """Of kept results; the oldest are forgotten first, the newest is kept whatever its size."""
     max_connection_age_seconds: float = 1800.0
     """Then a gRPC connection is asked to reconnect, which rebalances; its running calls and streams end in peace."""
     log_level: str = "INFO"
@@ -81,6 +86,19 @@ class Settings:
         settings = cls(**given)
         settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1")
         return settings
+
+    @classmethod
+    def strangers(cls, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Variables that look like settings and are none, each with the setting that may be meant, or nothing.
+
+        What Kubernetes tells every container of a service named ``demur-…`` is left out.
+        """
+        known = {field.name.upper() for field in fields(cls)} | _NO_FIELDS
+        source = os.environ if environment is None else environment
+        given = [name.removeprefix("DEMUR_") for name in sorted(source) if name.startswith("DEMUR_")]
+        strange = [name for name in given if name not in known and not any(fnmatch(name, p) for p in _KUBERNETES)]
+        meant = {name: get_close_matches(name, known, 1) for name in strange}
+        return {f"DEMUR_{name}": f"DEMUR_{near[0]}" if near else "" for name, near in meant.items()}
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -123,9 +141,17 @@ _RANGES = (
     ("drain_seconds", 0, 86400),
     ("job_seconds", 0, 1e7),
     ("max_jobs", 1, 10**6),
+    ("max_job_bytes", 1, 2**63),
     ("max_connection_age_seconds", 1, 1e6),
 )
 """Closed ranges of numbers; a window of no chunks, for one, would be a window without end."""
+
+
+_NO_FIELDS = {"ALLOW_REMOTE", "ARTEFACTS"}
+"""Variables that are read elsewhere."""
+
+_KUBERNETES = ("*SERVICE_HOST", "*SERVICE_PORT*", "PORT", "*_PORT", "PORT_*", "*_PORT_*")
+"""Behind the prefix."""
 
 
 def available_cores() -> int:

@@ -55,7 +55,8 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         width = len(statistics)
         return {POWER.name: Gaussian(*arrays[:width])}, {POWER.name: arrays[width:]}
 
-    task = RowTask(description, plain, with_members, power)
+    told = 2 * manifest.members * manifest.samples  # a mean and a variance each
+    task = RowTask(description, plain, with_members, power, member_values=told)
     pipeline = parts.pipeline(task)
     intervals = {name: None if found is None else found.intervals for name, found in parts.calibrations.items()}
 

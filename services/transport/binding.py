@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from services.errors import InvalidInput
 from services.pipeline import Call, Purpose
+from services.work import Priority, Progress
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,12 @@ class Options:
     defer_above: Mapping[str, float] = field(default_factory=dict)
     """Head name to a threshold that is stricter than the policy's."""
 
-    def call(self, default: Purpose, **rest: Any) -> Call:
-        return Call(purpose=self.purpose or default, defer_above=self.defer_above, **rest)
+    def call(self, default: Purpose, *, priority: Priority | None = None, deadline: float | None = None) -> Call:
+        """With ``default`` where no purpose was given, and by default before bulk work if it is a real question."""
+        purpose = self.purpose or default
+        if priority is None:
+            priority = Priority.INTERACTIVE if purpose == "decide" else Priority.BULK
+        return Call(purpose=purpose, priority=priority, deadline=deadline, defer_above=self.defer_above)
 
 
 def stricter(wish: float | Mapping[str, float] | None, heads: tuple[str, ...]) -> Mapping[str, float]:
@@ -79,7 +84,11 @@ class Chunk:
 
 
 class StreamFrames(Protocol):
-    """Turns frames of a task's stream into words of the frame, and back."""
+    """Turns frames of a task's stream into words of the frame, and back.
+
+    Each chunk ends in one ``result`` or ``failed``. A task whose items finish at different times, or that
+    takes long, may say more before that: ``item`` and ``progress``.
+    """
 
     request: Message
     response: Message
@@ -90,13 +99,28 @@ class StreamFrames(Protocol):
 
     def accepted(self) -> Any: ...
 
-    def progress(self, chunks: int, units: int) -> Any: ...
+    def item(self, sequence: int, answer: Any) -> tuple[Any, int] | None:
+        """The frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
 
-    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
-        """The answering frame, and how many units it decides."""
+        None: it is kept for the chunk's ``result``.
+        """
         ...
 
-    def failed(self, sequence: int, error: Any) -> Any: ...
+    def progress(self, sequence: int, progress: Progress) -> Any | None:
+        """How far a chunk is; None: the caller is not told."""
+        ...
+
+    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
+        """The frame that ends a chunk, of the answers that were kept, and how many units it decides."""
+        ...
+
+    def failed(self, sequence: int, error: Any) -> Any:
+        """The frame that ends a chunk which was refused or failed as a whole."""
+        ...
+
+    def ended(self, chunks: int, units: int) -> Any:
+        """The last frame."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import demur
+from demur._errors import from_call
 from demur.v1 import common_pb2 as common
 
 
@@ -195,7 +196,7 @@ def test_too_many_rows_point_to_stream(client, vessel, rows):
         ("RESOURCE_EXHAUSTED", demur.Busy),
         ("DEADLINE_EXCEEDED", demur.DeadlineExceeded),
         ("UNAVAILABLE", demur.Unavailable),
-        ("CANCELLED", demur.Cancelled),
+        ("CANCELLED", demur.Unavailable),  # a connection that ended; who cancels on purpose says so
         ("NOT_FOUND", demur.NotFound),
         ("UNAUTHENTICATED", demur.AccessDenied),
         ("PERMISSION_DENIED", demur.AccessDenied),
@@ -283,9 +284,49 @@ def test_a_restarted_service_is_found_again(service, rows):
 
 def test_nobody_there(rows):
     with demur.connect("127.0.0.1:1", retry=demur.Retry(attempts=2, initial_seconds=0.01)) as client:
-        with pytest.raises(demur.Unavailable, match=r"127\.0\.0\.1:1"):
+        with pytest.raises(demur.Unavailable) as caught:
             client.vessel.predict(rows(1), timeout=5)
+        told = "no service answers at 127.0.0.1:1; start it with `demur up` or check the address"
+        assert str(caught.value) == told
         assert not client.ready(0.2)
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [
+        ("ipv6:%5B::1%5D:4005: Failed to connect to remote host: Connection refused", "[::1]:4005"),
+        ("unix:/run/none.sock: connect failed: addr: unix:/run/none.sock error: No such file", "/run/none.sock"),
+    ],
+)
+def test_where_nobody_listens_is_told_for_every_kind_of_address(words, where):
+    class Failed(grpc.RpcError):
+        code = staticmethod(lambda: grpc.StatusCode.UNAVAILABLE)
+        details = staticmethod(lambda: f"failed to connect to all addresses; last error: UNKNOWN: {words}")
+        trailing_metadata = staticmethod(lambda: ())
+
+    assert str(from_call(Failed())).startswith(f"no service answers at {where}; ")
+
+
+def test_a_connection_that_ends_under_a_call_is_asked_again(client, vessel, rows):
+    client.vessel.describe()
+    vessel.faults = [grpc.StatusCode.CANCELLED]
+    assert len(client.vessel.predict(rows(1))) == 1
+    assert vessel.calls.count("Predict") == 2
+
+
+def test_a_call_that_the_service_cancels_in_words_or_this_side_closes_is_not(service, vessel, rows, refusal):
+    with demur.connect(service.target) as client:
+        client.vessel.describe()
+        vessel.faults = [refusal(grpc.StatusCode.CANCELLED, code="cancelled", message="the request was cancelled")]
+        with pytest.raises(demur.Cancelled, match="the request was cancelled"):
+            client.vessel.predict(rows(1))
+        vessel.seconds = 0.5
+        timer = threading.Timer(0.1, client.close)
+        timer.start()
+        with pytest.raises(demur.Cancelled):
+            client.vessel.predict(rows(1))
+        timer.join()
+    assert vessel.calls.count("Predict") == 2
 
 
 def test_ready_waits_for_serving(service, client):

@@ -37,7 +37,7 @@ def target() -> Iterator[str]:
         up.set()
         await asyncio.to_thread(over.wait)
         await server.drain(1)
-        assembled.scheduler.close()
+        assembled.close()
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()

@@ -20,6 +20,7 @@ from prometheus_client import CollectorRegistry
 from demur.v1 import common_pb2
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
+from services.offload import Offload
 from services.pipeline import NoLedger, Pipeline
 from services.policy import PolicyBook, choose
 from services.schedule import Limits, Scheduler
@@ -180,6 +181,7 @@ async def serving(
     metrics = Metrics(toy.name, CollectorRegistry())
     scheduler = Scheduler(limits or Limits(lanes=lanes), time.monotonic, metrics.quantum)
     metrics.watch(scheduler)
+    offload = Offload()
     calibrations = dict(toy.calibrations) if calibrated else dict.fromkeys(toy.calibrations)
 
     def pipeline(task: Any) -> Pipeline[Any, Any]:
@@ -203,6 +205,7 @@ async def serving(
             model=MODEL,
             ledger=NoLedger(),
             observer=metrics,
+            offload=offload,
             epoch=lambda: EPOCH,
         )
 
@@ -222,6 +225,7 @@ async def serving(
         probe.release()
         await server.drain(0)
         scheduler.close()
+        offload.close()
 
 
 def events(text: str) -> list[tuple[str, dict[str, Any]]]:

@@ -69,6 +69,52 @@ async def test_jobs_are_bounded_and_results_have_a_lifetime(toy: Toy) -> None:
         assert (await served.http.post("/v1/jobs", json=toy.good)).status_code == 202
 
 
+async def test_an_ended_job_gives_way_to_a_new_one_a_running_one_does_not(toy: Toy) -> None:
+    async with serving(toy, max_jobs=2) as served:
+        ended = [await served.job(toy.good)]
+        await served.ended(ended[0])
+        ended.append(await served.job(toy.good))
+        await served.ended(ended[1])
+        served.probe.hold()
+        running = await served.job(toy.slow)
+        assert (await served.http.get(ended[0])).status_code == 404, "the oldest gave way"
+        assert (await served.http.get(ended[1])).json()["state"] == "done"
+        another = await served.job(toy.slow)
+        assert (await served.http.get(ended[1])).status_code == 404
+        assert (await served.http.post("/v1/jobs", json=toy.good)).json()["error"]["code"] == "too_many_jobs"
+        served.probe.release()
+        assert [(await served.ended(job))["state"] for job in (running, another)] == ["done", "done"]
+
+
+async def test_kept_results_are_bounded_in_bytes(toy: Toy) -> None:
+    async with serving(toy, max_job_bytes=1) as served:
+        first = await served.job(toy.good)
+        await served.ended(first)
+        second = await served.job(toy.good)
+        assert (await served.ended(second))["state"] == "done", "the newest is kept whatever its size"
+        assert (await served.http.get(first)).status_code == 404
+
+
+async def test_a_job_is_expanded_once(toy: Toy) -> None:
+    async with serving(toy) as served:
+        task = served.tenant.pipeline.task
+        expand, expanded = task.expand, []
+
+        def counted(request: object) -> object:
+            expanded.append(request)
+            return expand(request)
+
+        task.expand = counted
+        await served.ended(await served.job(toy.good))
+        assert len(expanded) == 1
+
+
+async def test_a_wish_for_an_unknown_head_is_refused_before_there_is_a_job(toy: Toy) -> None:
+    async with serving(toy) as served:
+        response = await served.http.post("/v1/jobs", json=toy.good | {"defer_above": {"none": 1.0}})
+        assert (response.status_code, response.json()["error"]["code"]) == (422, "unknown_head")
+
+
 async def test_events_follow_the_work_on_a_real_socket(toy: Toy) -> None:
     async with serving(toy) as served, served.on_socket() as client:
         served.probe.hold()

@@ -8,6 +8,7 @@ import grpc
 import pytest
 
 from services.schedule import Limits
+from services.work import Priority
 from tests.contract.serving import Outcome, Protocol, Served, serving
 from tests.contract.toys import rows
 from tests.contract.toys.toy import Body, Toy
@@ -59,6 +60,48 @@ async def test_a_cancelled_call_stops_between_quanta(toy: Toy) -> None:
         assert (await served.ask("grpc", toy.good)).code == "OK"
         await asyncio.sleep(0.02)
         assert len(served.probe.executed) == 2 + toy.good_quanta, "the other quanta were left"
+
+
+async def test_a_call_whose_caller_hangs_up_stops_between_quanta(toy: Toy) -> None:
+    async with serving(toy) as served, served.on_socket() as client:
+        served.probe.hold()
+        call = asyncio.create_task(client.post("/v1/predict", json=toy.slow))
+        await served.until(lambda: len(served.probe.executed) == 1)
+        call.cancel()
+        await settled(served)
+        counted = f'demur_requests_total{{code="499",task="{toy.name}",transport="http"}} 1.0'.encode()
+        await served.until(lambda: counted in served.metrics.text())
+        served.probe.release()
+        assert (await served.ask("http", toy.good)).code == "OK"
+        assert len(served.probe.executed) == 1 + toy.good_quanta, "the other quanta were left"
+
+
+async def test_a_call_that_takes_long_is_answered_all_the_same(toy: Toy) -> None:
+    async with serving(toy) as served, served.on_socket() as client:
+        for timeout, status in (("5", 200), ("0.15", 504)):
+            served.probe.hold()
+            call = asyncio.create_task(
+                client.post("/v1/predict", json=toy.good, headers={"demur-timeout-seconds": timeout})
+            )
+            await asyncio.sleep(0.1)  # its caller is watched by now
+            if status == 200:
+                served.probe.release()
+            assert (await call).status_code == status
+            served.probe.release()
+
+
+@pytest.mark.parametrize("purpose", ["decide", "explore", "replay"])
+async def test_only_a_real_question_goes_before_bulk_work(protocol: Protocol, purpose: str) -> None:
+    async with serving(rows.TOY) as served:
+        submit, seen = served.scheduler.submit, []
+
+        def noted(work, **wishes):
+            seen.append(wishes["priority"])
+            return submit(work, **wishes)
+
+        served.scheduler.submit = noted  # type: ignore[method-assign]
+        assert (await served.ask(protocol, rows.TOY.good | {"purpose": purpose})).code == "OK"
+        assert seen == [Priority.INTERACTIVE if purpose == "decide" else Priority.BULK]
 
 
 async def test_a_deleted_job_stops_between_quanta(toy: Toy) -> None:
@@ -207,7 +250,6 @@ async def test_a_drain_waits_for_jobs_and_lets_them_be_watched(toy: Toy) -> None
         await served.until(lambda: len(served.probe.executed) == 1)
         drain = asyncio.create_task(served.lifecycle.drain(served.server.drain, 10))
         await served.until(lambda: served.lifecycle.draining)
-        await asyncio.sleep(0.02)
         assert (await served.http.post("/v1/jobs", json=toy.good)).status_code == 503
         assert (await served.http.get(job)).json()["state"] == "running"
         assert not drain.done()

@@ -1,4 +1,4 @@
-"""gRPC streams of rows: order, item errors, a bounded window, clean ends, bounded memory."""
+"""gRPC streams: order, item errors, items and progress as they come, a bounded window, clean ends, bounded memory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import Any
 import grpc
 import pytest
 
+from services.offload import INLINE_BYTES
+from services.transport.grpc.stream import _Outbox
 from tests.contract.serving import Served, detail, serving
-from tests.contract.toys import rows
+from tests.contract.toys import rows, texts, volume
+from tests.contract.toys.toy import Toy
 from tests.contract.toys.wire import JSON
 
 TOY = rows.TOY
@@ -32,6 +35,12 @@ async def sent(served: Served, *frames: Any) -> list[dict[str, Any]]:
     path = f"/{served.tenant.grpc.service}/PredictStream"
     call = served.channel.stream_stream(path, request_serializer=JSON.encode, response_deserializer=JSON.decode)
     return [frame async for frame in call(requests())]
+
+
+async def left(call: Any) -> AsyncIterator[dict[str, Any]]:
+    """What a stream that was read frame by frame still says."""
+    while (frame := await call.read()) is not grpc.aio.EOF:
+        yield frame
 
 
 def strangers(before: set[asyncio.Task[Any]]) -> set[asyncio.Task[Any]]:
@@ -164,6 +173,112 @@ async def test_the_service_reads_ahead_by_the_window_only() -> None:
         served.probe.release()
         assert len(await reading) == 102
         assert written == 100
+
+
+async def test_items_reach_the_caller_while_their_chunk_runs() -> None:
+    async with serving(texts.TOY) as served:
+        served.probe.hold()
+        call = served.stream()
+        await call.write({"chunk": 7, **texts.text("one two three", "short")})
+        await call.write({"chunk": 8, **texts.text("next")})
+        assert await call.read() == {"accepted": True}
+        await served.until(lambda: served.scheduler.active == 2)
+        served.probe.release(3)
+        first = await asyncio.wait_for(call.read(), 5)
+        assert first["items_of"] == 7, "the other chunk is finished, but it is not its turn"
+        (item,) = first["answer"]["items"]
+        assert (item["item"], item["payload"]) == (1, "SHORT")
+        assert served.scheduler.active == 1, "the chunk still runs"
+        served.probe.release()
+        second, end, other, its_end = [await call.read() for _ in range(4)]
+        assert second["answer"]["items"][0]["payload"] == "ONE TWO THREE"
+        assert (second["items_of"], end["result"], other["items_of"], its_end["result"]) == (7, 7, 8, 8)
+        assert end["answer"]["items"] == its_end["answer"]["items"] == []
+        await call.done_writing()
+        assert await call.read() == {"progress": {"chunks": 2, "units": 3}}
+
+
+async def test_progress_reaches_the_caller_while_a_chunk_runs() -> None:
+    async with serving(volume.TOY) as served:
+        served.probe.hold()
+        call = served.stream()
+        await call.write({"chunk": 3, **volume.volume([20.0, 80.0], [21.0, 80.0], [22.0, 80.0], [23.0, 80.0])})
+        assert await call.read() == {"accepted": True}
+        for quarter in (1, 2, 3):
+            served.probe.release(1)
+            told = await asyncio.wait_for(call.read(), 5)
+            assert told == {"running": 3, "fraction": quarter / 4, "stage": "slices"}
+        served.probe.release()
+        await call.done_writing()
+        *_, item, end, last = [frame async for frame in left(call)]
+        assert item["answer"]["items"][0]["heads"]["burden"]["says"] == 4
+        assert (item["items_of"], end["result"]) == (3, 3)
+        assert last == {"progress": {"chunks": 1, "units": 1}}
+
+
+async def test_what_a_later_chunk_has_to_say_waits_for_its_turn() -> None:
+    async with serving(volume.TOY, lanes=2) as served:
+        frames = [{"chunk": index, **volume.volume(*[[20.0, 80.0]] * (9 - 4 * index))} for index in range(3)]
+        accepted, *told, _ = await sent(served, *frames)
+        assert accepted == {"accepted": True}
+        turns = [frame.get("running", frame.get("items_of", frame.get("result"))) for frame in told]
+        assert turns == sorted(turns)
+        assert [frame["result"] for frame in told if "result" in frame] == [0, 1, 2]
+
+
+async def test_unsent_progress_gives_way_to_later_progress() -> None:
+    outbox = _Outbox()
+    for fraction in range(5):
+        outbox.tell(fraction)
+    outbox.put("item", 2)
+    outbox.tell(5)
+    outbox.tell(6)
+    outbox.end()
+    assert [frame async for frame in outbox] == [(4, 0), ("item", 2), (6, 0)]
+
+
+async def test_a_failing_sentence_is_an_item_error_and_its_chunk_and_stream_go_on() -> None:
+    async with serving(texts.TOY) as served:
+        _, *told, last = await sent(
+            served, {"chunk": 0, **texts.text("one two three", "a boom", "b")}, {"chunk": 1, **texts.text("c")}
+        )
+        failed = [frame for frame in told if "failed" in frame]
+        assert [(frame["failed"], frame["item"], frame["error"]["code"]) for frame in failed] == [
+            (0, 1, "execution_failed")
+        ]
+        said = [frame["answer"]["items"][0]["payload"] for frame in told if "items_of" in frame]
+        assert said == ["B", "ONE TWO THREE", "C"]
+        assert [frame["result"] for frame in told if "result" in frame] == [0, 1]
+        assert last == {"progress": {"chunks": 2, "units": 3}}
+        assert served.scheduler.active == 0
+
+
+@pytest.mark.parametrize("toy", [texts.TOY, volume.TOY], ids=lambda toy: toy.name)
+async def test_a_cancelled_stream_stops_a_running_chunk_between_quanta(toy: Toy) -> None:
+    async with serving(toy) as served:
+        before = asyncio.all_tasks()
+        served.probe.hold()
+        call = served.stream()
+        await call.write({"chunk": 0, **toy.slow})
+        assert await call.read() == {"accepted": True}
+        served.probe.release(2)
+        await served.until(lambda: len(served.probe.executed) == 3)
+        call.cancel()
+        await served.until(lambda: served.scheduler.active == 0)
+        served.probe.release()
+        await served.until(lambda: not {task for task in strangers(before) if "AioCall" not in repr(task)})
+        assert len(served.probe.executed) == 3
+
+
+async def test_large_chunks_are_answered_alike() -> None:
+    """Beyond the event loop's share they are read and checked in threads."""
+    async with serving(texts.TOY) as served:
+        blank = " " * 150
+        sentences = [f"w{index}{blank}" for index in range(16)]
+        frames = [{"chunk": index, "note": "x" * INLINE_BYTES, "sentences": sentences} for index in range(3)]
+        _, *told, last = await sent(served, *frames)
+        assert last["progress"] == {"chunks": 3, "units": 48}
+        assert [frame["result"] for frame in told if "result" in frame] == [0, 1, 2]
 
 
 async def sent_all(served: Served, requests: AsyncIterator[Any]) -> list[Any]:

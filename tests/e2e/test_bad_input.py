@@ -214,5 +214,5 @@ def test_cancelled_stream_leaves_nothing_behind(served: Installation, both: Both
 @pytest.mark.parametrize("kind", ["application/vnd.bentoml+pickle", "application/octet-stream", "text/csv"])
 def test_other_content_types_are_refused(both: Both, kind: str) -> None:
     answer = httpx.post(f"{both.http}/v1/predict", content=b"\x80\x04N.", headers={"content-type": kind})
-    assert answer.status_code == 422
+    assert answer.status_code == 415
     assert answer.json()["error"]["code"] == "content_type"

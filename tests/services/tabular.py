@@ -40,7 +40,7 @@ class Executor:
         self._members = members
 
     def seconds(self, rows: int) -> float:
-        return STEP_SECONDS
+        return STEP_SECONDS * (2 if self._members else 1)
 
     def __call__(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
         self._probe.quantum(len(rows))
@@ -56,7 +56,7 @@ def statistics(arrays: tuple[NDArray[np.float32], ...]) -> tuple[Predictives, Me
 
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("tabular", "tabular:1", SCHEMA, (POWER,), MAX_ROWS, (0.0, 0.0), (10.0, 10.0))
-    task = RowTask(description, Executor(probe, False), Executor(probe, True), statistics)
+    task = RowTask(description, Executor(probe, False), Executor(probe, True), statistics, member_values=4)
     pipeline: Any = parts.pipeline(task)
     intervals = {"power": IntervalTable(100, (0.5, 0.95), (0.7, 2.0))}
     grpc = row_binding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,17 +52,40 @@ async def test_what_was_recorded_is_answered(reference: Artefact) -> None:
         assert portion.model == reference.tag
         assert assembled.scheduler.active == 0
     finally:
-        assembled.scheduler.close()
+        assembled.close()
 
 
 def test_thresholds_are_bound_to_the_numeric_profile(reference: Artefact) -> None:
     calibrated = assemble(reference, SETTINGS, Metrics(TASK, CollectorRegistry()))
-    calibrated.scheduler.close()
+    calibrated.close()
     (policy,) = calibrated.tenant.pipeline.policies.all()
     assert policy.profile == profile(SETTINGS, reference) == "cpu-fp32-stacked"
     assert profile(Settings(provider="cuda"), reference) == "cuda-fp32-stacked"
     table = reference.manifest.heads[policy.head][policy.profile].retention
     assert policy.threshold == table.threshold(SETTINGS.target_retention)
+
+
+def test_a_retention_that_nothing_certifies_defers_all_and_says_so(reference: Artefact, caplog) -> None:
+    settings = Settings(task=TASK, lanes=1, target_retention=0.99999)
+    assembled = assemble(reference, settings, Metrics(TASK, CollectorRegistry()))
+    assembled.close()
+    (policy,) = assembled.tenant.pipeline.policies.all()
+    assert policy.mode == "defer_all"
+    assert "0.99999" in policy.reason
+    assert policy.reason in caplog.text
+    assert assembled.tenant.grpc.describe is not None
+    assert assembled.tenant.grpc.describe().policies[0].reason == policy.reason
+
+
+def test_what_members_say_is_declared(reference: Artefact) -> None:
+    assembled = assemble(reference, SETTINGS, Metrics(TASK, CollectorRegistry()))
+    assembled.close()
+    task = assembled.tenant.pipeline.task
+    rows = golden(reference)["rows"]
+    rows = rows[((rows >= reference.schema.lower) & (rows <= reference.schema.upper)).all(axis=1)]
+    plain, members = (task.expand(replace(request(rows), members=asked)) for asked in (False, True))
+    count = reference.manifest.members * reference.manifest.samples
+    assert members.nbytes == plain.nbytes * (10 + 2 * count) / 10
 
 
 def test_a_graph_that_computes_something_else_is_not_served(reference: Artefact, tmp_path: Path) -> None:
@@ -72,6 +96,6 @@ def test_a_graph_that_computes_something_else_is_not_served(reference: Artefact,
         tmp_path / "other", reference.manifest, files | {reference.manifest.golden: npz.encode(arrays)}
     )
     assembled = assemble(other, SETTINGS, Metrics(TASK, CollectorRegistry()))
-    assembled.scheduler.close()
+    assembled.close()
     with pytest.raises(ArtefactError, match="does not compute what was calibrated"):
         assembled.tenant.warm_up()

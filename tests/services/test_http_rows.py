@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -166,10 +167,10 @@ async def test_a_body_as_deep_as_the_stack_is_refused() -> None:
 )
 async def test_other_content_types_are_refused(content_type: str) -> None:
     status, error = await refused(b"cos\nsystem\n(S'true'\ntR.", content_type=content_type)
-    assert (status, error["code"], error["value"]) == (422, "content_type", content_type)
+    assert (status, error["code"], error["value"]) == (415, "content_type", content_type)
     async with serving(TABULAR) as served:
         job = await served.http.post("/v1/jobs", content=b"x", headers={"content-type": content_type})
-        assert job.status_code == 422
+        assert job.status_code == 415
 
 
 @pytest.mark.parametrize("content_type", ["application/json; charset=utf-8", "Application/JSON", None])
@@ -182,7 +183,8 @@ async def test_json_by_any_of_its_names_is_taken(content_type: str | None) -> No
 async def test_large_and_compressed_bodies_are_refused() -> None:
     status, error = await refused(b" " * 2001)
     assert (status, error["code"], error["allowed"]) == (413, "body_too_large", "[0, 2000]")
-    assert (await refused(b"x", content_encoding="gzip"))[1]["code"] == "content_encoding"
+    status, error = await refused(b"x", content_encoding="gzip")
+    assert (status, error["code"]) == (415, "content_encoding")
 
     async def endless() -> Any:
         while True:
@@ -277,3 +279,32 @@ def test_a_number_is_no_wish_for_two_heads() -> None:
     assert (caught.value.code, caught.value.allowed) == ("head_needed", "level, kind")
     _, options = read(json.dumps(GOOD | {"defer_above": {"level": 1.0}}).encode(), ("level", "kind"))
     assert dict(options.defer_above) == {"level": 1.0}
+
+
+async def test_large_bodies_are_worked_on_beside_the_event_loop() -> None:
+    async with serving(TABULAR) as served:
+        task, http = served.tenant.pipeline.task, served.tenant.http
+        where: dict[str, str] = {}
+        for owner, name in ((task, "expand"), (http, "read_json"), (http, "answer_json")):
+            spy(owner, name, where)
+        few = {"columns": {"speed": [1.0] * 10, "wave": [1.0] * 10}}
+        assert (await served.http.post("/v1/predict", json=few)).status_code == 200
+        assert set(where.values()) == {threading.main_thread().name}
+        many = json.dumps({"columns": {"speed": [1.0] * 1000, "wave": [1.0] * 1000}}, indent=32)
+        answer = await served.http.post("/v1/predict", content=many.encode())
+        assert len(answer.json()["power"]["mean"]) == 1000
+        assert len(where) == 3
+        assert all(thread.startswith("offload") for thread in where.values())
+        refusal = many.replace("1.0", "-1.0", 1).encode()
+        assert (await served.http.post("/v1/predict", content=refusal)).json()["error"]["code"] == "out_of_range"
+
+
+def spy(owner: Any, name: str, where: dict[str, str]) -> None:
+    """Notes in which thread a function of a (frozen) owner runs."""
+    function = getattr(owner, name)
+
+    def noted(*args: Any) -> Any:
+        where[name] = threading.current_thread().name
+        return function(*args)
+
+    object.__setattr__(owner, name, noted)

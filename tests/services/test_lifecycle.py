@@ -25,7 +25,9 @@ async def test_a_drain_waits_for_the_last_call() -> None:
     with lifecycle.in_flight():
         with lifecycle.in_flight():
             drain = asyncio.create_task(lifecycle.drain(drained_grpc, 5))
-            await asyncio.sleep(LAST_ORDERS_SECONDS + 0.05)
+            await asyncio.sleep(0.01)
+            assert not lifecycle.draining, "what was already sent is still taken"
+            await asyncio.sleep(LAST_ORDERS_SECONDS)
             assert lifecycle.draining
         await asyncio.sleep(0.01)
         assert not drain.done()

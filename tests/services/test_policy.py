@@ -111,6 +111,7 @@ CHANGES = {
     "knowledge_reference": 0.5,
     "defer_on_shift": True,
     "withhold": True,
+    "reason": "no calibration",
 }
 
 
@@ -143,6 +144,7 @@ def test_the_default_policy_is_the_calibrated_one() -> None:
     assert (found.mode, found.measure, found.threshold) == ("target_retention", "tvar", 380)
     assert (found.knowledge_measure, found.knowledge_reference) == ("varm", 0.999)
     assert found.calibration_units == 399
+    assert found.reason == ""
     assert found.retention_band == pytest.approx(CALIBRATION.retention.band())
 
 
@@ -153,9 +155,17 @@ def test_a_fixed_threshold_wins_and_needs_no_calibration() -> None:
 
 def test_nothing_certifiable_defers_all() -> None:
     other = Calibration(RetentionTable("mvar", 9, (0.95,), (1.0,)), {})
-    for found in (chosen(None), chosen(other), chosen(ensemble=False)):
+    for found, reason in (
+        (chosen(None), "no calibration under the numeric profile p"),
+        (chosen(other), "calibrated for the measure mvar, not for tvar"),
+        (chosen(ensemble=False), "calibrated for the measure tvar, not for variance"),
+        (chosen(target_retention=0.9999), "target retention 0.9999 is outside"),
+    ):
         assert (found.mode, found.threshold) == ("defer_all", -math.inf)
-        assert decisions(replace(found, measure="mvar"), np.array([-1e30, 0, np.nan], np.float32)) == [2, 2, 2]
+        assert found.reason.startswith(reason)
+        assert decisions(
+            replace(found, measure="mvar", knowledge_measure=None), np.array([-1e30, 0, np.nan], np.float32)
+        ) == [2, 2, 2]
 
 
 def test_a_single_model_has_no_knowledge_to_compare() -> None:

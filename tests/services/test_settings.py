@@ -78,3 +78,21 @@ def test_other_machines_are_served_only_where_somebody_says_so(monkeypatch: pyte
     assert Settings.read({"DEMUR_HOST": "0.0.0.0", "DEMUR_ALLOW_REMOTE": "1"}).host == "0.0.0.0"
     for host in ("127.0.0.1", "localhost", "::1"):
         assert Settings.read({"DEMUR_HOST": host}).host == host
+
+
+def test_variables_that_are_no_settings_are_found() -> None:
+    given = {
+        "DEMUR_TARGET_RETENSION": "0.9",
+        "DEMUR_ZZZ": "",
+        "DEMUR_TASK": "vessel",
+        "DEMUR_ALLOW_REMOTE": "1",
+        "DEMUR_ARTEFACTS": "elsewhere",
+        "HOME": "/root",
+        "DEMUR_SERVICE_HOST": "10.0.0.1",
+        "DEMUR_VESSEL_SERVICE_PORT_GRPC": "4005",
+        "DEMUR_VESSEL_PORT": "tcp://10.0.0.1:4005",
+        "DEMUR_PORT": "tcp://10.0.0.1:4005",
+        "DEMUR_VESSEL_PORT_4005_TCP_ADDR": "10.0.0.1",
+    }
+    found = Settings.strangers(given)
+    assert found == {"DEMUR_TARGET_RETENSION": "DEMUR_TARGET_RETENTION", "DEMUR_ZZZ": ""}

@@ -56,6 +56,8 @@ class Policy:
     withhold: bool
     model: str
     profile: str
+    reason: str = ""
+    """Why everything is deferred, where ``mode`` is ``defer_all``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,7 @@ def description(response: DescribeResponse) -> Description:
                 withhold=spec.withhold,
                 model=spec.model,
                 profile=spec.profile,
+                reason=spec.reason,
             )
             for spec in response.policies
         ),

@@ -8,7 +8,7 @@
     ├── Busy              the service's queue is full: try again after retry_after_seconds
     ├── DeadlineExceeded  no answer within the timeout (a TimeoutError)
     ├── Unavailable       the service cannot be reached, or is going away
-    ├── Cancelled         the call was cancelled before it was answered
+    ├── Cancelled         the call was cancelled, by this side or in words by the service
     ├── AccessDenied      the token is missing, unknown, or lacks the scope
     ├── NotFound          what was asked for does not exist
     └── ServiceFailure    the service, or what stands before it, broke its promise
@@ -16,7 +16,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import unquote
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -107,7 +109,7 @@ class DeadlineExceeded(DemurError, TimeoutError):
 
 
 class Unavailable(DemurError):
-    """The service cannot be reached, or is going away; asking again later may succeed."""
+    """The service cannot be reached, is going away or went away; asking again later may succeed."""
 
     retry_after_seconds: float | None = None
     """When the service expects to be back; None where it did not say."""
@@ -120,7 +122,7 @@ class Unavailable(DemurError):
 
 
 class Cancelled(DemurError):
-    """The call was cancelled before it was answered."""
+    """The call was cancelled before it was answered: by this side, or by the service, which said so."""
 
 
 class AccessDenied(DemurError):
@@ -160,16 +162,30 @@ _BY_WORD: dict[str, type[DemurError]] = {
 """Kinds of the errors that come without a status: those of one chunk of a stream."""
 
 
+_OWN_CANCEL = ("Locally cancelled", "Channel closed")
+"""The library's words for a call that this side ended."""
+
+_NOBODY = re.compile(r"(?:ipv4|ipv6|unix):(\S+?): (?:Failed to connect|connect failed)")
+"""The library's words for an address at which nobody listens."""
+
+
 def from_call(failed: grpc.RpcError, seconds: float | None = None) -> DemurError:
     """The typed error of a failed call, synchronous or asynchronous, that was given so many seconds."""
     call: Any = failed  # both flavours answer code, details and trailing_metadata; the base class does not
     status, text = call.code(), call.details() or ""
     detail = _detail(call.trailing_metadata())
     kind = _BY_STATUS.get(status, ServiceFailure)
+    address = _NOBODY.search(text)
     if status is grpc.StatusCode.RESOURCE_EXHAUSTED:
         kind = _refusal(detail, text)
     elif kind is DeadlineExceeded and seconds is not None and "Deadline Exceeded" in text:  # the library's words
         text = f"no answer within {seconds:g} s"
+    elif kind is Cancelled and not detail.code and not any(words in text for words in _OWN_CANCEL):
+        kind = Unavailable  # the connection ended under the call, as at the end of a drain
+        text = f"the service closed the connection before it answered ({text or status.name})"
+    elif kind is Unavailable and address is not None:
+        where = unquote(address[1])
+        text = f"no service answers at {where}; start it with `demur up` or check the address"
     return kind._of(detail.message or text or status.name, detail)
 
 

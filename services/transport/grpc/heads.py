@@ -154,6 +154,7 @@ def describe(description: Description, policies: tuple[Any, ...]) -> Any:
                 withhold=policy.withhold,
                 model=policy.model,
                 profile=policy.profile,
+                reason=policy.reason,
             )
             for policy in policies
         ],

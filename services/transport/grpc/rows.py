@@ -14,6 +14,7 @@ from services.rows import RowsRequest
 from services.transport.binding import Begin, Chunk, GrpcBinding, Message, Options
 from services.transport.grpc import heads
 from services.transport.grpc.status import detail
+from services.work import Progress
 
 
 @dataclass(frozen=True)
@@ -108,8 +109,13 @@ class RowFrames:
             )
         )
 
-    def progress(self, chunks: int, units: int) -> Any:
-        return self._frame(progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units))
+    def item(self, sequence: int, answer: Portion) -> None:
+        """All rows of a chunk are one portion."""
+        return None
+
+    def progress(self, sequence: int, progress: Progress) -> None:
+        """Chunks of rows are short."""
+        return None
 
     def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
         frame = self._frame()
@@ -119,6 +125,9 @@ class RowFrames:
 
     def failed(self, sequence: int, error: Any) -> Any:
         return self._frame(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
+
+    def ended(self, chunks: int, units: int) -> Any:
+        return self._frame(progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units))
 
 
 def _request(message: Any, members: bool) -> RowsRequest | InvalidInput:

@@ -11,15 +11,14 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from services.errors import DemurError, InvalidInput, internal, status
+from services.errors import internal, status
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
-from services.transport.binding import Message
 from services.transport.grpc.gate import Gate
+from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
-from services.work import Priority
 
 REFUSALS_SECONDS = 0.25
 """How long new calls are refused in words before the connections are told to go: a call that reaches a
@@ -81,7 +80,7 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
     handlers = {
         "Predict": grpc.unary_unary_rpc_method_handler(
             guarded(_measured(_predict(tenant), metrics)),
-            request_deserializer=_tolerant(binding.request),
+            request_deserializer=receiver(binding.request),
             response_serializer=binding.response.encode,
         )
     }
@@ -98,7 +97,7 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
     if binding.stream is not None:
         handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
             ChunkStream(tenant, settings, metrics).handle,
-            request_deserializer=_tolerant(binding.stream.request),
+            request_deserializer=receiver(binding.stream.request),
             response_serializer=binding.stream.response.encode,
         )
     return grpc.method_handlers_generic_handler(binding.service, handlers)
@@ -107,14 +106,12 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
 def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
     binding, pipeline = tenant.grpc, tenant.pipeline
 
-    async def predict(message: Any, context: Any) -> Any:
-        if isinstance(message, DemurError):
-            raise message
-        request, options = binding.read(message)
+    async def predict(received: Received, context: Any) -> Any:
+        request, options = await pipeline.offload.run(received.nbytes, binding.read, received.checked())
         remaining = context.time_remaining()
         deadline = None if remaining is None else time.monotonic() + remaining
-        call = options.call("decide", priority=Priority.INTERACTIVE, deadline=deadline)
-        return binding.answer(await pipeline.answer(request, call))
+        call = options.call("decide", deadline=deadline)
+        return binding.answer(await pipeline.answer(request, call, received.nbytes))
 
     return predict
 
@@ -134,18 +131,3 @@ def _measured(handler: Callable[[Any, Any], Awaitable[Any]], metrics: Metrics) -
             metrics.request("grpc", code, time.perf_counter() - start)
 
     return call
-
-
-def _tolerant(message: Message) -> Callable[[bytes], Any]:
-    """Bytes that are no message become a typed refusal instead of an INTERNAL error of the library."""
-
-    def decode(data: bytes) -> Any:
-        try:
-            return message.decode(data)
-        except Exception:
-            return InvalidInput(
-                "the bytes of this call are not the request message of the method; regenerate the stubs",
-                code="not_a_message",
-            )
-
-    return decode

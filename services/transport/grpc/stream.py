@@ -1,15 +1,17 @@
 """Streams of chunks: any length in bounded memory, answered in their order.
 
-The service reads ahead by a few chunks only; HTTP/2 flow control holds the caller back. A chunk that
-fails is answered by an item error and the stream goes on.
+The service reads ahead by a few chunks only; HTTP/2 flow control holds the caller back. Items and progress of
+the chunk whose turn it is go out as they come; a later chunk's wait for their turn, of its progress only the
+latest. A chunk that fails is answered by an item error and the stream goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from typing import Any
 
 from services.errors import Busy, DemurError, internal, status
@@ -19,8 +21,9 @@ from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Begin, Chunk, Options
+from services.transport.grpc.received import Received
 from services.transport.grpc.status import abort
-from services.work import Priority
+from services.work import Priority, Progress, Units
 
 _log = get_logger(__name__)
 
@@ -38,41 +41,45 @@ class ChunkStream:
     async def handle(self, requests: AsyncIterator[Any], context: Any) -> None:
         """Called once per stream. A method, since grpc.aio runs callable objects in a thread."""
         start = time.perf_counter()
-        pending: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue(self._window)
-        reader = asyncio.create_task(self._read(requests, context, pending))
+        pending: asyncio.Queue[_Outbox | None] = asyncio.Queue(self._window)
+        running: set[asyncio.Task[None]] = set()
+        reader = asyncio.create_task(self._read(requests, context, pending, running))
         chunks = units = 0
         code = "CANCELLED"
         try:
             await context.write(self._frames.accepted())
-            while (task := await pending.get()) is not None:
-                frame, count = await task
+            while (outbox := await pending.get()) is not None:
+                async for frame, count in outbox:
+                    units += count
+                    await context.write(frame)
                 chunks += 1
-                units += count
-                await context.write(frame)
             await reader
-            await context.write(self._frames.progress(chunks, units))
+            await context.write(self._frames.ended(chunks, units))
             code = "OK"
         except Exception as error:
             code = status(internal(error)).grpc
             await abort(context, error)
         finally:
             reader.cancel()
-            while not pending.empty():
-                if (left := pending.get_nowait()) is not None:
-                    left.cancel()
+            for task in running:
+                task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await reader
             self._metrics.request("grpc_stream", code, time.perf_counter() - start)
 
-    async def _read(self, requests: AsyncIterator[Any], context: Any, pending: asyncio.Queue[Any]) -> None:
+    async def _read(
+        self,
+        requests: AsyncIterator[Received],
+        context: Any,
+        pending: asyncio.Queue[_Outbox | None],
+        running: set[asyncio.Task[None]],
+    ) -> None:
         """Turns frames into running chunks; ends the queue with None, also on a broken stream."""
         begin: Begin | None = None
-        running: set[asyncio.Task[Any]] = set()
+        offload = self._pipeline.offload
         try:
             async for frame in requests:
-                if isinstance(frame, DemurError):
-                    raise frame
-                word = self._frames.read(frame, begin)
+                word = await offload.run(frame.nbytes, self._frames.read, frame.checked(), begin)
                 if isinstance(word, Begin):
                     begin = word
                     continue
@@ -80,36 +87,85 @@ class ChunkStream:
                 remaining = context.time_remaining()
                 deadline = None if remaining is None else time.monotonic() + remaining
                 call = begin.options.call("explore", priority=Priority.BULK, deadline=deadline)
-                task = asyncio.create_task(self._chunk(word, call))
+                outbox = _Outbox()
+                task = asyncio.create_task(self._work(word, call, frame.nbytes, outbox))
                 running.add(task)
                 task.add_done_callback(running.discard)
-                await pending.put(task)
-        except asyncio.CancelledError:
-            for task in running:
-                task.cancel()
-            raise
+                await pending.put(outbox)
         except Exception:
             await pending.put(None)
             raise
         await pending.put(None)
 
-    async def _chunk(self, chunk: Chunk, call: Call) -> tuple[Any, int]:
-        """The answering frame of one chunk, and its units."""
+    async def _work(self, chunk: Chunk, call: Call, nbytes: int, outbox: _Outbox) -> None:
+        """Works a chunk off; what there is to say goes into its outbox, last the frame that ends it."""
         try:
-            answers = await self._answer(chunk, call)
-            return self._frames.result(chunk.sequence, answers)
+            if isinstance(chunk.request, DemurError):
+                raise chunk.request
+            units = await self._pipeline.expand(chunk.request, call, nbytes)
+            kept = await self._follow(chunk.sequence, units, call, outbox)
+            outbox.put(*self._frames.result(chunk.sequence, kept))
         except Exception as failure:
             error = internal(failure)
             if error is not failure:
                 _log.error("a chunk failed by a defect", exc_info=failure)
-            return self._frames.failed(chunk.sequence, error), 0
+            outbox.put(self._frames.failed(chunk.sequence, error), 0)
+        finally:
+            outbox.end()
 
-    async def _answer(self, chunk: Chunk, call: Call) -> list[Any]:
-        """A full queue holds a stream back instead of breaking it."""
-        if isinstance(chunk.request, DemurError):
-            raise chunk.request
+    async def _follow(self, sequence: int, units: Units[Any], call: Call, outbox: _Outbox) -> list[Any]:
+        """The answers that are kept for the chunk's end; a full queue holds a stream back, it does not break it."""
+        frames, kept = self._frames, []
         while True:
             try:
-                return await self._pipeline.answer(chunk.request, call)
-            except Busy as busy:
+                async with aclosing(self._pipeline.events(units, call)) as events:
+                    async for event in events:
+                        if isinstance(event, Progress):
+                            if (told := frames.progress(sequence, event)) is not None:
+                                outbox.tell(told)
+                        elif (item := frames.item(sequence, event)) is not None:
+                            outbox.put(*item)
+                        else:
+                            kept.append(event)
+                return kept
+            except Busy as busy:  # before the first event
                 await asyncio.sleep(busy.retry_after_seconds)
+
+
+class _Outbox:
+    """Frames of one chunk, each with the units it decides, until they are sent."""
+
+    def __init__(self) -> None:
+        self._frames: deque[tuple[Any, int]] = deque()
+        self._passing = False
+        """The last frame is of progress: the next one of the kind takes its place."""
+        self._ended = False
+        self._wake = asyncio.Event()
+
+    def put(self, frame: Any, units: int) -> None:
+        self._frames.append((frame, units))
+        self._passing = False
+        self._wake.set()
+
+    def tell(self, frame: Any) -> None:
+        """Progress; where the last word on it was not sent yet, it is forgotten."""
+        if self._passing and self._frames:
+            self._frames.pop()
+        self._frames.append((frame, 0))
+        self._passing = True
+        self._wake.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._wake.set()
+
+    def __aiter__(self) -> _Outbox:
+        return self
+
+    async def __anext__(self) -> tuple[Any, int]:
+        while not self._frames:
+            if self._ended:
+                raise StopAsyncIteration
+            self._wake.clear()
+            await self._wake.wait()
+        return self._frames.popleft()

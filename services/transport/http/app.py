@@ -22,8 +22,8 @@ from services.tenant import Tenant
 from services.transport.http.body import PROTOBUF, error_response, json_response
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.openapi import openapi
+from services.transport.http.presence import Presence
 from services.transport.http.request import read_request, timeout_seconds
-from services.work import Priority
 
 _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -86,18 +86,24 @@ class Routes:
         return call
 
     async def predict(self, request: Request) -> Response:
-        message, options, binary = await read_request(request, self._tenant, self._settings)
+        question = await read_request(request, self._tenant, self._settings)
         timeout = timeout_seconds(request, self._settings.request_seconds)
         deadline = time.monotonic() + timeout
-        call = options.call("decide", priority=Priority.INTERACTIVE, deadline=deadline)
+        call = question.options.call("decide", deadline=deadline)
+        pipeline = self._tenant.pipeline
         try:
-            async with asyncio.timeout(timeout):
-                answers = await self._tenant.pipeline.answer(message, call)
+            async with asyncio.timeout(timeout), Presence(request):
+                answers = await pipeline.answer(question.request, call, question.nbytes)
         except TimeoutError as late:
             raise DeadlineExceeded(f"no answer within {timeout:g} s", code="deadline_exceeded") from late
-        if binary:
-            grpc = self._tenant.grpc
-            return Response(grpc.response.encode(grpc.answer(answers)), media_type=PROTOBUF)
+        write = self._write_binary if question.binary else self._write_json
+        return await pipeline.offload.run(question.nbytes, write, answers)
+
+    def _write_binary(self, answers: list[Any]) -> Response:
+        grpc = self._tenant.grpc
+        return Response(grpc.response.encode(grpc.answer(answers)), media_type=PROTOBUF)
+
+    def _write_json(self, answers: list[Any]) -> Response:
         return json_response(self._tenant.http.answer_json(answers))
 
     async def schema(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from services.errors import Cancelled, DemurError, InvalidInput, TooLarge, status
+from services.errors import Cancelled, DemurError, TooLarge, UnsupportedMediaType, status
 
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
@@ -18,10 +18,10 @@ async def read_body(request: Request, limit: int) -> bytes:
     """The body, if it is not longer than ``limit`` bytes and not compressed.
 
     Raises:
-        TooLarge, InvalidInput, Cancelled: see the messages.
+        TooLarge, UnsupportedMediaType, Cancelled: see the messages.
     """
     if request.headers.get("content-encoding", "identity") != "identity":
-        raise InvalidInput("compressed bodies are not taken; send the body as it is", code="content_encoding")
+        raise UnsupportedMediaType("compressed bodies are not taken; send the body as it is", code="content_encoding")
     declared = request.headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(int(declared), limit)
@@ -42,14 +42,14 @@ def media_type(request: Request) -> str:
     """JSON or protobuf; the pickles that some servers take are refused on every route.
 
     Raises:
-        InvalidInput: another content type.
+        UnsupportedMediaType: another content type.
     """
     given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if given in (JSON, PROTOBUF):
         return given
     if given == "application/x-protobuf":
         return PROTOBUF
-    raise InvalidInput(
+    raise UnsupportedMediaType(
         f"content-type {given!r} is not taken; send {JSON} or {PROTOBUF}",
         code="content_type",
         field="content-type",

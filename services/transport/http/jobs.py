@@ -16,11 +16,12 @@ from starlette.responses import Response, StreamingResponse
 from services.errors import Busy, Cancelled, NotFound, internal
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
+from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.http.body import describe, json_response
 from services.transport.http.request import read_request
-from services.work import ItemFailed, Priority, Progress
+from services.work import ItemFailed, Priority, Progress, Units
 
 _log = get_logger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0
@@ -38,7 +39,8 @@ class JobRecord:
     stage: str = ""
     items: int = 0
     """Items finished so far."""
-    result: Any = None
+    result: bytes | None = None
+    """JSON."""
     error: dict[str, Any] | None = None
     ended: float | None = None
     """On the monotonic clock."""
@@ -46,13 +48,13 @@ class JobRecord:
 
     def view(self) -> dict[str, Any]:
         """As the caller sees it."""
-        found = {
+        found: dict[str, Any] = {
             "id": self.identity,
             "state": self.state,
             "progress": {"fraction": self.fraction, "stage": self.stage, "items": self.items},
         }
         if self.result is not None:
-            found["result"] = self.result
+            found["result"] = msgspec.Raw(self.result)
         if self.error is not None:
             found["error"] = self.error
         return found
@@ -74,19 +76,14 @@ class JobRoutes:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def create(self, request: Request) -> Response:
-        message, options, _ = await read_request(request, self._tenant, self._settings)
-        self._forget_old()
-        if len(self._jobs) >= self._settings.max_jobs:
-            raise Busy(
-                f"{len(self._jobs)} jobs are kept, at most {self._settings.max_jobs} may be; delete finished ones",
-                code="too_many_jobs",
-                retry_after_seconds=5.0,
-            )
-        self._tenant.pipeline.task.expand(message)  # a refusal belongs into this answer, not into the job
+        """A refusal belongs into this answer, not into the job."""
+        question = await read_request(request, self._tenant, self._settings)
+        call = question.options.call("decide", priority=Priority.BULK)
+        units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
+        self._make_room()
         record = JobRecord(secrets.token_hex(12))
         self._jobs[record.identity] = record
-        call = options.call("decide", priority=Priority.BULK)
-        self._tasks[record.identity] = asyncio.create_task(self._work(record, message, call))
+        self._tasks[record.identity] = asyncio.create_task(self._work(record, units, call, question.nbytes))
         location = f"/v1/jobs/{record.identity}"
         return json_response(record.view(), 202, {"location": location})
 
@@ -120,22 +117,23 @@ class JobRoutes:
 
         return StreamingResponse(lines(), media_type="text/event-stream")
 
-    async def _work(self, record: JobRecord, message: Any, call: Any) -> None:
+    async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
         """A drain waits for it, as for a call."""
         with self._lifecycle.in_flight():
-            await self._worked_off(record, message, call)
+            await self._worked_off(record, units, call, nbytes)
 
-    async def _worked_off(self, record: JobRecord, message: Any, call: Any) -> None:
+    async def _worked_off(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
         answers: list[Any] = []
+        pipeline = self._tenant.pipeline
         try:
-            async for event in self._tenant.pipeline.events(message, call):
+            async for event in pipeline.events(units, call):
                 if isinstance(event, Progress):
                     record.fraction, record.stage = event.fraction, event.stage
                 else:
                     answers.append(event)
                     record.items += 0 if isinstance(event, ItemFailed) else 1
                 record.tell()
-            record.result = self._tenant.http.answer_json(answers)
+            record.result = await pipeline.offload.run(nbytes, self._write, answers)
             record.state, record.fraction = "done", 1.0
         except asyncio.CancelledError:
             record.state = "cancelled"
@@ -149,6 +147,10 @@ class JobRoutes:
             record.ended = time.monotonic()
             self._tasks.pop(record.identity, None)
             record.tell()
+            self._bound_results()
+
+    def _write(self, answers: list[Any]) -> bytes:
+        return msgspec.json.encode(self._tenant.http.answer_json(answers))
 
     def _find(self, request: Request) -> JobRecord:
         self._forget_old()
@@ -157,8 +159,44 @@ class JobRoutes:
             raise NotFound(f"no job {identity!r}; its result may have outlived its time", code="no_job")
         return self._jobs[identity]
 
+    def _make_room(self) -> None:
+        """For one more job: ended ones give way, the oldest first, running ones do not.
+
+        Raises:
+            Busy: as many jobs are running as may be kept.
+        """
+        self._forget_old()
+        most = self._settings.max_jobs
+        if len(self._tasks) >= most:
+            raise Busy(
+                f"{len(self._tasks)} jobs are running, at most {most} may be; retry when one has ended",
+                code="too_many_jobs",
+                retry_after_seconds=5.0,
+            )
+        for record in self._ended()[: max(0, len(self._jobs) - most + 1)]:
+            del self._jobs[record.identity]
+
+    def _bound_results(self) -> None:
+        """Forgets the oldest results beyond the bytes that may be kept, but never the newest."""
+        ended = self._ended()
+        kept = sum(len(record.result or b"") for record in ended)
+        for record in ended[:-1]:
+            if kept <= self._settings.max_job_bytes:
+                return
+            kept -= len(record.result or b"")
+            del self._jobs[record.identity]
+
+    def _ended(self) -> list[JobRecord]:
+        """The oldest first."""
+        return sorted((record for record in self._jobs.values() if record.ended is not None), key=_end)
+
     def _forget_old(self) -> None:
         oldest = time.monotonic() - self._settings.job_seconds
         for identity, record in list(self._jobs.items()):
             if record.ended is not None and record.ended < oldest:
                 del self._jobs[identity]
+
+
+def _end(record: JobRecord) -> float:
+    assert record.ended is not None
+    return record.ended

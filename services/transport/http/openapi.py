@@ -10,6 +10,7 @@ Json = dict[str, Any]
 
 _ERRORS = {
     "413": "More rows or bytes than one call may carry.",
+    "415": "The body is neither JSON nor protobuf, or it is compressed.",
     "422": "The input breaks the contract: field, value, unit and allowed range are named.",
     "429": "The queue is full; see Retry-After.",
     "500": "The model failed on this input.",

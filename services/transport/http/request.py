@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
@@ -16,21 +16,41 @@ from services.transport.http.body import PROTOBUF, media_type, read_body
 TIMEOUT_HEADER = "demur-timeout-seconds"
 
 
-async def read_request(request: Request, tenant: Tenant, settings: Settings) -> tuple[Any, Options, bool]:
-    """The task's request, the caller's wishes, and whether the body was protobuf.
+class Question(NamedTuple):
+    """What came with a request."""
+
+    request: Any
+    """The task's."""
+    options: Options
+    binary: bool
+    """The body was protobuf, and the answer is to be."""
+    nbytes: int
+    """Of the body; the answer is taken to be about as large."""
+
+
+async def read_request(request: Request, tenant: Tenant, settings: Settings) -> Question:
+    """The body of a request, read.
 
     Raises:
-        InvalidInput, TooLarge, Cancelled: the body is not what the route takes.
+        InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
     """
     binary = media_type(request) == PROTOBUF
     body = await read_body(request, settings.max_message_bytes)
-    if not binary:
-        return *tenant.http.read_json(body), False
+    read = _read_binary if binary else _read_json
+    found, options = await tenant.pipeline.offload.run(len(body), read, tenant, body)
+    return Question(found, options, binary, len(body))
+
+
+def _read_json(tenant: Tenant, body: bytes) -> tuple[Any, Options]:
+    return tenant.http.read_json(body)
+
+
+def _read_binary(tenant: Tenant, body: bytes) -> tuple[Any, Options]:
     try:
         message = tenant.grpc.request.decode(body)
     except Exception as error:
         raise InvalidInput("the body is not the protobuf message of this route", code="not_a_message") from error
-    return *tenant.grpc.read(message), True
+    return tenant.grpc.read(message)
 
 
 def timeout_seconds(request: Request, default: float) -> float:

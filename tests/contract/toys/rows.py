@@ -11,12 +11,10 @@ from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Categorical, Gaussian, Predictives
 from models.schema import Feature, Schema
-from services.errors import DemurError, InvalidInput
 from services.pipeline import Description
 from services.rows import MemberOutputs, Named, RowsRequest, RowTask
 from services.tenant import Parts, Tenant
-from services.transport.binding import Begin, Chunk, Options
-from services.transport.http.body import describe
+from services.transport.binding import Options
 from services.validate import Column
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
@@ -77,43 +75,13 @@ def _named(body: Any) -> RowsRequest:
     return RowsRequest(Named(tuple(Column(name, values) for name, values in zip(names, columns, strict=True))))
 
 
-class Frames:
-    """JSON frames: {"begin": wishes}, {"chunk": n, "rows": [...]}."""
-
-    request = wire.JSON
-    response = wire.JSON
-
-    def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
-        if "begin" in frame:
-            if begin is not None:
-                raise InvalidInput("a stream begins once", code="begun_twice")
-            return Begin(wire.wishes(frame["begin"], ("level", "kind")))
-        if "chunk" not in frame:
-            raise InvalidInput("neither begin nor chunk", code="empty_frame")
-        try:
-            return Chunk(frame["chunk"], _named(frame))
-        except DemurError as error:
-            return Chunk(frame["chunk"], error)
-
-    def accepted(self) -> Any:
-        return {"accepted": True}
-
-    def progress(self, chunks: int, units: int) -> Any:
-        return {"progress": {"chunks": chunks, "units": units}}
-
-    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
-        found = wire.answer(answers, says)
-        return {"result": sequence, "answer": found}, sum(len(item["heads"]) for item in found["items"])
-
-    def failed(self, sequence: int, error: DemurError) -> Any:
-        return {"failed": sequence, "error": describe(error)}
-
-
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("rows", "toy-rows:1", SCHEMA, (LEVEL, KIND), 64, (0.0, -45.0), (50.0, 45.0))
     executor = Executor(probe)
-    task = RowTask(description, executor, executor, statistics)
-    return wire.tenant(parts.pipeline(task), description, read, says, Frames())
+    task = RowTask(description, executor, executor, statistics, member_values=0)
+    return wire.tenant(
+        parts.pipeline(task), description, read, says, wire.Frames(_named, says, ("level", "kind"), itemised=False)
+    )
 
 
 def row(depth: float, tilt: float | None = 1.0) -> dict[str, float | None]:

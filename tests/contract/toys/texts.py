@@ -98,12 +98,18 @@ def says(predictive: Any, index: int) -> Any:
 
 
 def read(body: Any) -> tuple[list[Any], Options]:
-    return wire.must_be_body(body, "sentences"), wire.wishes(body, ("tone",))
+    return _sentences(body), wire.wishes(body, ("tone",))
+
+
+def _sentences(body: Any) -> list[Any]:
+    return wire.must_be_body(body, "sentences")
 
 
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("texts", "toy-texts:1", None, (TONE,), MAX_SENTENCES)
-    return wire.tenant(parts.pipeline(Task(probe)), description, read, says)
+    return wire.tenant(
+        parts.pipeline(Task(probe)), description, read, says, wire.Frames(_sentences, says, ("tone",), itemised=True)
+    )
 
 
 def text(*sentences: Any, **wishes: Any) -> Body:

@@ -86,12 +86,18 @@ def says(predictive: Any, index: int) -> Any:
 
 
 def read(body: Any) -> tuple[list[Any], Options]:
-    return wire.must_be_body(body, "slices"), wire.wishes(body, ("burden",))
+    return _slices(body), wire.wishes(body, ("burden",))
+
+
+def _slices(body: Any) -> list[Any]:
+    return wire.must_be_body(body, "slices")
 
 
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("volume", "toy-volume:1", None, (BURDEN,), 1)
-    return wire.tenant(parts.pipeline(Task(probe)), description, read, says)
+    return wire.tenant(
+        parts.pipeline(Task(probe)), description, read, says, wire.Frames(_slices, says, ("burden",), itemised=True)
+    )
 
 
 def volume(*slices: list[Any], **wishes: Any) -> Body:

@@ -7,13 +7,22 @@ from typing import Any
 
 import msgspec
 
-from services.errors import InvalidInput
+from services.errors import DemurError, InvalidInput
 from services.pipeline import Description, Portion
 from services.policy import Decision, Shift
 from services.tenant import Tenant
-from services.transport.binding import GrpcBinding, HttpBinding, Message, Options, StreamFrames, stricter
+from services.transport.binding import (
+    Begin,
+    Chunk,
+    GrpcBinding,
+    HttpBinding,
+    Message,
+    Options,
+    StreamFrames,
+    stricter,
+)
 from services.transport.http.body import describe
-from services.work import ItemFailed
+from services.work import ItemFailed, Progress
 
 JSON = Message(decode=lambda data: msgspec.json.decode(data), encode=msgspec.json.encode)
 Says = Callable[[Any, int], Any]
@@ -58,6 +67,62 @@ def _item(portion: Portion, index: int, says: Says) -> dict[str, Any]:
         }
     payload = None if hidden or not isinstance(portion.payload, list) else portion.payload[index]
     return {"item": portion.first + index, "heads": heads, "payload": payload}
+
+
+class Frames:
+    """JSON frames: {"begin": wishes}, then {"chunk": n} with the fields of a single call."""
+
+    request = JSON
+    response = JSON
+
+    def __init__(
+        self, read: Callable[[dict[str, Any]], Any], says: Says, heads: tuple[str, ...], *, itemised: bool
+    ) -> None:
+        """``itemised``: items and progress are told while a chunk runs."""
+        self._read = read
+        self._says = says
+        self._heads = heads
+        self._itemised = itemised
+
+    def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
+        if "begin" in frame:
+            if begin is not None:
+                raise InvalidInput("a stream begins once", code="begun_twice")
+            return Begin(wishes(frame["begin"], self._heads))
+        if "chunk" not in frame:
+            raise InvalidInput("neither begin nor chunk", code="empty_frame")
+        try:
+            return Chunk(frame["chunk"], self._read(frame))
+        except DemurError as error:
+            return Chunk(frame["chunk"], error)
+
+    def accepted(self) -> Any:
+        return {"accepted": True}
+
+    def item(self, sequence: int, one: Portion | ItemFailed) -> tuple[Any, int] | None:
+        if not self._itemised:
+            return None
+        if isinstance(one, ItemFailed):
+            return {"failed": sequence, "item": one.item, "error": describe(one.error)}, 0
+        return self._answered("items_of", sequence, [one])
+
+    def progress(self, sequence: int, progress: Progress) -> Any | None:
+        if not self._itemised:
+            return None
+        return {"running": sequence, "fraction": progress.fraction, "stage": progress.stage}
+
+    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
+        return self._answered("result", sequence, answers)
+
+    def failed(self, sequence: int, error: DemurError) -> Any:
+        return {"failed": sequence, "error": describe(error)}
+
+    def ended(self, chunks: int, units: int) -> Any:
+        return {"progress": {"chunks": chunks, "units": units}}
+
+    def _answered(self, kind: str, sequence: int, answers: list[Any]) -> tuple[Any, int]:
+        found = answer(answers, self._says)
+        return {kind: sequence, "answer": found}, sum(len(item["heads"]) for item in found["items"])
 
 
 def tenant(

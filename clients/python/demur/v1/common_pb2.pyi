@@ -171,20 +171,28 @@ class StreamAccepted(_message.Message):
     def __init__(self, model: _Optional[str] = ..., policy: _Optional[str] = ..., quantum_rows: _Optional[int] = ..., window_chunks: _Optional[int] = ...) -> None: ...
 
 class StreamProgress(_message.Message):
-    __slots__ = ("chunks_done", "units_done")
+    __slots__ = ("chunks_done", "units_done", "sequence", "fraction", "stage")
     CHUNKS_DONE_FIELD_NUMBER: _ClassVar[int]
     UNITS_DONE_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_FIELD_NUMBER: _ClassVar[int]
+    FRACTION_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
     chunks_done: int
     units_done: int
-    def __init__(self, chunks_done: _Optional[int] = ..., units_done: _Optional[int] = ...) -> None: ...
+    sequence: int
+    fraction: float
+    stage: str
+    def __init__(self, chunks_done: _Optional[int] = ..., units_done: _Optional[int] = ..., sequence: _Optional[int] = ..., fraction: _Optional[float] = ..., stage: _Optional[str] = ...) -> None: ...
 
 class ItemError(_message.Message):
-    __slots__ = ("sequence", "error")
+    __slots__ = ("sequence", "error", "item")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     error: ErrorDetail
-    def __init__(self, sequence: _Optional[int] = ..., error: _Optional[_Union[ErrorDetail, _Mapping]] = ...) -> None: ...
+    item: int
+    def __init__(self, sequence: _Optional[int] = ..., error: _Optional[_Union[ErrorDetail, _Mapping]] = ..., item: _Optional[int] = ...) -> None: ...
 
 class FeatureSpec(_message.Message):
     __slots__ = ("name", "unit", "lower", "upper", "description", "nullable", "trained_lower", "trained_upper")
@@ -249,7 +257,7 @@ class DescribeResponse(_message.Message):
     def __init__(self, task: _Optional[str] = ..., model: _Optional[str] = ..., schema_hash: _Optional[str] = ..., features: _Optional[_Iterable[_Union[FeatureSpec, _Mapping]]] = ..., heads: _Optional[_Iterable[_Union[HeadSpec, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicySpec, _Mapping]]] = ..., max_rows: _Optional[int] = ...) -> None: ...
 
 class PolicySpec(_message.Message):
-    __slots__ = ("head", "version", "measure", "threshold", "mode", "target_retention", "retention_band", "calibration_units", "defer_on_shift", "withhold", "model", "profile")
+    __slots__ = ("head", "version", "measure", "threshold", "mode", "target_retention", "retention_band", "calibration_units", "defer_on_shift", "withhold", "model", "profile", "reason")
     HEAD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     MEASURE_FIELD_NUMBER: _ClassVar[int]
@@ -262,6 +270,7 @@ class PolicySpec(_message.Message):
     WITHHOLD_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     PROFILE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     head: str
     version: str
     measure: str
@@ -274,4 +283,5 @@ class PolicySpec(_message.Message):
     withhold: bool
     model: str
     profile: str
-    def __init__(self, head: _Optional[str] = ..., version: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., mode: _Optional[str] = ..., target_retention: _Optional[float] = ..., retention_band: _Optional[float] = ..., calibration_units: _Optional[int] = ..., defer_on_shift: bool = ..., withhold: bool = ..., model: _Optional[str] = ..., profile: _Optional[str] = ...) -> None: ...
+    reason: str
+    def __init__(self, head: _Optional[str] = ..., version: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., mode: _Optional[str] = ..., target_retention: _Optional[float] = ..., retention_band: _Optional[float] = ..., calibration_units: _Optional[int] = ..., defer_on_shift: bool = ..., withhold: bool = ..., model: _Optional[str] = ..., profile: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...

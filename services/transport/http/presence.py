@@ -1,0 +1,52 @@
+"""Whether the caller of a running call is still there."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+
+from starlette.requests import Request
+
+from services.errors import Cancelled
+
+PATIENCE_SECONDS = 0.02
+"""Calls that end sooner are not watched: it would cost more than what their cancellation saves."""
+
+
+class Presence:
+    """``async with``: what runs inside is cancelled when the caller goes away.
+
+    To be used after the body was read. A call that ends soon pays for one timer only.
+
+    Raises:
+        Cancelled: the caller went away.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._watch: asyncio.Task[None] | None = None
+        self._gone = False
+
+    async def __aenter__(self) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._call = task
+        self._timer = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, self._begin)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._gone and self._call.uncancel() == 0 and kind is asyncio.CancelledError:
+            raise Cancelled("the caller went away before the answer", code="disconnected") from error
+
+    def _begin(self) -> None:
+        self._watch = asyncio.create_task(self._wait())
+
+    async def _wait(self) -> None:
+        while (await self._request.receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        self._call.cancel()
