@@ -26,9 +26,9 @@ from services.errors import NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.parent import die_with_parent
+from services.reference import find
 from services.settings import Settings
 from services.store import Store
-from services.tasks import DEFAULT_MODELS
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response
@@ -73,7 +73,7 @@ class Process:
         """Loads, tests and warms the model, then listens for gRPC and reports ready."""
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
-        artefact = Store(settings.home).get(settings.model or DEFAULT_MODELS[settings.task], settings.task)
+        artefact = find(settings, Store(settings.home))
         self._assembled = assemble(artefact, settings, metrics)
         tenant = self._assembled.tenant
         tenant.warm_up()
