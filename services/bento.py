@@ -18,15 +18,20 @@ from typing import Any
 import bentoml
 from prometheus_client import CollectorRegistry
 
+from models.artefact import ArtefactError
+from models.executors.onnx import ProviderUnavailable
 from services import __version__, logging
 from services.assembly import Assembled, assemble
+from services.errors import NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
+from services.parent import die_with_parent
+from services.reference import find
 from services.settings import Settings
 from services.store import Store
-from services.tasks import DEFAULT_MODELS
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
+from services.transport.http.body import error_response
 
 _log = logging.get_logger(__name__)
 
@@ -44,32 +49,43 @@ class Process:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """The ASGI application that BentoML mounts."""
         if self._http is None:
-            await send({"type": "http.response.start", "status": 503, "headers": [(b"content-length", b"0")]})
-            await send({"type": "http.response.body", "body": b""})
+            reason = "starting" if self.lifecycle is None else self.lifecycle.reason
+            answer = error_response(NotReady(reason, code="not_ready"))
+            await answer(scope, receive, send)
             return
         await self._http(scope, receive, send)
 
     async def start(self) -> None:
-        """Loads, tests and warms the model, then listens for gRPC and reports ready."""
+        """Makes the process ready; one that cannot serve its model stays alive, not ready, and says why."""
         settings = self.settings
         logging.configure(settings.log_level)
+        die_with_parent()
         for name, meant in Settings.strangers().items():
             _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
         self.lifecycle = Lifecycle()
+        try:
+            await self._start(self.lifecycle)
+        except (ArtefactError, LookupError, ProviderUnavailable, RuntimeError) as error:
+            self.lifecycle.reason = f"failed to start: {error}"
+            _log.error(self.lifecycle.reason, extra={"fields": {"task": settings.task}})
+
+    async def _start(self, lifecycle: Lifecycle) -> None:
+        """Loads, tests and warms the model, then listens for gRPC and reports ready."""
+        settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
-        artefact = Store(settings.home).get(settings.model or DEFAULT_MODELS[settings.task], settings.task)
+        artefact = find(settings, Store(settings.home))
         self._assembled = assemble(artefact, settings, metrics)
         tenant = self._assembled.tenant
         tenant.warm_up()
         metrics.info(__version__, artefact.tag)
-        self._http = application(tenant, settings, metrics, self.lifecycle)
         self._grpc = GrpcServer(tenant, settings, metrics)
         _, port = settings.ports
         await self._grpc.start(f"{settings.host}:{port}")
+        self._http = application(tenant, settings, metrics, lifecycle)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it
-        self.lifecycle.reason = ""
+        lifecycle.reason = ""
         await self._grpc.ready()
         _log.info("ready", extra={"fields": {"task": settings.task, "model": artefact.tag, "ports": settings.ports}})
 
@@ -103,7 +119,9 @@ class Process:
         assert self.lifecycle is not None
         _log.info("draining")
         http, _ = self.settings.ports
-        await self.lifecycle.drain(lambda: stop_listening(http), self._grpc.drain, self.settings.drain_seconds)
+        await self.lifecycle.drain(
+            self._grpc.drain, self.settings.drain_seconds, stop_listening=lambda: stop_listening(http)
+        )
         _log.info("drained")
         then()
 

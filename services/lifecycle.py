@@ -40,20 +40,26 @@ class Lifecycle:
             if self._in_flight == 0:
                 self._idle.set()
 
-    async def drain(self, refuse: Callable[[], None], grpc: Callable[[float], Awaitable[None]], seconds: float) -> None:
+    async def drain(
+        self,
+        grpc: Callable[[float], Awaitable[None]],
+        seconds: float,
+        *,
+        stop_listening: Callable[[], None] = lambda: None,
+    ) -> None:
         """Takes last orders, then refuses new calls of both protocols at once and waits for those in flight.
 
         A call is in flight from the moment its caller has sent it: it may still lie in a socket, or its
         connection in the kernel's queue, when the signal comes.
 
         Args:
-            refuse: turns away new connections of HTTP.
             grpc: drains the gRPC server within the seconds given to it.
             seconds: after this the process ends all the same.
+            stop_listening: turns away new connections of HTTP.
         """
         self.leaving = True
         await asyncio.sleep(LAST_ORDERS_SECONDS)
         self.draining = True
-        refuse()
+        stop_listening()
         idle = asyncio.wait_for(self._idle.wait(), seconds)
         await asyncio.gather(grpc(seconds), idle, return_exceptions=True)

@@ -33,7 +33,7 @@ class Store:
         os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
 
     def add(self, directory: Path) -> Artefact:
-        """Verifies an artefact's folder and copies it into the store.
+        """Verifies an artefact's folder and copies it into the store, also over a damaged copy.
 
         Raises:
             ArtefactError: see ``models.artefact.read``.
@@ -43,6 +43,8 @@ class Store:
             return self.get(found.tag)
         except LookupError:
             pass
+        except ArtefactError:
+            _models().delete(found.tag)
         with _models().create(found.tag) as model:
             for file in (*found.manifest.files, MANIFEST):
                 shutil.copyfile(directory / file, Path(model.path) / file)

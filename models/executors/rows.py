@@ -11,25 +11,34 @@ from models.executors.onnx import OnnxGraph
 
 
 class RowGraph:
-    """Some outputs of a row graph, with a model of how long a pass takes."""
+    """Some outputs of a row graph, with a model of how long a quantum takes."""
 
-    def __init__(self, graph: OnnxGraph, outputs: tuple[str, ...], quantum_rows: int = 1024) -> None:
+    def __init__(
+        self, graph: OnnxGraph, outputs: tuple[str, ...], *, pass_rows: int = 1024, quantum_rows: int = 1024
+    ) -> None:
         """
         Args:
-            quantum_rows: most rows of one pass. Its duration and ONNX Runtime's arena grow with it, and from
-                about here on the members' activations leave the core's cache: longer passes are slower a row.
+            pass_rows: most rows of one pass over the graph. Longer passes are slower a row once the members'
+                activations leave the core's cache.
+            quantum_rows: most rows of one quantum, which is as many passes as it needs. Its duration is what
+                interactive work may have to wait for.
         """
         self.outputs = outputs
         self.quantum_rows = quantum_rows
+        self._pass_rows = pass_rows
         self._graph = graph
         self._fixed_seconds = 1e-4
         self._row_seconds = 1e-5
 
     def __call__(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
-        return tuple(self._graph.run({"rows": rows}, self.outputs))
+        passes = -(-len(rows) // self._pass_rows)
+        if passes == 1:
+            return tuple(self._graph.run({"rows": rows}, self.outputs))
+        parts = [self._graph.run({"rows": part}, self.outputs) for part in np.array_split(rows, passes)]
+        return tuple(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True))
 
     def seconds(self, rows: int) -> float:
-        """Expected duration of a pass, as measured by ``measure``."""
+        """Expected duration for so many rows, as measured by ``measure``."""
         return self._fixed_seconds + rows * self._row_seconds
 
     def measure(self, rows: NDArray[np.float32], repeats: int = 7) -> None:

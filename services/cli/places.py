@@ -1,4 +1,4 @@
-"""Where this installation keeps things: the project, its artefacts, run files, logs; and what runs there."""
+"""Where this installation keeps its run files, and what runs there."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-
-PROJECT = Path(__file__).resolve().parents[2]
-
-
-def artefacts(task: str) -> list[Path]:
-    """Folders of the reference artefacts of a task; DEMUR_ARTEFACTS names another place for them."""
-    root = Path(os.environ.get("DEMUR_ARTEFACTS", PROJECT / "artefacts")) / task
-    return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ import os
 import sys
 from dataclasses import replace
 
-from models.artefact import Artefact
 from services.cli.output import CommandError
-from services.cli.places import PROJECT, Running, announce, artefacts
+from services.cli.places import Running, announce
 from services.cli.ports import holder
+from services.reference import PROJECT, find
 from services.settings import Settings
 from services.store import Store
-from services.tasks import DEFAULT_MODELS, TENANTS
+from services.tasks import TENANTS
 
 EXAMPLE = "demur serve vessel --model vessel-variational-10x10"
 
@@ -50,18 +50,3 @@ def run(given: argparse.Namespace) -> int:
     command += ["--timeout-graceful-shutdown", str(int(settings.drain_seconds) + 5)]
     sys.stdout.flush()
     os.execvpe(sys.executable, command, os.environ | environment)  # noqa: S606 - no shell, our own arguments
-
-
-def find(settings: Settings, store: Store) -> Artefact:
-    """The verified artefact to serve; reference artefacts are put into the store on the way.
-
-    Raises:
-        ArtefactError: corrupt, or of another task.
-        LookupError: no such artefact.
-    """
-    default = ""
-    for directory in artefacts(settings.task):
-        found = store.add(directory)
-        if found.tag.partition(":")[0] == DEFAULT_MODELS[settings.task]:
-            default = found.tag
-    return store.get(settings.model or default or DEFAULT_MODELS[settings.task], settings.task)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import urllib.error
 import urllib.request
 from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from services.cli.output import print_json
 from services.cli.places import Running, announced
@@ -41,11 +44,25 @@ def collect(settings: Settings) -> dict[str, Any]:
 
 def ready(running: Running) -> bool:
     """Asks the service itself."""
+    return _ask(f"{running.http}/readyz")[0] == 200
+
+
+def failure(running: Running) -> str | None:
+    """Why a service that is up will never be ready; None where it may still become so."""
+    code, body = _ask(f"{running.http}/v1/schema")
+    message = str(msgspec.json.decode(body)["error"]["message"]) if code == 503 and body.startswith(b"{") else ""
+    return message if message.startswith("failed to start") else None
+
+
+def _ask(url: str) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(f"{running.http}/readyz", timeout=2) as answer:  # noqa: S310 - own loopback URL
-            return bool(answer.status == 200)
+        with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - own loopback URL
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, refused.read()
     except OSError:
-        return False
+        return 0, b""
 
 
 def _state(settings: Settings, running: Running | None) -> dict[str, Any]:

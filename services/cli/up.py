@@ -17,7 +17,7 @@ from pathlib import Path
 from services.cli.output import CommandError
 from services.cli.places import announced
 from services.cli.ports import holder
-from services.cli.status import ready
+from services.cli.status import failure, ready
 from services.parent import die_with_parent
 from services.settings import Settings
 from services.tasks import TENANTS
@@ -45,7 +45,8 @@ def run(given: argparse.Namespace) -> int:
         try:
             supervisor.start()
             supervisor.wait_ready()
-            _say_where(home)
+            if not supervisor.interrupted:
+                _say_where(home)
             return supervisor.watch()
         finally:
             supervisor.stop()
@@ -66,10 +67,10 @@ class Supervisor:
     def __init__(self, home: Path) -> None:
         self._home = home
         self._children: list[Child] = []
-        self._interrupted = False
+        self.interrupted = False
 
     def interrupt(self, *_: object) -> None:
-        self._interrupted = True
+        self.interrupted = True
 
     def start(self) -> None:
         """Starts one process a task; its output goes to a log file."""
@@ -98,13 +99,17 @@ class Supervisor:
         deadline = time.monotonic() + START_SECONDS
         waiting = {child.task: child for child in self._children}
         print(f"starting {', '.join(waiting)} …", file=sys.stderr, flush=True)
-        while waiting and not self._interrupted:
+        while waiting and not self.interrupted:
             running = announced(self._home)
             for task, child in list(waiting.items()):
                 if child.process.poll() is not None:
                     raise CommandError(f"{task} ended at start:\n{_last_words(child.log)}")
-                if task in running and ready(running[task]):
+                if task not in running:
+                    continue
+                if ready(running[task]):
                     del waiting[task]
+                elif (reason := failure(running[task])) is not None:
+                    raise CommandError(f"{task} {reason}")
             if waiting and time.monotonic() > deadline:
                 late = next(iter(waiting.values()))
                 raise CommandError(
@@ -114,7 +119,7 @@ class Supervisor:
 
     def watch(self) -> int:
         """Waits for a signal or for a child that ends by itself."""
-        while not self._interrupted:
+        while not self.interrupted:
             for child in self._children:
                 if child.process.poll() is not None:
                     print(f"{child.task} ended:\n{_last_words(child.log)}", file=sys.stderr)

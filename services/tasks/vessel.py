@@ -13,6 +13,7 @@ from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
 from models.predictive import Gaussian, Predictives
+from models.tasks.vessel.scoring import rows_per_pass
 from models.tasks.vessel.spec import HEADS, POWER
 from services.pipeline import Description
 from services.rows import MemberOutputs, RowTask
@@ -36,8 +37,9 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         artefact.path(manifest.executor.file), provider=settings.provider, threads=settings.intra_op_threads
     )
     statistics = ("mean", "mvar", "varm") if manifest.ensemble else ("mean", "mvar")
-    plain = RowGraph(graph, statistics)
-    with_members = RowGraph(graph, (*statistics, "member_mean", "member_var"))
+    pass_rows = rows_per_pass(manifest.members * manifest.samples)
+    plain = RowGraph(graph, statistics, pass_rows=pass_rows)
+    with_members = RowGraph(graph, (*statistics, "member_mean", "member_var"), pass_rows=pass_rows)
     trained = manifest.training_range
     description = Description(
         task=manifest.task,

@@ -229,7 +229,7 @@ async def test_a_drain_refuses_new_calls_and_ends_those_in_flight(toy: Toy, prot
         calls = [await started(served, toy.slow, protocol)]
         calls.append(asyncio.create_task(served.ask("http", toy.good)))
         await served.until(lambda: served.scheduler.active == 2)
-        drain = asyncio.create_task(served.lifecycle.drain(lambda: None, served.server.drain, 10))
+        drain = asyncio.create_task(served.lifecycle.drain(served.server.drain, 10))
         await served.until(lambda: served.lifecycle.draining)
         refused = await served.ask(protocol, toy.good, timeout=1)
         while refused.code == "DEADLINE_EXCEEDED":  # it came before the server heard of the drain
@@ -248,7 +248,7 @@ async def test_a_drain_waits_for_jobs_and_lets_them_be_watched(toy: Toy) -> None
         served.probe.hold()
         job = await served.job(toy.slow)
         await served.until(lambda: len(served.probe.executed) == 1)
-        drain = asyncio.create_task(served.lifecycle.drain(lambda: None, served.server.drain, 10))
+        drain = asyncio.create_task(served.lifecycle.drain(served.server.drain, 10))
         await served.until(lambda: served.lifecycle.draining)
         assert (await served.http.post("/v1/jobs", json=toy.good)).status_code == 503
         assert (await served.http.get(job)).json()["state"] == "running"
@@ -261,7 +261,7 @@ async def test_a_drain_waits_for_jobs_and_lets_them_be_watched(toy: Toy) -> None
 async def test_a_drain_gives_up_after_its_time(toy: Toy) -> None:
     async with serving(toy) as served:
         call = await started(served, toy.slow)
-        await asyncio.wait_for(served.lifecycle.drain(lambda: None, served.server.drain, 0.1), 5)
+        await asyncio.wait_for(served.lifecycle.drain(served.server.drain, 0.1), 5)
         assert (await call).code in ("CANCELLED", "UNAVAILABLE", "UNKNOWN")
         served.probe.release()
         await settled(served)

@@ -334,7 +334,7 @@ async def test_a_stream_in_flight_survives_a_drain() -> None:
         await call.write(chunk(0))
         assert await call.read() == {"accepted": True}
         assert (await call.read())["result"] == 0
-        drain = asyncio.create_task(served.lifecycle.drain(lambda: None, served.server.drain, 5))
+        drain = asyncio.create_task(served.lifecycle.drain(served.server.drain, 5))
         await served.until(lambda: served.lifecycle.draining)
         await asyncio.sleep(0.02)
         await call.write(chunk(1))

@@ -181,8 +181,11 @@ def test_more_rows_than_a_call_may_hold(both: Both) -> None:
 
 
 def test_expired_deadline(both: Both) -> None:
+    rows = common.Rows(
+        packed=common.PackedRows(row_count=200_000, values=bytes(both.good().rows.packed.values) * 200_000)
+    )
     with pytest.raises(grpc.RpcError) as late:
-        both.stub.Predict(both.good(), timeout=0.00001)
+        both.stub.Predict(vessel.VesselPredictRequest(rows=rows), timeout=0.05)
     assert late.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     many = {name: [value] * 100_000 for name, value in GOOD.items()}
     answer = httpx.post(

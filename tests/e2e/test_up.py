@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import PROJECT, Installation
 
 
@@ -112,3 +114,23 @@ def _wait(condition: Callable[[], bool], seconds: float) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s"
         time.sleep(0.2)
+
+
+def test_a_service_that_cannot_run_its_model_says_why(installations: Callable[[], Installation]) -> None:
+    """CUDA is asked for and absent: not ready, with the reason, instead of a silent CPU."""
+    refused = installations().run("up", DEMUR_PROVIDER="cuda")
+    if refused.returncode == 0:
+        pytest.skip("this machine has CUDA")
+    assert refused.returncode == 1
+    assert "vessel failed to start" in refused.stderr
+    assert "CUDAExecutionProvider was asked for" in refused.stderr
+
+
+def test_a_damaged_copy_in_the_store_is_replaced(served: Installation) -> None:
+    (first, *_) = json.loads(served.run("models", "list", "--json").stdout)
+    graph = Path(first["path"]) / "ensemble.onnx"
+    graph.write_bytes(graph.read_bytes()[:-1])
+    assert served.run("models", "verify", first["tag"]).returncode == 1
+    name = first["tag"].partition(":")[0].removeprefix("vessel-")
+    assert served.run("models", "import", "vessel", str(PROJECT / "artefacts" / "vessel" / name)).returncode == 0
+    assert served.run("models", "verify", first["tag"]).returncode == 0

@@ -7,10 +7,6 @@ import asyncio
 from services.lifecycle import LAST_ORDERS_SECONDS, Lifecycle
 
 
-def refuse() -> None:
-    pass
-
-
 async def drained_grpc(seconds: float) -> None:
     assert seconds >= 0
 
@@ -28,7 +24,7 @@ async def test_a_drain_waits_for_the_last_call() -> None:
     lifecycle = Lifecycle()
     with lifecycle.in_flight():
         with lifecycle.in_flight():
-            drain = asyncio.create_task(lifecycle.drain(refuse, drained_grpc, 5))
+            drain = asyncio.create_task(lifecycle.drain(drained_grpc, 5))
             await asyncio.sleep(0.01)
             assert not lifecycle.draining, "what was already sent is still taken"
             await asyncio.sleep(LAST_ORDERS_SECONDS)
@@ -45,7 +41,7 @@ async def test_a_failing_call_is_no_longer_in_flight() -> None:
             raise KeyError
     except KeyError:
         pass
-    await asyncio.wait_for(lifecycle.drain(refuse, drained_grpc, 5), 1)
+    await asyncio.wait_for(lifecycle.drain(drained_grpc, 5), 1)
 
 
 async def test_a_drain_ends_with_its_time_and_survives_a_failing_server() -> None:
@@ -54,8 +50,8 @@ async def test_a_drain_ends_with_its_time_and_survives_a_failing_server() -> Non
 
     lifecycle = Lifecycle()
     with lifecycle.in_flight():
-        await asyncio.wait_for(lifecycle.drain(refuse, broken, 0.02), 1)
+        await asyncio.wait_for(lifecycle.drain(broken, 0.02), 1)
 
 
 async def test_a_drain_without_calls_is_over_at_once() -> None:
-    await asyncio.wait_for(Lifecycle().drain(refuse, drained_grpc, 60), 1)
+    await asyncio.wait_for(Lifecycle().drain(drained_grpc, 60), 1)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnxruntime
 from numpy.typing import NDArray
 
 from models import calibration, npz, uncertainty
@@ -96,7 +97,7 @@ def build(
         seeds=ensemble.seeds,
         training=ensemble.training,
         quality={name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()},
-        versions={name: importlib.metadata.version(name) for name in ("numpy", "onnx", "onnxruntime", "torch")},
+        versions=_versions(),
         files={},
     )
     files = {GRAPH: content, GOLDEN: npz.encode(golden), CARD: card.text(manifest, POWER).encode()}
@@ -159,3 +160,9 @@ def _sources(data: Mapping[str, Table], provenance: Provenance) -> tuple[Source,
 def _arrays(predictive: Gaussian) -> dict[str, NDArray[np.float32]]:
     arrays = {"mean": predictive.mean, "mvar": predictive.mvar, "varm": predictive.varm}
     return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _versions() -> dict[str, str]:
+    """Versions of what made the artefact; ONNX Runtime comes under the names of two distributions."""
+    found = {name: importlib.metadata.version(name) for name in ("numpy", "onnx", "torch")}
+    return found | {"onnxruntime": onnxruntime.__version__}

@@ -1,0 +1,34 @@
+"""Which artefact a process serves: the one that is named, else the task's reference artefact."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from models.artefact import Artefact
+from services.settings import Settings
+from services.store import Store
+from services.tasks import DEFAULT_MODELS
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+
+def find(settings: Settings, store: Store) -> Artefact:
+    """The verified artefact to serve; reference artefacts are put into the store on the way.
+
+    Raises:
+        ArtefactError: a reference artefact is corrupt, or the one that is named is of another task.
+        LookupError: no such artefact.
+    """
+    default = ""
+    for directory in folders(settings.task):
+        tag = store.add(directory).tag
+        if tag.partition(":")[0] == DEFAULT_MODELS[settings.task]:
+            default = tag
+    return store.get(settings.model or default or DEFAULT_MODELS[settings.task], settings.task)
+
+
+def folders(task: str) -> list[Path]:
+    """Folders of the task's reference artefacts; DEMUR_ARTEFACTS names another place for them."""
+    root = Path(os.environ.get("DEMUR_ARTEFACTS", PROJECT / "artefacts")) / task
+    return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
