@@ -33,9 +33,7 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         index = int(np.searchsorted(self.levels, retention - 1e-12))
         if not 0 < retention <= 1 or index >= len(self.levels):
-            raise ValueError(
-                f"target retention {retention} is outside ({0}, {self.levels[-1]}] of the calibration table"
-            )
+            raise ValueError(f"target retention {retention} is outside (0, {self.levels[-1]}] of the calibration table")
         return self.thresholds[index]
 
     def band(self, delta: float = 0.05) -> float:

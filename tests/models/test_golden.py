@@ -124,10 +124,8 @@ def test_broken_graphs_and_custom_operators_are_refused(tmp_path: Path, content:
 
 
 def test_cuda_that_is_not_there_is_not_replaced_in_silence(graph: OnnxGraph, tmp_path: Path) -> None:
-    import onnxruntime
-
-    if "CUDAExecutionProvider" in onnxruntime.get_available_providers():
-        pytest.skip("this runtime has CUDA")
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has an NVIDIA device")
     with pytest.raises((ProviderUnavailable, ArtefactError, UserWarning)):
         OnnxGraph(tmp_path / "graph.onnx", provider="cuda")
 

@@ -6,7 +6,7 @@ import random
 import time
 from dataclasses import dataclass
 
-from demur._errors import DemurError, Unavailable
+from demur._errors import DemurError, InvalidInput, Unavailable
 
 _EARNED = 0.1
 """Share of a retry that one success earns back."""
@@ -42,6 +42,13 @@ class Deadline:
     __slots__ = ("_moment", "seconds")
 
     def __init__(self, seconds: float | None) -> None:
+        if seconds is not None and not seconds > 0:
+            raise InvalidInput(
+                f"timeout = {seconds:g} s: give seconds above 0, or None",
+                field="timeout",
+                value=f"{seconds:g}",
+                unit="s",
+            )
         self.seconds = seconds
         self._moment = None if seconds is None else time.monotonic() + seconds
 

@@ -1,0 +1,28 @@
+"""What the .proto files say in words is what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from models.tasks.vessel.features import FEATURES
+
+PROTO = Path(__file__).parents[2] / "proto" / "demur" / "v1"
+SERVICES = Path(__file__).parents[2] / "services"
+
+
+def test_vessel_columns_with_units_and_ranges() -> None:
+    lines = re.findall(
+        r"^//   (\S+)\s{2,}(\S+)\s{2,}(\S+) to (\S+)\s", (PROTO / "vessel.proto").read_text(), re.MULTILINE
+    )
+    said = [(name, unit, float(low.replace(",", "")), float(high.replace(",", ""))) for name, unit, low, high in lines]
+    assert said == [(f.name, f.unit, f.lower, f.upper) for f in FEATURES]
+
+
+def test_every_error_word_is_in_the_contract() -> None:
+    (comment,) = re.findall(r"message ErrorDetail \{\n((?:  //.*\n)+)", (PROTO / "common.proto").read_text())
+    said = set(re.findall(r"[a-z]+(?:_[a-z]+)+|draining|internal|incomplete|cancelled|disconnected", comment))
+    used = set()
+    for path in SERVICES.rglob("*.py"):
+        used |= set(re.findall(r'code="([a-z_]+)"', path.read_text()))
+    assert used - said - {"error"} == set()
