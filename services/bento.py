@@ -25,10 +25,10 @@ from services.assembly import Assembled, assemble
 from services.errors import NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
-from services.parent import die_with_parent
 from services.reference import find
 from services.settings import Settings
 from services.store import Store
+from services.system import die_with_parent
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
-from services.schedule import lower_priority
+from services.system import lower_priority
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

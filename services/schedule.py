@@ -10,23 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
-import sys
-import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
-from services.errors import Busy, Cancelled, DeadlineExceeded, Draining, execution_failed
-from services.logging import get_logger
-from services.work import Event, Priority, Quantum, RowBatch, Work
-
-_log = get_logger(__name__)
+from services import passes
+from services.errors import Busy, DeadlineExceeded, Draining, execution_failed
+from services.job import Job
+from services.system import lower_priority
+from services.work import Priority, Quantum, RowBatch, Work
 
 
 @dataclass(frozen=True)
@@ -43,62 +37,6 @@ class Limits:
     """Shares of device time under contention: interactive, bulk."""
     lane_niceness: int = 5
     """Added to the lanes' niceness, so that the event loop answers while bulk work runs."""
-
-
-class Job:
-    """Work in the schedule; iterate over its events. Leaving early must be followed by ``cancel``."""
-
-    def __init__(self, work: Work, seconds: float, nbytes: int, priority: Priority, deadline: float | None) -> None:
-        self.work = work
-        self.seconds = seconds
-        self.nbytes = nbytes
-        self.priority = priority
-        self.deadline = deadline
-        self.quantum: Quantum | None = None
-        self.state: Literal["active", "finished", "cancelled"] = "active"
-        self._release: Callable[[], None] = lambda: None
-        self._events: deque[Event] = deque()
-        self._error: BaseException | None = None
-        self._wake: asyncio.Future[None] | None = None
-
-    def __aiter__(self) -> Job:
-        return self
-
-    async def __anext__(self) -> Event:
-        while not self._events:
-            if self._error is not None:
-                raise self._error
-            if self.state != "active":
-                raise StopAsyncIteration
-            self._wake = asyncio.get_running_loop().create_future()
-            await self._wake
-        return self._events.popleft()
-
-    def cancel(self) -> None:
-        """Drops what has not run yet; a quantum that is running ends unheard."""
-        if self.state == "active":
-            self._end("cancelled", Cancelled("the request was cancelled", code="cancelled"))
-
-    def emit(self, event: Event) -> None:
-        self._events.append(event)
-        self._notify()
-
-    def _end(self, state: Literal["finished", "cancelled"], error: BaseException | None = None) -> None:
-        self.state = state
-        self._error = error
-        self.quantum = None
-        try:
-            with suppress(ValueError):  # the generator may be running: it ends by itself
-                self.work.close()
-        except Exception:
-            _log.exception("work failed while it was closed")
-        finally:
-            self._release()
-            self._notify()
-
-    def _notify(self) -> None:
-        if self._wake is not None and not self._wake.done():
-            self._wake.set_result(None)
 
 
 class Scheduler:
@@ -162,7 +100,7 @@ class Scheduler:
                 retry_after_seconds=wait,
             )
         job = Job(work, seconds, nbytes, priority, deadline)
-        job._release = lambda: self._leave(job)
+        job.release = lambda: self._leave(job)
         if not self._jobs[priority]:  # an idle class does not save up a claim on the device
             self._served[priority] = max(self._served)
         self._jobs[priority].add(job)
@@ -193,10 +131,10 @@ class Scheduler:
             try:
                 item = job.work.throw(error) if error is not None else job.work.send(result)
             except StopIteration:
-                job._end("finished")
+                job.end("finished")
                 return
             except Exception as failure:
-                job._end("finished", execution_failed(failure))
+                job.end("finished", execution_failed(failure))
                 return
             result = error = None
             if isinstance(item, Quantum):
@@ -222,16 +160,18 @@ class Scheduler:
                 return
             group = self._gather(job, longest)
             quanta = [member.quantum for member in group if member.quantum is not None]
-            seconds = _seconds(quanta)
+            seconds = passes.seconds(quanta)
             inline = seconds <= inline_seconds
             self._served[job.priority] += seconds / self.limits.weights[job.priority]
             if inline:
                 budget -= seconds
-                self._finish(group, *_run(quanta, self._clock))
+                self._finish(group, *passes.run(quanta, self._clock))
             else:
                 self._free -= 1
                 loop = asyncio.get_running_loop()
-                self._lanes.submit(_run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a))
+                self._lanes.submit(
+                    passes.run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a)
+                )
 
     def _pick(self, longest: float) -> Job | None:
         """The next live job, first of the class that is behind its share, whose quantum is not too long, seconds."""
@@ -247,7 +187,7 @@ class Scheduler:
         """Whether a job still wants its quantum; ends it where its deadline has passed."""
         if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
             late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
-            job._end("finished", late)
+            job.end("finished", late)
         return job.state == "active"
 
     def _gather(self, job: Job, longest: float) -> list[Job]:
@@ -285,66 +225,3 @@ class Scheduler:
                 self._advance(job, None, execution_failed(result))
             else:
                 self._advance(job, result, None)
-
-
-def _run_in_lane(
-    quanta: list[Quantum],
-    clock: Callable[[], float],
-    loop: asyncio.AbstractEventLoop,
-    done: Callable[..., None],
-) -> None:
-    try:
-        results = _run(quanta, clock)
-    except BaseException as error:  # an exit in a lane must not take the lane with it
-        results = ([error] * len(quanta), 0.0)
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(done, *results)
-
-
-def _run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float]:
-    """Results or exceptions of quanta that share a pass, and its duration in seconds."""
-    start = clock()
-    if len(quanta) == 1:
-        results = [_attempt(quanta[0])]
-    else:
-        try:
-            results = _run_joined(quanta)
-        except Exception:
-            results = [_attempt(quantum) for quantum in quanta]
-    return results, clock() - start
-
-
-def _attempt(quantum: Quantum) -> Any:
-    try:
-        return quantum.executor(quantum.rows) if isinstance(quantum, RowBatch) else quantum.call()
-    except Exception as error:
-        return error
-
-
-def _seconds(quanta: list[Quantum]) -> float:
-    """Expected duration of one pass over quanta; several are row batches of one executor."""
-    first = quanta[0]
-    if isinstance(first, RowBatch) and len(quanta) > 1:
-        return first.executor.seconds(sum(len(batch.rows) for batch in quanta if isinstance(batch, RowBatch)))
-    return first.seconds
-
-
-def _run_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...]]:
-    rows = np.concatenate([batch.rows for batch in batches])
-    outputs = batches[0].executor(rows)
-    if any(output.shape[-1] != len(rows) for output in outputs):
-        raise ValueError("the last axis of an output is not the rows: this pass cannot be shared")
-    results = []
-    start = 0
-    for batch in batches:
-        stop = start + len(batch.rows)
-        results.append(tuple(output[..., start:stop] for output in outputs))
-        start = stop
-    return results
-
-
-def lower_priority(niceness: int) -> None:
-    """Linux gives every thread a niceness of its own; elsewhere the lanes keep the process's."""
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + niceness)

@@ -18,8 +18,8 @@ from services.cli.output import CommandError
 from services.cli.places import announced
 from services.cli.ports import holder
 from services.cli.status import failure, ready
-from services.parent import die_with_parent
 from services.settings import Settings
+from services.system import die_with_parent
 from services.tasks import TENANTS
 
 EXAMPLE = "demur up --detach"

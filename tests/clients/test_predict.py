@@ -392,9 +392,7 @@ def test_no_rows_give_an_empty_answer(client, rows):
 
 
 @pytest.mark.parametrize("seconds", [0, -1.0, float("nan")])
-def test_a_timeout_that_is_no_time_is_refused(
-    client: demur.Client, rows: Callable[[int], np.ndarray], seconds: float
-) -> None:
+def test_a_timeout_that_is_no_time_is_refused(client, rows, seconds):
     with pytest.raises(demur.InvalidInput, match="above 0") as refused:
         client.vessel.predict(rows(1), timeout=seconds)
     assert (refused.value.field, refused.value.unit) == ("timeout", "s")

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.errors import Busy, Cancelled, DeadlineExceeded, DemurError, Draining, ExecutionFailed, InvalidInput
-from services.schedule import Job, Limits, Scheduler
+from services.job import Job
+from services.schedule import Limits, Scheduler
 from services.work import ItemFailed, Priority, Progress, RowBatch, Step, Work
 
 LONG = 0.01

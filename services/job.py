@@ -1,0 +1,74 @@
+"""A job: one request's work while it is in the schedule, seen by its caller as a stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Literal
+
+from services.errors import Cancelled
+from services.logging import get_logger
+from services.work import Event, Priority, Quantum, Work
+
+_log = get_logger(__name__)
+
+
+class Job:
+    """Work in the schedule; iterate over its events. Leaving early must be followed by ``cancel``."""
+
+    def __init__(self, work: Work, seconds: float, nbytes: int, priority: Priority, deadline: float | None) -> None:
+        self.work = work
+        self.seconds = seconds
+        self.nbytes = nbytes
+        self.priority = priority
+        self.deadline = deadline
+        self.quantum: Quantum | None = None
+        self.state: Literal["active", "finished", "cancelled"] = "active"
+        self.release: Callable[[], None] = lambda: None
+        """Called once, when the job ends: gives back what the queue set aside for it."""
+        self._events: deque[Event] = deque()
+        self._error: BaseException | None = None
+        self._wake: asyncio.Future[None] | None = None
+
+    def __aiter__(self) -> Job:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            if self._error is not None:
+                raise self._error
+            if self.state != "active":
+                raise StopAsyncIteration
+            self._wake = asyncio.get_running_loop().create_future()
+            await self._wake
+        return self._events.popleft()
+
+    def cancel(self) -> None:
+        """Drops what has not run yet; a quantum that is running ends unheard."""
+        if self.state == "active":
+            self.end("cancelled", Cancelled("the request was cancelled", code="cancelled"))
+
+    def emit(self, event: Event) -> None:
+        """Hands an event to whoever iterates; for the scheduler."""
+        self._events.append(event)
+        self._notify()
+
+    def end(self, state: Literal["finished", "cancelled"], error: BaseException | None = None) -> None:
+        """Closes the work and tells whoever iterates; for the scheduler."""
+        self.state = state
+        self._error = error
+        self.quantum = None
+        try:
+            with suppress(ValueError):  # the generator may be running: it ends by itself
+                self.work.close()
+        except Exception:
+            _log.exception("work failed while it was closed")
+        finally:
+            self.release()
+            self._notify()
+
+    def _notify(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)

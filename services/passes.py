@@ -1,0 +1,68 @@
+"""Passes over the device: quanta run alone, or rows of several requests joined, with failures kept apart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from services.work import Quantum, RowBatch
+
+
+def run_in_lane(
+    quanta: list[Quantum],
+    clock: Callable[[], float],
+    loop: asyncio.AbstractEventLoop,
+    done: Callable[..., None],
+) -> None:
+    """``run`` in a thread; ``done`` hears of results and duration on the event loop."""
+    try:
+        results = run(quanta, clock)
+    except BaseException as error:  # an exit in a lane must not take the lane with it
+        results = ([error] * len(quanta), 0.0)
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(done, *results)
+
+
+def run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float]:
+    """Results or exceptions of quanta that share a pass, and its duration in seconds."""
+    start = clock()
+    if len(quanta) == 1:
+        results = [_attempt(quanta[0])]
+    else:
+        try:
+            results = _run_joined(quanta)
+        except Exception:
+            results = [_attempt(quantum) for quantum in quanta]
+    return results, clock() - start
+
+
+def _attempt(quantum: Quantum) -> Any:
+    try:
+        return quantum.executor(quantum.rows) if isinstance(quantum, RowBatch) else quantum.call()
+    except Exception as error:
+        return error
+
+
+def seconds(quanta: list[Quantum]) -> float:
+    """Expected duration of one pass over quanta; several are row batches of one executor."""
+    first = quanta[0]
+    if isinstance(first, RowBatch) and len(quanta) > 1:
+        return first.executor.seconds(sum(len(batch.rows) for batch in quanta if isinstance(batch, RowBatch)))
+    return first.seconds
+
+
+def _run_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...]]:
+    rows = np.concatenate([batch.rows for batch in batches])
+    outputs = batches[0].executor(rows)
+    if any(output.shape[-1] != len(rows) for output in outputs):
+        raise ValueError("the last axis of an output is not the rows: this pass cannot be shared")
+    results = []
+    start = 0
+    for batch in batches:
+        stop = start + len(batch.rows)
+        results.append(tuple(output[..., start:stop] for output in outputs))
+        start = stop
+    return results
