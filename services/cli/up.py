@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from services.cli.lock import Held, hold
 from services.cli.output import CommandError
 from services.cli.places import announced
 from services.cli.ports import holder
@@ -146,20 +146,15 @@ def _lock(home: Path) -> Iterator[None]:
     Raises:
         CommandError: another one holds it; its process and services are named.
     """
-    with (home / "up.lock").open("a+") as file:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
+            stack.enter_context(hold(home))
+        except Held as held:
             where = ", ".join(f"{task} on {found.http}" for task, found in announced(home).items()) or "starting"
             raise CommandError(
-                f"already up: pid {file.read().strip()} ({where}); `demur status` shows more, `demur down` stops it"
-            ) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+                f"already up: pid {held.pid or 'unknown'} ({where}); `demur status` shows more, `demur down` stops it"
+            ) from held
         yield
-        file.truncate(0)
 
 
 def _refuse_stale(settings: Settings) -> None:
