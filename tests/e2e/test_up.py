@@ -58,6 +58,30 @@ def test_score_a_file(served: Installation, tmp_path: Path) -> None:
     assert 0 < counts["deferred"] < counts["rows"]
 
 
+def test_score_keeps_what_is_there_when_it_fails(served: Installation, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    assert served.run("data", "vessel", "simulate", "--scale", "0.02", "--out", str(folder)).returncode == 0
+    (tmp_path / "out.csv").write_text("earlier")
+    lines = (folder / "train.csv").read_text().splitlines()
+    header, row = lines[0].split(","), lines[6000].split(",")
+    assert len(lines) > 9001
+    source = tmp_path / "in.csv"
+    source.write_text("\n".join(lines))
+    same = served.run("score", "vessel", str(source), str(source))
+    assert same.returncode == 1
+    assert "destroy the input" in same.stderr
+    assert source.read_text() == "\n".join(lines)
+    for value, words in (("x", "stw = 'x' is not a number"), ("60", "stw = 60 kn")):
+        row[header.index("stw")] = value
+        source.write_text("\n".join([*lines[:6000], ",".join(row), *lines[6001:]]))
+        failed = served.run("score", "vessel", str(source), str(tmp_path / "out.csv"))
+        assert failed.returncode == 1
+        assert f"row 5999 (from 0): {words}" in failed.stderr, failed.stderr
+        assert "Traceback" not in failed.stderr
+        assert (tmp_path / "out.csv").read_text() == "earlier"
+        assert not (tmp_path / "out.csv.part").exists()
+
+
 def test_wrong_usage_is_exit_code_2(served: Installation) -> None:
     assert served.run("serve", "weathr").returncode == 2
     assert served.run().returncode == 2
