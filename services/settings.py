@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 TASKS = ("weather", "translation", "motion", "lesion", "vessel")
-MONITOR_PORT = 3010
-CONSOLE_PORT = 3011
 
 
 class SettingsError(ValueError):
@@ -24,6 +22,11 @@ def default_ports(task: str) -> tuple[int, int]:
     """HTTP and gRPC port of a task: 3001-3005 and 4001-4005 in the order of ``TASKS``."""
     index = TASKS.index(task) + 1 if task in TASKS else 0
     return 3000 + index, 4000 + index
+
+
+def address(host: str, port: int) -> str:
+    """``host:port`` for URLs and gRPC targets; an IPv6 address stands in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,20 @@ class Settings:
 
     @property
     def ports(self) -> tuple[int, int]:
-        """HTTP and gRPC port in force."""
+        """HTTP and gRPC port in force.
+
+        Raises:
+            SettingsError: one is outside 1 to 65535, or both are the same.
+        """
         http, grpc = default_ports(self.task)
-        return self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
+        found = self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
+        for name, port, given in zip(("HTTP_PORT", "GRPC_PORT"), found, (self.http_port, self.grpc_port), strict=True):
+            if not 1 <= port <= 65535:
+                cause = f"DEMUR_{name} = {port}" if given else f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}"
+                raise SettingsError(f"{cause}: ports from 1 to 65535 are needed")
+        if found[0] == found[1]:
+            raise SettingsError(f"DEMUR_HTTP_PORT = DEMUR_GRPC_PORT = {found[0]}: each needs a port of its own")
+        return found
 
     @property
     def lane_count(self) -> int:
@@ -125,6 +139,7 @@ class Settings:
                 f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, or "
                 "set DEMUR_ALLOW_REMOTE=1 where a proxy in front checks callers"
             )
+        self.ports  # noqa: B018 - raises where one is impossible
 
 
 _RANGES = (

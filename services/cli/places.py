@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from services.settings import address
+
 SAME_START_SECONDS = 5.0
 """Starts that are told less apart are one: the clock that they are derived from may be set meanwhile."""
 
@@ -27,11 +29,11 @@ class Running:
 
     @property
     def http(self) -> str:
-        return f"http://{self.host}:{self.http_port}"
+        return f"http://{address(self.host, self.http_port)}"
 
     @property
     def grpc(self) -> str:
-        return f"{self.host}:{self.grpc_port}"
+        return address(self.host, self.grpc_port)
 
 
 def announce(home: Path, running: Running) -> None:

@@ -16,7 +16,7 @@ from services.cli.csv_rows import IDENTITY, Chunk, chunks
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.places import announced
 from services.cli.replacing import replacing
-from services.settings import Settings
+from services.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     """Streams the file and counts what was deferred."""
     settings = replace(Settings.read(), task=given.task)
     running = announced(settings.home).get(given.task)
-    target = given.target or (running.grpc if running else f"{settings.host}:{settings.ports[1]}")
+    target = given.target or (running.grpc if running else address(settings.host, settings.ports[1]))
     line = ProgressLine(f"scoring {given.input.name}")
     counts = {"rows": 0, "deferred": 0, "shifted": 0}
     try:

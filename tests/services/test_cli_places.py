@@ -15,6 +15,12 @@ from services.cli.places import Running, alive, announce, announced, started
 ME = Running("toy", os.getpid(), "127.0.0.1", 3000, 4000, "toy-1:0", started(os.getpid()))
 
 
+def test_addresses_can_be_used_as_they_are() -> None:
+    assert (ME.http, ME.grpc) == ("http://127.0.0.1:3000", "127.0.0.1:4000")
+    remote = replace(ME, host="::1")
+    assert (remote.http, remote.grpc) == ("http://[::1]:3000", "[::1]:4000")
+
+
 def test_what_runs_is_found(tmp_path: Path) -> None:
     assert announced(tmp_path) == {}
     announce(tmp_path, ME)
