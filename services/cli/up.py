@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,11 +16,11 @@ from pathlib import Path
 
 from services.cli.lock import Held, hold
 from services.cli.output import CommandError
-from services.cli.places import announced
+from services.cli.places import Running, announced
 from services.cli.ports import holder
 from services.cli.status import failure, ready
 from services.parent import die_with_parent
-from services.settings import Settings
+from services.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur up --detach"
@@ -186,10 +187,19 @@ def _detached(home: Path) -> int:
 
 
 def _say_where(home: Path) -> None:
-    for task, running in announced(home).items():
+    found = announced(home)
+    for task, running in found.items():
         print(f"{task}: {running.http} and gRPC {running.grpc}, serving {running.model}")
     print(f"logs: {home / 'logs'}")
-    print("\nTry:\n  .venv/bin/python examples/predict.py", flush=True)
+    print(f"\nTry:\n  .venv/bin/python examples/predict.py{_target(found)}", flush=True)
+
+
+def _target(found: dict[str, Running]) -> str:
+    """What the example must be told to find the default task's service; nothing where it is at the usual place."""
+    usual = Settings()
+    running = found.get(usual.task)
+    target = running.grpc if running else address(usual.host, usual.ports[1])
+    return "" if target == address(usual.host, usual.ports[1]) else f" {shlex.quote(target)}"
 
 
 def _last_words(log: Path, lines: int = 15) -> str:

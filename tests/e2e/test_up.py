@@ -11,10 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from services.cli import up
+from services.cli.places import Running
 from tests.e2e.conftest import PROJECT, Installation
 
 
@@ -24,6 +27,21 @@ def test_a_second_up_names_the_first(served: Installation) -> None:
     pid = (served.home / "up.lock").read_text()
     assert f"pid {pid}" in second.stderr
     assert served.http in second.stderr
+
+
+def test_what_up_says_to_try_works(served: Installation) -> None:
+    said = (served.home / "up.log").read_text()
+    command = said.rpartition("Try:\n")[2].split()
+    assert command == [".venv/bin/python", "examples/predict.py", served.grpc]
+    tried = subprocess.run([sys.executable, *command[1:]], cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    assert tried.returncode == 0, tried.stderr
+    assert "full speed into a storm" in tried.stdout
+
+
+def test_at_the_usual_place_the_example_needs_no_address() -> None:
+    vessel = Running("vessel", 1, "127.0.0.1", 3005, 4005, "vessel-dnn-10:0", 0.0)
+    assert up._target({"vessel": vessel}) == ""
+    assert up._target({"vessel": replace(vessel, host="::1")}) == " '[::1]:4005'"
 
 
 def test_status(served: Installation) -> None:
