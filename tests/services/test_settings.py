@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from services.settings import TASKS, Settings, SettingsError, address, default_ports
+from tests.settings_page import PAGE, docstrings, page
 
 
 def test_without_an_environment_there_are_defaults() -> None:
@@ -110,3 +112,8 @@ def test_variables_that_are_no_settings_are_found() -> None:
     }
     found = Settings.strangers(given)
     assert found == {"DEMUR_TARGET_RETENSION": "DEMUR_TARGET_RETENTION", "DEMUR_ZZZ": ""}
+
+
+def test_every_setting_is_described() -> None:
+    assert list(docstrings()) == [field.name for field in fields(Settings)]
+    assert PAGE.read_text() == page(), "run python -m tests.settings_page"
