@@ -19,15 +19,15 @@ def replacing(output: Path, source: Path) -> Iterator[TextIO]:
     Raises:
         CommandError: ``source``, which is still to be read, would be overwritten.
     """
+    if output.exists() and not output.is_file():
+        with output.open("w", newline="", encoding="utf-8") as file:
+            yield file
+        return
     output = output.resolve()  # of a link, the file that it names is replaced
     part = output.with_name(output.name + ".part")
     for written in (output, part):
         if written.exists() and written.samefile(source):
             raise CommandError(f"writing {written} would destroy the input; give another output")
-    if output.exists() and not output.is_file():
-        with output.open("w", newline="", encoding="utf-8") as file:
-            yield file
-        return
     try:
         with part.open("w", newline="", encoding="utf-8") as file:
             yield file

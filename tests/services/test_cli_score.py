@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,14 @@ def test_a_link_keeps_pointing_to_its_file(source: Path, tmp_path: Path) -> None
         file.write("new")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "out.csv").read_text() == "new"
+
+
+def test_a_pipe_is_written_directly(source: Path) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as read, os.fdopen(writing, "w"):
+        with replacing(Path(f"/dev/fd/{writing}"), source) as file:
+            file.write("new\n")
+        assert read.readline() == "new\n"
 
 
 def test_a_device_is_written_directly(source: Path) -> None:
