@@ -32,8 +32,11 @@ USUAL = {
 def main(target: str) -> None:
     rows = [USUAL | situation for situation in SITUATIONS.values()]
     columns = {name: np.array([row[name] for row in rows]) for name in USUAL}
-    with demur.connect(target) as client:
-        answer = client.vessel.predict(columns)
+    try:
+        with demur.connect(target) as client:
+            answer = client.vessel.predict(columns)
+    except demur.DemurError as error:
+        sys.exit(f"{target}: {error}")
     low, high = answer.interval(0.9)
     print(f"{answer.model}, policy {answer.policy}\n")
     for index, name in enumerate(SITUATIONS):

@@ -26,7 +26,7 @@ from services.errors import NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.reference import find
-from services.settings import Settings
+from services.settings import Settings, address
 from services.store import Store
 from services.system import die_with_parent
 from services.transport.grpc.server import GrpcServer
@@ -80,7 +80,7 @@ class Process:
         metrics.info(__version__, artefact.tag)
         self._grpc = GrpcServer(tenant, settings, metrics)
         _, port = settings.ports
-        await self._grpc.start(f"{settings.host}:{port}")
+        await self._grpc.start(address(settings.host, port))
         self._http = application(tenant, settings, metrics, lifecycle)
         self._chain_signals()
         gc.collect()

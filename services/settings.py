@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 TASKS = ("weather", "translation", "motion", "lesion", "vessel")
-MONITOR_PORT = 3010
-CONSOLE_PORT = 3011
 
 
 class SettingsError(ValueError):
@@ -26,48 +24,67 @@ def default_ports(task: str) -> tuple[int, int]:
     return 3000 + index, 4000 + index
 
 
+def address(host: str, port: int) -> str:
+    """``host:port`` for URLs and gRPC targets; an IPv6 address stands in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 @dataclass(frozen=True)
 class Settings:
-    """Each field is the environment variable DEMUR_<NAME IN CAPITALS>."""
+    """Each field is the environment variable DEMUR_<NAME IN CAPITALS>; docs/settings.md is made of what stands here."""
 
     task: str = "vessel"
+    """Name of the task that this process serves; `demur up` and `demur serve` set it."""
     home: Path = Path(".demur")
-    """Model store, run files and logs."""
+    """Directory of the model store, run files and logs."""
     model: str = ""
-    """Name or tag of the artefact; empty: the task's default."""
+    """Name or tag of the artefact; empty: the task's reference artefact."""
     host: str = "127.0.0.1"
+    """Address that both protocols listen on. Other than a loopback address only with `DEMUR_ALLOW_REMOTE=1`."""
     http_port: int = 0
-    """0: the task's default port."""
+    """TCP port of HTTP; 0: the task's, 3001 to 3005, plus `DEMUR_PORT_OFFSET`."""
     grpc_port: int = 0
+    """TCP port of gRPC; 0: the task's, 4001 to 4005, plus `DEMUR_PORT_OFFSET`."""
     port_offset: int = 0
-    """Added to the default ports, so that a second set of services can run beside the first."""
+    """Added to the task's port numbers, so that a second set of services can run beside the first."""
     provider: Literal["cpu", "cuda"] = "cpu"
+    """Device that runs the model; part of the numeric profile that thresholds are bound to, see below."""
     lanes: int = 0
-    """Quanta that run at once; 0: one per available core on CPU, one on GPU."""
+    """Count of quanta that run at once; 0: one per available core on CPU, one on GPU."""
     intra_op_threads: int = 1
+    """Count of threads that compute one quantum."""
     target_retention: float = 0.95
+    """Share of in-domain inputs that should be answered, above 0 and below 1; it chooses the calibrated threshold."""
     fixed_threshold: float | None = None
-    """A threshold instead of the calibrated one, in the unit of the head's measure."""
+    """A threshold instead of the calibrated one, in the unit of the head's measure (power: kW²); empty: none."""
     defer_on_shift: bool = False
+    """1 or 0: whether inputs that look unlike the training data are deferred, however certain the model is."""
     withhold: bool = False
+    """1 or 0: whether answers keep the predictions of deferred inputs to themselves."""
     max_rows: int = 262_144
-    """Rows of one unary call."""
+    """Count of rows of one unary call, or of one chunk of a stream, at most."""
     max_message_bytes: int = 16 << 20
+    """Bytes of one HTTP body or gRPC message, at most."""
     queue_seconds: float = 20.0
+    """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy."""
     queue_bytes: int = 512 << 20
+    """Bytes of waiting and running requests; beyond it callers are told that the service is busy."""
     stream_window_chunks: int = 4
+    """Count of a stream's chunks that may be unanswered at once."""
     request_seconds: float = 60.0
-    """An HTTP call without a deadline of its own gets this one."""
+    """Seconds for an HTTP call that brings no deadline of its own."""
     drain_seconds: float = 30.0
+    """Seconds that running calls have to end after SIGTERM."""
     job_seconds: float = 3600.0
-    """Results of jobs are kept this long after their end."""
+    """Seconds that the results of a job are kept after its end."""
     max_jobs: int = 256
-    """Running and kept; an ended one gives way to a new one."""
+    """Count of jobs, running and kept; an ended one gives way to a new one."""
     max_job_bytes: int = 256 << 20
-    """Of kept results; the oldest are forgotten first, the newest is kept whatever its size."""
+    """Bytes of kept results; the oldest are forgotten first, the newest is kept whatever its size."""
     max_connection_age_seconds: float = 1800.0
-    """Then a gRPC connection is asked to reconnect, which rebalances; its running calls and streams end in peace."""
+    """Seconds until a gRPC connection is asked to reconnect, which rebalances; its calls and streams end in peace."""
     log_level: str = "INFO"
+    """Least severe level that is logged: DEBUG, INFO, WARNING or ERROR."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -102,9 +119,20 @@ class Settings:
 
     @property
     def ports(self) -> tuple[int, int]:
-        """HTTP and gRPC port in force."""
+        """HTTP and gRPC port in force.
+
+        Raises:
+            SettingsError: one is outside 1 to 65535, or both are the same.
+        """
         http, grpc = default_ports(self.task)
-        return self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
+        found = self.http_port or http + self.port_offset, self.grpc_port or grpc + self.port_offset
+        for name, port, given in zip(("HTTP_PORT", "GRPC_PORT"), found, (self.http_port, self.grpc_port), strict=True):
+            if not 1 <= port <= 65535:
+                cause = f"DEMUR_{name} = {port}" if given else f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}"
+                raise SettingsError(f"{cause}: ports from 1 to 65535 are needed")
+        if found[0] == found[1]:
+            raise SettingsError(f"DEMUR_HTTP_PORT = DEMUR_GRPC_PORT = {found[0]}: each needs a port of its own")
+        return found
 
     @property
     def lane_count(self) -> int:
@@ -117,7 +145,7 @@ class Settings:
             raise SettingsError(f"DEMUR_TARGET_RETENTION = {self.target_retention}: a share between 0 and 1 is needed")
         if self.fixed_threshold is not None and math.isnan(self.fixed_threshold):
             raise SettingsError("DEMUR_FIXED_THRESHOLD = nan: a number in the unit of the head's measure is needed")
-        for name, lower, upper in _RANGES:
+        for name, lower, upper in RANGES:
             if not lower <= getattr(self, name) <= upper:
                 raise SettingsError(f"DEMUR_{name.upper()} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
         if self.host not in ("127.0.0.1", "localhost", "::1") and not remote_allowed:
@@ -125,9 +153,10 @@ class Settings:
                 f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, or "
                 "set DEMUR_ALLOW_REMOTE=1 where a proxy in front checks callers"
             )
+        self.ports  # noqa: B018 - raises where one is impossible
 
 
-_RANGES = (
+RANGES = (
     ("http_port", 0, 65535),
     ("grpc_port", 0, 65535),
     ("lanes", 0, 1024),

@@ -32,13 +32,13 @@ class Store:
         os.environ["BENTOML_HOME"] = str(root)
         os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
 
-    def add(self, directory: Path) -> Artefact:
+    def add(self, directory: Path, task: str | None = None) -> Artefact:
         """Verifies an artefact's folder and copies it into the store, also over a damaged copy.
 
         Raises:
-            ArtefactError: see ``models.artefact.read``.
+            ArtefactError: see ``models.artefact.read``; with ``task``, also for an artefact of another task.
         """
-        found = artefact.read(directory)
+        found = artefact.read(directory, task)
         try:
             return self.get(found.tag)
         except LookupError:

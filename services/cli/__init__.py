@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from models.artefact import ArtefactError
+from services import __version__
 from services.cli.output import CommandError
 from services.settings import SettingsError
 
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Model serving that knows when not to answer.",
         epilog="example: demur up",
     )
+    parser.add_argument("--version", action="version", version=f"demur {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     given = list(sys.argv[1:] if arguments is None else arguments)
     wanted = next((word for word in given if word in COMMANDS), None)

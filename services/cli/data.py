@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     simulate = actions.add_parser("simulate", help="draw the canonical splits from the simulator")
     simulate.add_argument("--out", type=Path, required=True, help="directory for the files")
     simulate.add_argument("--scale", type=float, default=1.0, help="share of the canonical row counts, (0, 1]")
-    simulate.add_argument("--seed", type=int, default=0)
+    simulate.add_argument("--seed", type=int, default=0, help="equal seeds draw equal files")
     simulate.add_argument("--generalisation", type=int, default=0, metavar="ROWS", help="also draw this many rows")
     simulate.add_argument("--json", action="store_true", help="print a JSON document")
 

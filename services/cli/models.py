@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from services.cli.output import print_json
+from services.cli.output import CommandError, print_json
 from services.settings import Settings
 from services.store import Store
 from services.tasks import IMPORTERS
@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("tag")
     verify.add_argument("what", help="a tag of the store, or a folder")
     add.add_argument("task", choices=sorted(IMPORTERS))
-    add.add_argument("directory", type=Path)
+    add.add_argument("directory", type=Path, help="folder with a manifest.json, or with member_1, member_2 …")
     for action in (listing, show, verify, add):
         action.add_argument("--json", action="store_true", help="print a JSON document")
 
@@ -65,13 +65,20 @@ def _verify(store: Store, given: argparse.Namespace) -> int:
 def _import(store: Store, given: argparse.Namespace) -> int:
     from models.artefact import MANIFEST
 
+    if not given.directory.is_dir():
+        raise CommandError(f"the folder {given.directory} does not exist, or is no folder")
     if (given.directory / MANIFEST).exists():
-        added = store.add(given.directory)
+        added = store.add(given.directory, given.task)
     else:
         module, _, function = IMPORTERS[given.task].partition(":")
-        convert = getattr(importlib.import_module(module), function)
         with tempfile.TemporaryDirectory() as scratch:
-            convert(given.directory, Path(scratch) / "artefact")
-            added = store.add(Path(scratch) / "artefact")
+            try:
+                convert = getattr(importlib.import_module(module), function)
+                convert(given.directory, Path(scratch) / "artefact")
+            except ModuleNotFoundError as error:
+                raise CommandError(
+                    f"{error.name} is missing; install the training extra: pip install -e '.[train]'"
+                ) from error
+            added = store.add(Path(scratch) / "artefact", given.task)
     print_json({"tag": added.tag}) if given.json else print(f"imported {added.tag}")
     return 0

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+import psutil
+
+from services.settings import address
+
+SAME_START_SECONDS = 5.0
+"""Starts that are told less apart are one: the clock that they are derived from may be set meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -19,45 +24,60 @@ class Running:
     http_port: int
     grpc_port: int
     model: str
+    started: float
+    """When the process started, in seconds since 1970."""
 
     @property
     def http(self) -> str:
-        return f"http://{self.host}:{self.http_port}"
+        return f"http://{address(self.host, self.http_port)}"
 
     @property
     def grpc(self) -> str:
-        return f"{self.host}:{self.grpc_port}"
+        return address(self.host, self.grpc_port)
 
 
 def announce(home: Path, running: Running) -> None:
-    """Writes the run file of a service."""
+    """Writes the run file of a service, whole or not at all: others read it at any time."""
     path = _run_file(home, running.task)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(msgspec.json.encode(running))
+    part = path.with_suffix(f".{running.pid}.part")
+    part.write_bytes(msgspec.json.encode(running))
+    part.replace(path)
 
 
 def announced(home: Path) -> dict[str, Running]:
-    """The run files of processes that are still alive, by task."""
+    """The run files of processes that are still alive, by task.
+
+    Files of dead processes stay until the next service of that task replaces them: removing one could hit a file
+    that has just been replaced.
+    """
     found = {}
     for path in sorted((home / "run").glob("*.json")):
-        running = msgspec.json.decode(path.read_bytes(), type=Running)
-        if alive(running.pid):
+        try:
+            running = msgspec.json.decode(path.read_bytes(), type=Running)
+        except (OSError, msgspec.DecodeError):  # of another version, or damaged: as good as none
+            continue
+        if alive(running.pid, running.started):
             found[running.task] = running
-        else:
-            path.unlink(missing_ok=True)
     return found
 
 
-def alive(pid: int) -> bool:
-    """Whether a process exists and is no zombie."""
+def started(pid: int) -> float:
+    """When a process started, in seconds since 1970."""
+    return float(psutil.Process(pid).create_time())
+
+
+def alive(pid: int, since: float | None = None) -> bool:
+    """Whether a process exists and is no zombie; with ``since``, whether it also is the one that started then (in
+    seconds since 1970), and not another one that was given the process id of the dead."""
     try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except PermissionError:
+        process = psutil.Process(pid)
+        if since is not None and abs(process.create_time() - since) > SAME_START_SECONDS:
+            return False
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.AccessDenied:
         return True
-    except FileNotFoundError:  # a system without /proc
-        return True
-    except ProcessLookupError:
+    except psutil.NoSuchProcess:
         return False
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import demur
+from services.cli.csv_rows import IDENTITY, Chunk, chunks
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.places import announced
-from services.settings import Settings
+from services.cli.replacing import replacing
+from services.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
-CHUNK_ROWS = 4096
 OUTPUTS = ("mean", "total", "data", "knowledge", "uncertainty")
 
 
@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     """Streams the file and counts what was deferred."""
     settings = replace(Settings.read(), task=given.task)
     running = announced(settings.home).get(given.task)
-    target = given.target or (running.grpc if running else f"{settings.host}:{settings.ports[1]}")
+    target = given.target or (running.grpc if running else address(settings.host, settings.ports[1]))
     line = ProgressLine(f"scoring {given.input.name}")
     counts = {"rows": 0, "deferred": 0, "shifted": 0}
     try:
@@ -46,19 +46,21 @@ def run(given: argparse.Namespace) -> int:
             names = [feature.name for feature in service.describe().features]
             source = stack.enter_context(given.input.open("rb"))
             size = given.input.stat().st_size or 1
-            writer = csv.writer(stack.enter_context(given.output.open("w", newline="")))
-            ids: list[Any] = []
-            batches = _batches(source, names, ids)
-            writer.writerow(["time_id", *OUTPUTS, "deferred", "shifted", "prediction_id"])
-            for answer in service.stream(batches, purpose=given.purpose):
+            writer = csv.writer(stack.enter_context(replacing(given.output, given.input)))
+            sent: deque[Chunk] = deque()
+            writer.writerow([IDENTITY, *OUTPUTS, "deferred", "shifted", "prediction_id"])
+            for answer in service.stream(_tables(chunks(source, names), sent), purpose=given.purpose):
+                ids = sent.popleft().ids
                 columns = [getattr(answer, name) for name in OUTPUTS]
-                shown = [["" for _ in ids[0]] if column is None else column.tolist() for column in columns]
+                shown = [["" for _ in ids] if column is None else column.tolist() for column in columns]
                 flags = answer.deferred.astype(int).tolist(), answer.shifted.astype(int).tolist()
-                writer.writerows(zip(ids.pop(0), *shown, *flags, answer.prediction_ids, strict=True))
+                writer.writerows(zip(ids, *shown, *flags, answer.prediction_ids, strict=True))
                 counts["rows"] += len(answer)
                 counts["deferred"] += int(answer.deferred.sum())
                 counts["shifted"] += int(answer.shifted.sum())
                 line(min(source.tell() / size, 0.999))
+    except demur.InvalidInput as error:
+        raise CommandError(f"{_in_file(error, counts['rows'])} (after {counts['rows']} rows)") from error
     except (demur.DemurError, OSError, ValueError) as error:
         raise CommandError(f"{error} (after {counts['rows']} rows)") from error
     line(1.0)
@@ -69,20 +71,16 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
-def _batches(source: Any, names: list[str], ids: list[Any]) -> Iterator[Any]:
-    """Chunks [n, F] of the file; the chunk's row identities are appended to ``ids`` in step."""
-    header = next(csv.reader([source.readline().decode()]))
-    missing = [name for name in names if name not in header]
-    if missing:
-        raise ValueError(f"the file has no column {missing[0]!r}; it has {', '.join(header)}")
-    wanted = [header.index(name) for name in names]
-    identity = header.index("time_id") if "time_id" in header else None
-    start = 0
-    while lines := source.readlines(CHUNK_ROWS * 96):
-        table = np.loadtxt(lines, delimiter=",", usecols=wanted, ndmin=2, dtype=np.float32)
-        if identity is None:
-            ids.append(range(start, start + len(table)))
-        else:
-            ids.append(np.loadtxt(lines, delimiter=",", usecols=identity, ndmin=1, dtype=np.int64).tolist())
-        start += len(table)
-        yield table
+def _tables(read: Iterable[Chunk], sent: deque[Chunk]) -> Iterator[Any]:
+    """What is sent, float32 [n, F]; what is in flight waits in ``sent`` for its answer."""
+    for chunk in read:
+        sent.append(chunk)
+        yield chunk.table
+
+
+def _in_file(error: demur.InvalidInput, answered: int) -> str:
+    """The refusal, with the row of the file: the service counts rows within a chunk, and answers chunks in order, so
+    that the refused one is the next after the rows that were answered."""
+    if error.index is None:
+        return str(error)
+    return f"row {answered + error.index} (from 0): " + str(error).replace(f" in row {error.index}", "", 1)

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 from services.cli.output import CommandError
-from services.cli.places import Running, announce
+from services.cli.places import Running, announce, started
 from services.cli.ports import holder
 from services.reference import PROJECT, find
 from services.settings import Settings
@@ -36,7 +36,7 @@ def run(given: argparse.Namespace) -> int:
     artefact = find(settings, Store(settings.home))
     announce(
         settings.home,
-        Running(settings.task, os.getpid(), settings.host, http_port, grpc_port, artefact.tag),
+        Running(settings.task, os.getpid(), settings.host, http_port, grpc_port, artefact.tag, started(os.getpid())),
     )
     environment = {
         "DEMUR_TASK": settings.task,

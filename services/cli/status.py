@@ -12,7 +12,7 @@ import msgspec
 
 from services.cli.output import print_json
 from services.cli.places import Running, announced
-from services.settings import Settings
+from services.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur status --json"
@@ -68,6 +68,6 @@ def _ask(url: str) -> tuple[int, bytes]:
 def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
     if running is None:
         http, grpc = settings.ports
-        host = settings.host
-        return {"http": f"http://{host}:{http}", "grpc": f"{host}:{grpc}", "ready": False, "model": None}
+        places = {"http": f"http://{address(settings.host, http)}", "grpc": address(settings.host, grpc)}
+        return {**places, "ready": False, "model": None}
     return {"http": running.http, "grpc": running.grpc, "ready": ready(running), "model": running.model}

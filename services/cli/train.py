@@ -16,8 +16,8 @@ EXAMPLE = "demur train vessel --family symbolic --members 10 --data data/vessel 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", choices=sorted(WORKBENCHES))
-    parser.add_argument("--family", default="dnn", help="kind of model; see docs of the task")
-    parser.add_argument("--members", type=int, default=10)
+    parser.add_argument("--family", default="dnn", help="kind of model: dnn, mc_dropout, variational or symbolic")
+    parser.add_argument("--members", type=int, default=10, help="how many models the ensemble has")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first member; the others count up")
     parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")
     parser.add_argument("--data", type=Path, required=True, help="directory of official CSV files (or of `demur data`)")

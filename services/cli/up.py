@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import fcntl
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from services.cli.lock import Held, hold
 from services.cli.output import CommandError
-from services.cli.places import announced
+from services.cli.places import Running, announced
 from services.cli.ports import holder
 from services.cli.status import failure, ready
-from services.settings import Settings
+from services.settings import Settings, address
 from services.system import die_with_parent
 from services.tasks import TENANTS
 
@@ -146,20 +147,15 @@ def _lock(home: Path) -> Iterator[None]:
     Raises:
         CommandError: another one holds it; its process and services are named.
     """
-    with (home / "up.lock").open("a+") as file:
+    with ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            file.seek(0)
+            stack.enter_context(hold(home))
+        except Held as held:
             where = ", ".join(f"{task} on {found.http}" for task, found in announced(home).items()) or "starting"
             raise CommandError(
-                f"already up: pid {file.read().strip()} ({where}); `demur status` shows more, `demur down` stops it"
-            ) from error
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+                f"already up: pid {held.pid or 'unknown'} ({where}); `demur status` shows more, `demur down` stops it"
+            ) from held
         yield
-        file.truncate(0)
 
 
 def _refuse_stale(settings: Settings) -> None:
@@ -191,10 +187,19 @@ def _detached(home: Path) -> int:
 
 
 def _say_where(home: Path) -> None:
-    for task, running in announced(home).items():
+    found = announced(home)
+    for task, running in found.items():
         print(f"{task}: {running.http} and gRPC {running.grpc}, serving {running.model}")
     print(f"logs: {home / 'logs'}")
-    print("\nTry:\n  .venv/bin/python examples/predict.py", flush=True)
+    print(f"\nTry:\n  .venv/bin/python examples/predict.py{_target(found)}", flush=True)
+
+
+def _target(found: dict[str, Running]) -> str:
+    """What the example must be told to find the default task's service; nothing where it is at the usual place."""
+    usual = Settings()
+    running = found.get(usual.task)
+    target = running.grpc if running else address(usual.host, usual.ports[1])
+    return "" if target == address(usual.host, usual.ports[1]) else f" {shlex.quote(target)}"
 
 
 def _last_words(log: Path, lines: int = 15) -> str:

@@ -11,10 +11,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from services.cli import up
+from services.cli.places import Running
 from tests.e2e.conftest import PROJECT, Installation
 
 
@@ -24,6 +27,21 @@ def test_a_second_up_names_the_first(served: Installation) -> None:
     pid = (served.home / "up.lock").read_text()
     assert f"pid {pid}" in second.stderr
     assert served.http in second.stderr
+
+
+def test_what_up_says_to_try_works(served: Installation) -> None:
+    said = (served.home / "up.log").read_text()
+    command = said.rpartition("Try:\n")[2].split()
+    assert command == [".venv/bin/python", "examples/predict.py", served.grpc]
+    tried = subprocess.run([sys.executable, *command[1:]], cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    assert tried.returncode == 0, tried.stderr
+    assert "full speed into a storm" in tried.stdout
+
+
+def test_at_the_usual_place_the_example_needs_no_address() -> None:
+    vessel = Running("vessel", 1, "127.0.0.1", 3005, 4005, "vessel-dnn-10:0", 0.0)
+    assert up._target({"vessel": vessel}) == ""
+    assert up._target({"vessel": replace(vessel, host="::1")}) == " '[::1]:4005'"
 
 
 def test_status(served: Installation) -> None:
@@ -56,6 +74,30 @@ def test_score_a_file(served: Installation, tmp_path: Path) -> None:
     assert counts["rows"] == len(lines) - 1 > 0
     assert counts["shifted"] > 0.5 * counts["rows"]  # strong winds, which training never saw
     assert 0 < counts["deferred"] < counts["rows"]
+
+
+def test_score_keeps_what_is_there_when_it_fails(served: Installation, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    assert served.run("data", "vessel", "simulate", "--scale", "0.02", "--out", str(folder)).returncode == 0
+    (tmp_path / "out.csv").write_text("earlier")
+    lines = (folder / "train.csv").read_text().splitlines()
+    header, row = lines[0].split(","), lines[6000].split(",")
+    assert len(lines) > 9001
+    source = tmp_path / "in.csv"
+    source.write_text("\n".join(lines))
+    same = served.run("score", "vessel", str(source), str(source))
+    assert same.returncode == 1
+    assert "destroy the input" in same.stderr
+    assert source.read_text() == "\n".join(lines)
+    for value, words in (("x", "stw = 'x' is not a number"), ("60", "stw = 60 kn")):
+        row[header.index("stw")] = value
+        source.write_text("\n".join([*lines[:6000], ",".join(row), *lines[6001:]]))
+        failed = served.run("score", "vessel", str(source), str(tmp_path / "out.csv"))
+        assert failed.returncode == 1
+        assert f"row 5999 (from 0): {words}" in failed.stderr, failed.stderr
+        assert "Traceback" not in failed.stderr
+        assert (tmp_path / "out.csv").read_text() == "earlier"
+        assert not (tmp_path / "out.csv.part").exists()
 
 
 def test_wrong_usage_is_exit_code_2(served: Installation) -> None:

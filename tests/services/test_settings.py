@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from services.settings import TASKS, Settings, SettingsError, default_ports
+from services.settings import TASKS, Settings, SettingsError, address, default_ports
+from tests.settings_page import PAGE, docstrings, page
 
 
 def test_without_an_environment_there_are_defaults() -> None:
@@ -46,6 +48,10 @@ def test_values_are_read_by_type() -> None:
         ("HTTP_PORT", "many"),
         ("HTTP_PORT", "70000"),
         ("GRPC_PORT", "-1"),
+        ("PORT_OFFSET", "70000"),
+        ("PORT_OFFSET", "62000"),
+        ("PORT_OFFSET", "-3005"),
+        ("HTTP_PORT", "4005"),
         ("LANES", "-2"),
         ("PROVIDER", "tpu"),
         ("WITHHOLD", "perhaps"),
@@ -69,6 +75,16 @@ def test_a_wrong_value_is_named_with_its_variable(name: str, value: str) -> None
         Settings.read({f"DEMUR_{name}": value})
     assert f"DEMUR_{name}" in str(caught.value)
     assert "<class" not in str(caught.value)
+
+
+def test_an_offset_does_not_count_where_both_ports_are_given() -> None:
+    given = {"DEMUR_PORT_OFFSET": "70000", "DEMUR_HTTP_PORT": "8080", "DEMUR_GRPC_PORT": "8081"}
+    assert Settings.read(given).ports == (8080, 8081)
+
+
+def test_ipv6_addresses_stand_in_brackets() -> None:
+    assert address("::1", 4005) == "[::1]:4005"
+    assert address("127.0.0.1", 4005) == "127.0.0.1:4005"
 
 
 def test_other_machines_are_served_only_where_somebody_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,3 +112,8 @@ def test_variables_that_are_no_settings_are_found() -> None:
     }
     found = Settings.strangers(given)
     assert found == {"DEMUR_TARGET_RETENSION": "DEMUR_TARGET_RETENTION", "DEMUR_ZZZ": ""}
+
+
+def test_every_setting_is_described() -> None:
+    assert list(docstrings()) == [field.name for field in fields(Settings)]
+    assert PAGE.read_text() == page(), "run python -m tests.settings_page"

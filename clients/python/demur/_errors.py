@@ -165,6 +165,9 @@ _BY_WORD: dict[str, type[DemurError]] = {
 _OWN_CANCEL = ("Locally cancelled", "Channel closed")
 """The library's words for a call that this side ended."""
 
+_WROTE_TOO_LATE = "Internal error from Core"
+"""The library's words for a frame written to a stream that the other side has just ended, its status still under way."""
+
 _NOBODY = re.compile(r"(?:ipv4|ipv6|unix):(\S+?): (?:Failed to connect|connect failed)")
 """The library's words for an address at which nobody listens."""
 
@@ -180,13 +183,20 @@ def from_call(failed: grpc.RpcError, seconds: float | None = None) -> DemurError
         kind = _refusal(detail, text)
     elif kind is DeadlineExceeded and seconds is not None and "Deadline Exceeded" in text:  # the library's words
         text = f"no answer within {seconds:g} s"
-    elif kind is Cancelled and not detail.code and not any(words in text for words in _OWN_CANCEL):
-        kind = Unavailable  # the connection ended under the call, as at the end of a drain
+    elif not detail.code and _ended_under(kind, text):
+        kind = Unavailable  # as at the end of a drain
         text = f"the service closed the connection before it answered ({text or status.name})"
     elif kind is Unavailable and address is not None:
         where = unquote(address[1])
         text = f"no service answers at {where}; start it with `demur up` or check the address"
     return kind._of(detail.message or text or status.name, detail)
+
+
+def _ended_under(kind: type[DemurError], text: str) -> bool:
+    """Whether the connection or stream ended under the call, without a word of the service."""
+    if kind is Cancelled:
+        return not any(words in text for words in _OWN_CANCEL)
+    return kind is ServiceFailure and text == _WROTE_TOO_LATE
 
 
 def from_detail(detail: ErrorDetail) -> DemurError:

@@ -1,0 +1,66 @@
+"""What commands say without a service: versions, help, refusals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from models.tasks.vessel.ensemble import FAMILIES
+from services import __version__
+from services.cli import main
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("BENTOML_HOME", "")  # what the store sets is undone at the end
+
+
+def ended(words: list[str]) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(words)
+    return int(caught.value.code or 0)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["--version"]) == 0
+    assert capsys.readouterr().out == f"demur {__version__}\n"
+
+
+def test_help_names_the_families(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended(["train", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert [family for family in FAMILIES if family not in said] == []
+
+
+def test_a_folder_that_does_not_exist_cannot_be_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "import", "vessel", str(tmp_path / "none")]) == 1
+    assert f"the folder {tmp_path / 'none'} does not exist" in capsys.readouterr().err
+
+
+def test_an_artefact_of_another_task_is_not_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "artefact"
+    shutil.copytree(PROJECT / "artefacts" / "vessel" / "dnn-1", folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"task": "weather"}))
+    assert main(["models", "import", "vessel", str(folder)]) == 1
+    assert "an artefact of task 'weather'" in capsys.readouterr().err
+
+
+def test_the_example_says_in_one_line_that_nothing_answers() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))  # taken, but nobody listens
+        target = f"127.0.0.1:{free.getsockname()[1]}"
+        command = [sys.executable, "examples/predict.py", target]
+        ran = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 1
+    assert len(ran.stderr.splitlines()) == 1
+    assert f"no service answers at {target}" in ran.stderr

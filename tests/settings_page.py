@@ -1,0 +1,100 @@
+"""Writes docs/settings.md from ``services/settings.py``; with ``--check`` only says whether it is up to date."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import sys
+from dataclasses import fields
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from services import settings
+from services.settings import RANGES, Settings
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
+
+INTRODUCTION = """# Settings
+
+All settings are environment variables, read once at start. A value that is not of the setting's type or range stops
+the start and is named; a `DEMUR_…` variable that is no setting is logged with the one that may be meant.
+
+| variable | default | range | what |
+|---|---|---|---|
+"""
+
+REMAINDER = """
+Two more are read elsewhere:
+
+| variable | default | what |
+|---|---|---|
+| `DEMUR_ALLOW_REMOTE` | empty | 1: `DEMUR_HOST` may be one that others reach. A proxy in front must check callers |
+| `DEMUR_ARTEFACTS` | the repository's `artefacts` | Directory of the reference artefacts, one folder a task |
+
+## Thresholds and `DEMUR_PROVIDER`
+
+A calibrated threshold is bound to a *numeric profile*: provider, precision and layout of the graph. The artefacts that
+are shipped are calibrated under `cpu-fp32-stacked` only. With `DEMUR_PROVIDER=cuda` the profile is another one, for
+which there is no calibration: predictions are made, but **everything is deferred**, and the policy says so and why
+(`defer_all`, with a reason). Only `DEMUR_FIXED_THRESHOLD` makes such a service answer, at a threshold that is then
+yours to justify.
+"""
+
+
+def page() -> str:
+    """The page as it should be."""
+    texts = docstrings()
+    ranges = {name: f"{_number(lower)} to {_number(upper)}" for name, lower, upper in RANGES}
+    rows = []
+    for field in fields(Settings):
+        default = field.default
+        shown = "empty" if default in ("", None) else f"`{_plain(default)}`"
+        limits = ranges.get(field.name, "")
+        if not limits and str(field.type).startswith("Literal"):
+            limits = " or ".join(f"`{choice}`" for choice in ast.literal_eval(str(field.type).removeprefix("Literal")))
+        rows.append(f"| `DEMUR_{field.name.upper()}` | {shown} | {limits} | {texts[field.name].removesuffix('.')} |")
+    return INTRODUCTION + "\n".join(rows) + "\n" + REMAINDER
+
+
+def docstrings() -> dict[str, str]:
+    """The string below each field, in one line; a field without one is missing."""
+    (module,) = ast.parse(inspect.getsource(settings.Settings)).body
+    assert isinstance(module, ast.ClassDef)
+    return {
+        field.target.id: " ".join(text.value.value.split())
+        for field, text in pairwise(module.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
+
+
+def _plain(value: Any) -> str:
+    """As it would be written into the environment."""
+    return f"{value:g}" if isinstance(value, float) else str(int(value) if isinstance(value, bool) else value)
+
+
+def _number(value: float) -> str:
+    """Digits in groups of three: bytes run to many."""
+    return f"{int(value):_}".replace("_", " ") if value > 10_000 else _plain(value)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    fresh = page()
+    stale = not PAGE.exists() or PAGE.read_text() != fresh
+    if check:
+        if stale:
+            print(
+                "docs/settings.md differs from services/settings.py; run python -m tests.settings_page", file=sys.stderr
+            )
+        return int(stale)
+    PAGE.write_text(fresh)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
