@@ -23,6 +23,7 @@ check: $(VENV)/train
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.regenerate_stubs --check
+	$(BIN)/python -m tests.settings_page --check
 
 bench: $(VENV)/train
 	$(BIN)/python -m benchmarks

@@ -166,7 +166,7 @@ _OWN_CANCEL = ("Locally cancelled", "Channel closed")
 """The library's words for a call that this side ended."""
 
 _WROTE_TOO_LATE = "Internal error from Core"
-"""The library's words for a frame written to a stream that the other side has just ended, its status still under way."""
+"""The library's words for a frame written to a stream whose end, with its status, is still under way."""
 
 _NOBODY = re.compile(r"(?:ipv4|ipv6|unix):(\S+?): (?:Failed to connect|connect failed)")
 """The library's words for an address at which nobody listens."""
