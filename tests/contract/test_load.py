@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import grpc
+import httpx
 import pytest
 
 from services.schedule import Limits
@@ -42,9 +43,36 @@ async def test_work_whose_deadline_passed_is_dropped_before_it_runs(toy: Toy, pr
 
 async def test_a_deadline_that_is_too_short_or_no_number_is_refused(toy: Toy) -> None:
     async with serving(toy) as served:
-        for text in ("0", "-1", "nan", "inf", "soon", "4000"):
+        for text in ("0", "-1", "nan", "inf", "soon", "4000", "1_0", "1e999", ""):
             response = await served.http.post("/v1/predict", json=toy.good, headers={"demur-timeout-seconds": text})
             assert (response.status_code, response.json()["error"]["code"]) == (422, "bad_timeout"), text
+
+
+async def test_a_bad_deadline_is_refused_before_the_body_is_read(toy: Toy) -> None:
+    async with serving(toy) as served, served.on_socket() as client:
+        for path in ("/v1/predict", "/v1/jobs"):
+            answer = await stall(client, path, "soon")
+            assert (b" 422 " in answer.split(b"\r\n")[0], b"bad_timeout" in answer) == (True, True)
+
+
+async def test_the_deadline_covers_a_stalled_upload(toy: Toy) -> None:
+    async with serving(toy, request_seconds=0.1) as served, served.on_socket() as client:
+        for path in ("/v1/predict", "/v1/jobs"):
+            for timeout in ("0.1", None):
+                answer = await stall(client, path, timeout)
+                assert b" 504 " in answer.split(b"\r\n")[0]
+                assert b"deadline_exceeded" in answer
+                assert b"connection: close" in answer
+
+
+async def stall(client: httpx.AsyncClient, path: str, timeout: str | None) -> bytes:
+    """The answer to a body of which only the beginning is ever sent."""
+    reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+    header = "" if timeout is None else f"Demur-Timeout-Seconds: {timeout}\r\n"
+    writer.write(f"POST {path} HTTP/1.1\r\nHost: toy\r\n{header}Content-Length: 100\r\n\r\n{{".encode())
+    answer = await asyncio.wait_for(reader.readuntil(b"}}"), 10)
+    writer.close()
+    return answer
 
 
 async def test_a_cancelled_call_stops_between_quanta(toy: Toy) -> None:

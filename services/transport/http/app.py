@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable
@@ -13,17 +12,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.errors import DeadlineExceeded, Draining, NotFound, internal, status
+from services.errors import Draining, NotFound, internal, status
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
-from services.transport.http.body import PROTOBUF, error_response, json_response
+from services.transport.http.body import PROTOBUF, error_response, json_response, stalled
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.presence import Presence
-from services.transport.http.request import read_request, timeout_seconds
+from services.transport.http.request import read_request, timeout_seconds, within
 
 _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -78,7 +77,7 @@ class Routes:
                     if error is not failure:
                         _log.error("a call failed by a defect", exc_info=failure)
                     response = error_response(error)
-                    if status(error).http in (413, 503):
+                    if status(error).http in (413, 503) or stalled(request):
                         response.headers["connection"] = "close"
                 self._metrics.request("http", str(response.status_code), time.perf_counter() - start)
                 return response
@@ -86,16 +85,14 @@ class Routes:
         return call
 
     async def predict(self, request: Request) -> Response:
-        question = await read_request(request, self._tenant, self._settings)
         timeout = timeout_seconds(request, self._settings.request_seconds)
         deadline = time.monotonic() + timeout
-        call = question.options.call("decide", deadline=deadline)
         pipeline = self._tenant.pipeline
-        try:
-            async with asyncio.timeout(timeout), Presence(request):
+        async with within(timeout):
+            question = await read_request(request, self._tenant, self._settings)
+            call = question.options.call("decide", deadline=deadline)
+            async with Presence(request):
                 answers = await pipeline.answer(question.request, call, question.nbytes)
-        except TimeoutError as late:
-            raise DeadlineExceeded(f"no answer within {timeout:g} s", code="deadline_exceeded") from late
         write = self._write_binary if question.binary else self._write_json
         return await pipeline.offload.run(question.nbytes, write, answers)
 

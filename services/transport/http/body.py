@@ -27,6 +27,7 @@ async def read_body(request: Request, limit: int) -> bytes:
         raise _too_large(int(declared), limit)
     parts: list[bytes] = []
     size = 0
+    request.state.body_read = False
     try:
         async for part in request.stream():
             size += len(part)
@@ -35,7 +36,13 @@ async def read_body(request: Request, limit: int) -> bytes:
             parts.append(part)
     except ClientDisconnect as gone:
         raise Cancelled("the caller went away while sending the body", code="disconnected") from gone
+    request.state.body_read = True
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def stalled(request: Request) -> bool:
+    """Whether reading the body began and did not end: nobody knows when the next request would."""
+    return not getattr(request.state, "body_read", True)
 
 
 def media_type(request: Request) -> str:

@@ -21,7 +21,7 @@ from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.http.body import describe, json_response
-from services.transport.http.request import read_request
+from services.transport.http.request import read_request, timeout_seconds, within
 from services.work import Priority, Progress, Units
 
 _log = get_logger(__name__)
@@ -79,10 +79,11 @@ class JobRoutes:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def create(self, request: Request) -> Response:
-        """A refusal belongs into this answer, not into the job."""
-        question = await read_request(request, self._tenant, self._settings)
-        call = question.options.call("decide", priority=Priority.BULK)
-        units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
+        """A refusal belongs into this answer, not into the job; so does the deadline: the job itself has none."""
+        async with within(timeout_seconds(request, self._settings.request_seconds)):
+            question = await read_request(request, self._tenant, self._settings)
+            call = question.options.call("decide", priority=Priority.BULK)
+            units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
         self._make_room()
         record = JobRecord(secrets.token_hex(12))
         self._jobs[record.identity] = record

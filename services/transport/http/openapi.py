@@ -24,12 +24,6 @@ def openapi(tenant: Tenant) -> Json:
     name = tenant.description.task
     body = {"application/json": {"schema": {"$ref": "#/components/schemas/Request"}}}
     job = _json("The job.", {"$ref": "#/components/schemas/Job"})
-    timeout = {
-        "name": "Demur-Timeout-Seconds",
-        "in": "header",
-        "description": "Deadline of this call, s.",
-        "schema": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600},
-    }
     job_id = {"name": "job", "in": "path", "required": True, "schema": {"type": "string"}}
     found = _json("Found.", {"type": "object"})
     return {
@@ -39,7 +33,7 @@ def openapi(tenant: Tenant) -> Json:
             "/v1/predict": {
                 "post": {
                     "summary": "Predict with uncertainty, and decide what is answered.",
-                    "parameters": [timeout],
+                    "parameters": [_timeout("Deadline of this call, reading its body included, s.")],
                     "requestBody": {"required": True, "content": body},
                     "responses": {"200": _json("Answers.", {"$ref": "#/components/schemas/Answer"})} | _errors(),
                 }
@@ -47,6 +41,7 @@ def openapi(tenant: Tenant) -> Json:
             "/v1/jobs": {
                 "post": {
                     "summary": "The same for long work: accepted at once, worked off in the background.",
+                    "parameters": [_timeout("Deadline for accepting the job, s; the job itself has none.")],
                     "requestBody": {"required": True, "content": body},
                     "responses": {"202": job} | _errors(),
                 }
@@ -84,6 +79,15 @@ def openapi(tenant: Tenant) -> Json:
                 "Error": _error_schema(),
             }
         },
+    }
+
+
+def _timeout(description: str) -> Json:
+    return {
+        "name": "Demur-Timeout-Seconds",
+        "in": "header",
+        "description": description,
+        "schema": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600},
     }
 
 
