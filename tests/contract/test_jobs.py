@@ -184,6 +184,50 @@ async def test_a_real_socket_gives_the_same_answers(toy: Toy) -> None:
         await check_routes(served, client)
 
 
+METHODS = {
+    "/v1/predict": "OPTIONS, POST",
+    "/v1/jobs": "OPTIONS, POST",
+    "/v1/jobs/none": "DELETE, GET, HEAD, OPTIONS",
+    "/v1/jobs/none/events": "GET, HEAD, OPTIONS",
+    "/v1/schema": "GET, HEAD, OPTIONS",
+    "/v1/policy": "GET, HEAD, OPTIONS",
+    "/v1/openapi.json": "GET, HEAD, OPTIONS",
+    "/metrics": "GET, HEAD, OPTIONS",
+}
+
+
+async def test_other_methods_are_refused_and_told_which_are_taken() -> None:
+    async with serving(texts.TOY) as served, served.on_socket() as client:
+        for path, allowed in METHODS.items():
+            for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "PURGE"} - set(allowed.split(", ")):
+                response = await client.request(method, path)
+                assert (response.status_code, response.headers["allow"]) == (405, allowed), (method, path)
+                error = response.json()["error"]
+                assert (error["code"], error["value"], error["allowed"]) == ("method_not_allowed", method, allowed)
+            options = await client.options(path)
+            assert (options.status_code, options.headers["allow"], options.content) == (204, allowed, b"")
+        assert b'code="405"' in served.metrics.text()
+
+
+async def test_head_is_get_without_the_body() -> None:
+    async with serving(texts.TOY) as served, served.on_socket() as client:
+        served.probe.hold()
+        job = (await client.post("/v1/jobs", json=texts.TOY.slow)).headers["location"]
+        for path in ("/v1/schema", "/metrics", job, f"{job}/events"):
+            response = await client.head(path, timeout=2)
+            assert (response.status_code, response.content) == (200, b""), path
+        served.probe.release()
+        assert (await served.ended(job))["state"] == "done"
+
+
+async def test_unknown_paths_are_refused_by_any_method() -> None:
+    async with serving(texts.TOY) as served, served.on_socket() as client:
+        for path in ("/", "/nothing", "/v1/predict/", "/v1/jobs/none/other"):
+            for method in ("GET", "POST", "PATCH", "OPTIONS"):
+                response = await client.request(method, path)
+                assert (response.status_code, response.json()["error"]["code"]) == (404, "no_route"), (method, path)
+
+
 async def check_routes(served: Served, client: httpx.AsyncClient) -> None:
     document = (await client.get("/v1/openapi.json")).json()
     for path, methods in document["paths"].items():

@@ -234,3 +234,14 @@ def test_other_content_types_are_refused(both: Both, kind: str) -> None:
     answer = httpx.post(f"{both.http}/v1/predict", content=b"\x80\x04N.", headers={"content-type": kind})
     assert answer.status_code == 415
     assert answer.json()["error"]["code"] == "content_type"
+
+
+def test_the_real_probes_and_the_real_refusals_of_methods(both: Both) -> None:
+    """The service's host answers the first, the service the others."""
+    for probe in ("/livez", "/readyz"):
+        assert httpx.get(both.http + probe).status_code == 200
+    wrong = httpx.put(f"{both.http}/v1/predict")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "OPTIONS, POST")
+    assert wrong.json()["error"]["code"] == "method_not_allowed"
+    unknown = httpx.patch(f"{both.http}/v1/nothing")
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "no_route")

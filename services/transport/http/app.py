@@ -1,4 +1,4 @@
-"""The routes of a service over HTTP."""
+"""The routes of a service over HTTP, but for /livez and /readyz: those are BentoML's, which asks ``Demur`` for them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.errors import Draining, NotFound, internal, status
+from services.errors import Draining, MethodNotAllowed, NotFound, internal, status
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
 from services.metrics import Metrics
@@ -33,22 +34,21 @@ def application(tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle:
     routes = Routes(tenant, settings, metrics, lifecycle)
     jobs = JobRoutes(tenant, settings, lifecycle)
     document = openapi(tenant)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/v1/predict", routes.guarded(routes.predict), methods=["POST"]),
             Route("/v1/schema", routes.guarded(routes.schema)),
             Route("/v1/policy", routes.guarded(routes.policy)),
             Route("/v1/openapi.json", routes.guarded(_constant(document))),
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
-            Route("/v1/jobs/{job}", routes.guarded(jobs.show, while_draining=True)),
-            Route("/v1/jobs/{job}", routes.guarded(jobs.cancel, while_draining=True), methods=["DELETE"]),
+            Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
             Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
             Route("/metrics", routes.metrics),
-            Route("/livez", routes.live),
-            Route("/readyz", routes.ready),
-            Route("/{path:path}", routes.guarded(routes.unknown), methods=["GET", "POST", "PUT", "DELETE"]),
-        ]
+        ],
+        exception_handlers={404: routes.unknown, 405: routes.wrong_method},
     )
+    app.router.redirect_slashes = False  # a redirected POST is not what its caller asked for
+    return app
 
 
 class Routes:
@@ -126,19 +126,31 @@ class Routes:
     async def metrics(self, request: Request) -> Response:
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def live(self, request: Request) -> Response:
-        return json_response({"live": True})
+    async def unknown(self, request: Request, error: Exception) -> Response:
+        async def refuse(request: Request) -> Response:
+            raise NotFound(
+                f"no {request.method} {request.url.path} here; /v1/openapi.json lists the routes", code="no_route"
+            )
 
-    async def ready(self, request: Request) -> Response:
-        return json_response(
-            {"ready": self._lifecycle.ready, "model": self._tenant.description.model},
-            200 if self._lifecycle.ready else 503,
-        )
+        return await self.guarded(refuse)(request)
 
-    async def unknown(self, request: Request) -> Response:
-        raise NotFound(
-            f"no {request.method} {request.url.path} here; /v1/openapi.json lists the routes", code="no_route"
-        )
+    async def wrong_method(self, request: Request, error: Exception) -> Response:
+        """OPTIONS is answered, not refused: it asks for just what the refusal would say."""
+        assert isinstance(error, HTTPException)
+        given = (error.headers or {}).get("Allow", "").split(", ")
+        allowed = ", ".join(sorted({*given, "OPTIONS"}))
+
+        async def refuse(request: Request) -> Response:
+            if request.method == "OPTIONS":
+                return Response(status_code=204, headers={"allow": allowed})
+            raise MethodNotAllowed(
+                f"{request.url.path} takes {allowed}, not {request.method}",
+                code="method_not_allowed",
+                value=request.method,
+                allowed=allowed,
+            )
+
+        return await self.guarded(refuse)(request)
 
 
 def _constant(value: Any) -> Endpoint:

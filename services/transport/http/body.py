@@ -8,7 +8,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from services.errors import Cancelled, DemurError, TooLarge, UnsupportedMediaType, status
+from services.errors import Cancelled, DemurError, MethodNotAllowed, TooLarge, UnsupportedMediaType, status
 
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
@@ -73,6 +73,8 @@ def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = 
 def error_response(error: DemurError) -> Response:
     """``{"error": {...}}`` with the same fields as the gRPC detail."""
     headers = {"retry-after": str(max(1, round(error.retry_after_seconds)))} if error.retry_after_seconds else {}
+    if isinstance(error, MethodNotAllowed):
+        headers["allow"] = error.allowed
     return json_response({"error": describe(error)}, status(error).http, headers)
 
 

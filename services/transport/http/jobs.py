@@ -91,6 +91,10 @@ class JobRoutes:
         location = f"/v1/jobs/{record.identity}"
         return json_response(record.summary(), 202, {"location": location})
 
+    async def one(self, request: Request) -> Response:
+        """GET, HEAD and DELETE of a job: one route, so that a refusal of other methods can name all of them."""
+        return await (self.cancel if request.method == "DELETE" else self.show)(request)
+
     async def show(self, request: Request) -> Response:
         return json_response(self._find(request).view())
 
@@ -120,6 +124,8 @@ class JobRoutes:
                 except TimeoutError:
                     yield b": still running\n\n"
 
+        if request.method == "HEAD":  # nothing to wait for
+            return Response(media_type="text/event-stream")
         return StreamingResponse(lines(), media_type="text/event-stream")
 
     async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
