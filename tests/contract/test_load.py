@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 
 import grpc
 import httpx
@@ -63,6 +64,36 @@ async def test_the_deadline_covers_a_stalled_upload(toy: Toy) -> None:
                 assert b" 504 " in answer.split(b"\r\n")[0]
                 assert b"deadline_exceeded" in answer
                 assert b"connection: close" in answer
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_plain_client_gets_to_read_that_its_body_is_too_large(declared: bool) -> None:
+    """It reads nothing before it has sent everything."""
+    limit = 4 << 20
+    async with serving(rows.TOY, max_message_bytes=limit) as served, served.on_socket() as client:
+
+        def send(content_type: str) -> int:
+            connection = http.client.HTTPConnection(client.base_url.host, client.base_url.port, timeout=10)
+            body = [bytes(1 << 16)] * (2 * limit // (1 << 16) - 1)
+            headers = {"content-type": content_type}
+            connection.request("POST", "/v1/predict", b"".join(body) if declared else iter(body), headers)
+            status = connection.getresponse().status
+            connection.close()
+            return status
+
+        for _ in range(5):
+            assert await asyncio.to_thread(send, "application/json") == 413
+        assert await asyncio.to_thread(send, "text/csv") == 415
+
+
+async def test_what_is_discarded_is_bounded() -> None:
+    async with serving(rows.TOY, max_message_bytes=1000) as served, served.on_socket() as client:
+        for header in ("Content-Length: 9999", "Content-Length: 9999\r\nExpect: 100-continue"):
+            reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+            writer.write(f"POST /v1/predict HTTP/1.1\r\nHost: toy\r\n{header}\r\n\r\n".encode())
+            answer = await asyncio.wait_for(reader.read(), 5)
+            assert b" 413 " in answer.split(b"\r\n")[0], "at once, or when the patience is over"
+            writer.close()
 
 
 async def stall(client: httpx.AsyncClient, path: str, timeout: str | None) -> bytes:

@@ -13,13 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.errors import Draining, MethodNotAllowed, NotFound, internal, status
+from services.errors import Cancelled, DeadlineExceeded, Draining, MethodNotAllowed, NotFound, internal, status
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
-from services.transport.http.body import PROTOBUF, error_response, json_response, stalled
+from services.transport.http.body import PROTOBUF, discard, error_response, json_response, stalled
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.presence import Presence
@@ -77,6 +77,8 @@ class Routes:
                     if error is not failure:
                         _log.error("a call failed by a defect", exc_info=failure)
                     response = error_response(error)
+                    if not isinstance(error, (DeadlineExceeded, Cancelled)):
+                        await discard(request, 2 * self._settings.max_message_bytes)
                     if status(error).http in (413, 503) or stalled(request):
                         response.headers["connection"] = "close"
                 self._metrics.request("http", str(response.status_code), time.perf_counter() - start)

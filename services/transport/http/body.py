@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
 from services.errors import Cancelled, DemurError, MethodNotAllowed, TooLarge, UnsupportedMediaType, status
 
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
+_DISCARD_SECONDS = 1.0
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -28,16 +31,45 @@ async def read_body(request: Request, limit: int) -> bytes:
     parts: list[bytes] = []
     size = 0
     request.state.body_read = False
-    try:
-        async for part in request.stream():
-            size += len(part)
-            if size > limit:
-                raise _too_large(size, limit)
-            parts.append(part)
-    except ClientDisconnect as gone:
-        raise Cancelled("the caller went away while sending the body", code="disconnected") from gone
-    request.state.body_read = True
+    while not request.state.body_read:
+        part = await _next_part(request)
+        if part is None:
+            raise Cancelled("the caller went away while sending the body", code="disconnected")
+        size += len(part)
+        if size > limit:
+            raise _too_large(size, limit)
+        parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def discard(request: Request, most: int) -> None:
+    """Takes up to ``most`` bytes of what a refused caller still sends, for a second at most.
+
+    Many clients read no answer before all is sent, and a connection that is closed on data that nobody took is
+    reset: the refusal would be lost.
+    """
+    headers = request.headers
+    sends = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if not sends or "expect" in headers or getattr(request.state, "body_read", False):
+        return  # who sends an "expect" waits for our word before the body
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            request.state.body_read = False
+            while most > 0 and not request.state.body_read:
+                part = await _next_part(request)
+                if part is None:
+                    return
+                most -= len(part)
+
+
+async def _next_part(request: Request) -> bytes | None:
+    """None: the caller went away. Notes the end of the body in the request's state."""
+    message = await request.receive()
+    if message["type"] == "http.disconnect":
+        return None
+    request.state.body_read = not message.get("more_body", False)
+    part: bytes = message.get("body", b"")
+    return part
 
 
 def stalled(request: Request) -> bool:
