@@ -238,8 +238,12 @@ def test_other_content_types_are_refused(both: Both, kind: str) -> None:
 
 def test_the_real_probes_and_the_real_refusals_of_methods(both: Both) -> None:
     """The service's host answers the first, the service the others."""
-    for probe in ("/livez", "/readyz"):
-        assert httpx.get(both.http + probe).status_code == 200
+    document = httpx.get(f"{both.http}/v1/openapi.json").json()
+    for path in ("/livez", "/readyz", "/metrics"):
+        answer = httpx.get(both.http + path)
+        assert answer.status_code == 200
+        (kind,) = document["paths"][path]["get"]["responses"]["200"]["content"]
+        assert answer.headers["content-type"].startswith(kind)
     wrong = httpx.put(f"{both.http}/v1/predict")
     assert (wrong.status_code, wrong.headers["allow"]) == (405, "OPTIONS, POST")
     assert wrong.json()["error"]["code"] == "method_not_allowed"

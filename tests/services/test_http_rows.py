@@ -153,6 +153,23 @@ async def test_bodies_that_are_refused(name: str) -> None:
     assert (status, error["code"], error.get("field", "")) == (422, code, field), error
 
 
+async def test_the_document_says_what_the_service_takes() -> None:
+    async with serving(TABULAR) as served:
+        document = (await served.http.get("/v1/openapi.json")).json()
+        features = (await served.http.get("/v1/schema")).json()["features"]
+        schemas = document["components"]["schemas"]
+        assert [set(feature) for feature in features] == [set(schemas["Feature"]["properties"])] * 2
+        call = document["paths"]["/v1/predict"]["post"]
+        for content in (call["requestBody"]["content"], call["responses"]["200"]["content"]):
+            assert set(content) == {"application/json", "application/protobuf"}
+        assert "Retry-After" in call["responses"]["429"]["headers"]
+        wishes = schemas["Request"]["properties"]
+        assert None in wishes["purpose"]["enum"]
+        assert {"type": "null"} in wishes["defer_above"]["oneOf"]
+        answer = await post(served, GOOD | {"purpose": None, "defer_above": None})
+        assert (answer.status_code, answer.json()["purpose"]) == (200, "decide")
+
+
 QUOTED = {
     '["fast"]': ("not_a_number", '"fast"', 0),
     "[1, true]": ("not_a_number", "true", 1),
