@@ -8,6 +8,7 @@ DemurError
 ├── DeadlineExceeded      the caller's deadline passed before an answer
 ├── Cancelled             the caller went away or cancelled
 ├── NotFound              no such job or route
+├── MethodNotAllowed      the route is there, but not for this method
 ├── Unauthorised          a token is missing or does not carry the scope
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
@@ -65,6 +66,10 @@ class NotFound(DemurError):
     """No such job or route."""
 
 
+class MethodNotAllowed(DemurError):
+    """The route is there, but not for this method; ``allowed`` says for which it is."""
+
+
 class Unauthorised(DemurError):
     """A token is missing or does not carry the scope."""
 
@@ -97,6 +102,7 @@ _STATUS: dict[type[DemurError], Status] = {
     DeadlineExceeded: Status(504, "DEADLINE_EXCEEDED"),
     Cancelled: Status(499, "CANCELLED"),
     NotFound: Status(404, "NOT_FOUND"),
+    MethodNotAllowed: Status(405, "UNIMPLEMENTED"),
     Unauthorised: Status(401, "UNAUTHENTICATED"),
     Draining: Status(503, "UNAVAILABLE"),
     NotReady: Status(503, "UNAVAILABLE"),

@@ -127,6 +127,10 @@ class Observer(Protocol):
     def decided(self, portion: Portion) -> None: ...
 
 
+def _ignore(items: int) -> None:
+    """Nobody asked how many items are finished."""
+
+
 class Pipeline(Generic[Request, Answer]):
     """One task's way from request to answer."""
 
@@ -174,10 +178,16 @@ class Pipeline(Generic[Request, Answer]):
         units = await self.expand(request, call, nbytes)
         return [event async for event in self.events(units, call) if not isinstance(event, Progress)]
 
-    async def events(self, units: Units[Any], call: Call) -> AsyncGenerator[Answer | ItemFailed | Progress, None]:
+    async def events(
+        self, units: Units[Any], call: Call, finished: Callable[[int], None] = _ignore
+    ) -> AsyncGenerator[Answer | ItemFailed | Progress, None]:
         """Answers to an expanded request as its items finish, with progress between them.
 
         Closing the generator early cancels what has not run yet.
+
+        Args:
+            finished: told, before each answer, how many items are finished with it: an answer may be of many.
+                An item that failed is finished, too.
 
         Raises:
             DemurError: the request failed as a whole; ``Busy`` and ``Draining`` come before the first event.
@@ -189,28 +199,31 @@ class Pipeline(Generic[Request, Answer]):
             priority=call.priority,
             deadline=call.deadline,
         )
-        finished = 0
+        items = 0
         try:
             async for event in job:
                 if isinstance(event, Progress):
                     yield event
                     continue
                 if isinstance(event, ItemFailed):
-                    finished += 1
+                    items += 1
+                    finished(items)
                     _report(event.error)
                     yield event
                     continue
-                finished += event.count
+                items += event.count
                 portion = await self._decide(units, event, call)
-                yield self.task.collapse(units, portion)
+                answer = self.task.collapse(units, portion)
+                finished(items)
+                yield answer
         except ExecutionFailed as failure:
             _report(failure)
             raise
         finally:
             job.cancel()
-        if finished != units.count:
+        if items != units.count:
             raise ExecutionFailed(
-                f"the task finished {finished} of {units.count} items: a defect of the service",
+                f"the task finished {items} of {units.count} items: a defect of the service",
                 code="incomplete",
             )
 

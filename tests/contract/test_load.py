@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 
 import grpc
+import httpx
 import pytest
 
 from services.schedule import Limits
@@ -42,9 +44,66 @@ async def test_work_whose_deadline_passed_is_dropped_before_it_runs(toy: Toy, pr
 
 async def test_a_deadline_that_is_too_short_or_no_number_is_refused(toy: Toy) -> None:
     async with serving(toy) as served:
-        for text in ("0", "-1", "nan", "inf", "soon", "4000"):
+        for text in ("0", "-1", "nan", "inf", "soon", "4000", "1_0", "1e999", ""):
             response = await served.http.post("/v1/predict", json=toy.good, headers={"demur-timeout-seconds": text})
             assert (response.status_code, response.json()["error"]["code"]) == (422, "bad_timeout"), text
+
+
+async def test_a_bad_deadline_is_refused_before_the_body_is_read(toy: Toy) -> None:
+    async with serving(toy) as served, served.on_socket() as client:
+        for path in ("/v1/predict", "/v1/jobs"):
+            answer = await stall(client, path, "soon")
+            assert (b" 422 " in answer.split(b"\r\n")[0], b"bad_timeout" in answer) == (True, True)
+
+
+async def test_the_deadline_covers_a_stalled_upload(toy: Toy) -> None:
+    async with serving(toy, request_seconds=0.1) as served, served.on_socket() as client:
+        for path in ("/v1/predict", "/v1/jobs"):
+            for timeout in ("0.1", None):
+                answer = await stall(client, path, timeout)
+                assert b" 504 " in answer.split(b"\r\n")[0]
+                assert b"deadline_exceeded" in answer
+                assert b"connection: close" in answer
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_a_plain_client_gets_to_read_that_its_body_is_too_large(declared: bool) -> None:
+    """It reads nothing before it has sent everything."""
+    limit = 4 << 20
+    async with serving(rows.TOY, max_message_bytes=limit) as served, served.on_socket() as client:
+
+        def send(content_type: str) -> int:
+            connection = http.client.HTTPConnection(client.base_url.host, client.base_url.port, timeout=10)
+            body = [bytes(1 << 16)] * (2 * limit // (1 << 16) - 1)
+            headers = {"content-type": content_type}
+            connection.request("POST", "/v1/predict", b"".join(body) if declared else iter(body), headers)
+            status = connection.getresponse().status
+            connection.close()
+            return status
+
+        for _ in range(5):
+            assert await asyncio.to_thread(send, "application/json") == 413
+        assert await asyncio.to_thread(send, "text/csv") == 415
+
+
+async def test_what_is_discarded_is_bounded() -> None:
+    async with serving(rows.TOY, max_message_bytes=1000) as served, served.on_socket() as client:
+        for header in ("Content-Length: 9999", "Content-Length: 9999\r\nExpect: 100-continue"):
+            reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+            writer.write(f"POST /v1/predict HTTP/1.1\r\nHost: toy\r\n{header}\r\n\r\n".encode())
+            answer = await asyncio.wait_for(reader.read(), 5)
+            assert b" 413 " in answer.split(b"\r\n")[0], "at once, or when the patience is over"
+            writer.close()
+
+
+async def stall(client: httpx.AsyncClient, path: str, timeout: str | None) -> bytes:
+    """The answer to a body of which only the beginning is ever sent."""
+    reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+    header = "" if timeout is None else f"Demur-Timeout-Seconds: {timeout}\r\n"
+    writer.write(f"POST {path} HTTP/1.1\r\nHost: toy\r\n{header}Content-Length: 100\r\n\r\n{{".encode())
+    answer = await asyncio.wait_for(reader.readuntil(b"}}"), 10)
+    writer.close()
+    return answer
 
 
 async def test_a_cancelled_call_stops_between_quanta(toy: Toy) -> None:
@@ -235,8 +294,7 @@ async def test_a_drain_refuses_new_calls_and_ends_those_in_flight(toy: Toy, prot
         while refused.code == "DEADLINE_EXCEEDED":  # it came before the server heard of the drain
             refused = await served.ask(protocol, toy.good, timeout=1)
         assert refused.code == ("503" if protocol == "http" else "UNAVAILABLE")
-        assert (await served.http.get("/readyz")).status_code == 503
-        assert (await served.http.get("/livez")).status_code == 200
+        assert not served.lifecycle.ready
         assert not drain.done()
         served.probe.release()
         assert [outcome.code for outcome in await asyncio.gather(*calls)] == ["OK", "OK"]

@@ -124,7 +124,7 @@ def test_doubled_column(both: Both) -> None:
 def test_not_finite(both: Both, value: float) -> None:
     error = both.refusal(columns(stw=value))
     assert error["grpc_code"] == "not_finite"
-    assert error["code"] in ("not_finite", "not_a_body")  # JSON has no infinity: its parser refuses it first
+    assert error["code"] in ("not_finite", "not_a_number")  # JSON has no infinity: 1e999 is told as it was sent
 
 
 @pytest.mark.parametrize(
@@ -234,3 +234,18 @@ def test_other_content_types_are_refused(both: Both, kind: str) -> None:
     answer = httpx.post(f"{both.http}/v1/predict", content=b"\x80\x04N.", headers={"content-type": kind})
     assert answer.status_code == 415
     assert answer.json()["error"]["code"] == "content_type"
+
+
+def test_the_real_probes_and_the_real_refusals_of_methods(both: Both) -> None:
+    """The service's host answers the first, the service the others."""
+    document = httpx.get(f"{both.http}/v1/openapi.json").json()
+    for path in ("/livez", "/readyz", "/metrics"):
+        answer = httpx.get(both.http + path)
+        assert answer.status_code == 200
+        (kind,) = document["paths"][path]["get"]["responses"]["200"]["content"]
+        assert answer.headers["content-type"].startswith(kind)
+    wrong = httpx.put(f"{both.http}/v1/predict")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "OPTIONS, POST")
+    assert wrong.json()["error"]["code"] == "method_not_allowed"
+    unknown = httpx.patch(f"{both.http}/v1/nothing")
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "no_route")

@@ -109,10 +109,14 @@ REFUSED = {
     "both forms": (json.dumps(GOOD | ROWS).encode(), "not_a_body", ""),
     "unknown wish": (json.dumps(GOOD | {"colour": 1}).encode(), "not_a_body", ""),
     "purpose": (json.dumps(GOOD | {"purpose": "guess"}).encode(), "not_a_body", ""),
-    "text": (b'{"columns": {"speed": ["fast"], "wave": [1]}}', "not_a_body", ""),
-    "a number for a column": (b'{"columns": {"speed": 1, "wave": [1]}}', "not_a_body", ""),
+    "text": (b'{"columns": {"speed": ["fast"], "wave": [1]}}', "not_a_number", "speed"),
+    "text in a row": (b'{"rows": [{"speed": 1, "wave": 1}, {"speed": 1, "wave": "1"}]}', "not_a_number", "wave"),
+    "a row of lists": (b'{"rows": [[1, 2]]}', "not_a_body", "rows"),
+    "rows by name": (b'{"rows": {"speed": 1}}', "not_a_body", ""),
+    "a list of columns": (b'{"columns": [1]}', "not_a_body", ""),
+    "a number for a column": (b'{"columns": {"speed": 1, "wave": [1]}}', "not_a_body", "speed"),
     "NaN": (b'{"columns": {"speed": [NaN], "wave": [1]}}', "not_a_body", ""),
-    "huge number": (b'{"columns": {"speed": [1e999], "wave": [1]}}', "not_a_body", ""),
+    "huge number": (b'{"columns": {"speed": [1e999], "wave": [1]}}', "not_a_number", "speed"),
     "not utf-8": (b'{"columns": {"\xff": [1], "wave": [1]}}', "not_a_body", ""),
     "deep": (b'{"columns": ' + b"[" * 900 + b"]" * 900 + b"}", "not_a_body", ""),
     "doubled column": (b'{"columns": {"speed": [1], "wave": [1], "speed": [2]}}', "doubled_column", "speed"),
@@ -137,7 +141,7 @@ REFUSED = {
     "unit": (json.dumps(GOOD | {"units": {"speed": "kn"}}).encode(), "wrong_unit", "speed"),
     "unit of nothing": (json.dumps(GOOD | {"units": {"draft": "m"}}).encode(), "unknown_column", "draft"),
     "range": (b'{"rows": [{"speed": 21, "wave": 1}]}', "out_of_range", "speed"),
-    "beyond float32": (b'{"rows": [{"speed": 1e300, "wave": 1}]}', "not_finite", "speed"),
+    "beyond float32": (b'{"rows": [{"speed": 1e300, "wave": 1}]}', "out_of_range", "speed"),
     "unknown head": (json.dumps(GOOD | {"defer_above": {"speed": 1.0}}).encode(), "unknown_head", "defer_above"),
 }
 
@@ -147,6 +151,60 @@ async def test_bodies_that_are_refused(name: str) -> None:
     content, code, field = REFUSED[name]
     status, error = await refused(content)
     assert (status, error["code"], error.get("field", "")) == (422, code, field), error
+
+
+async def test_the_document_says_what_the_service_takes() -> None:
+    async with serving(TABULAR) as served:
+        document = (await served.http.get("/v1/openapi.json")).json()
+        features = (await served.http.get("/v1/schema")).json()["features"]
+        schemas = document["components"]["schemas"]
+        assert [set(feature) for feature in features] == [set(schemas["Feature"]["properties"])] * 2
+        call = document["paths"]["/v1/predict"]["post"]
+        for content in (call["requestBody"]["content"], call["responses"]["200"]["content"]):
+            assert set(content) == {"application/json", "application/protobuf"}
+        assert "Retry-After" in call["responses"]["429"]["headers"]
+        wishes = schemas["Request"]["properties"]
+        assert None in wishes["purpose"]["enum"]
+        assert {"type": "null"} in wishes["defer_above"]["oneOf"]
+        answer = await post(served, GOOD | {"purpose": None, "defer_above": None})
+        assert (answer.status_code, answer.json()["purpose"]) == (200, "decide")
+
+
+QUOTED = {
+    '["fast"]': ("not_a_number", '"fast"', 0),
+    "[1, true]": ("not_a_number", "true", 1),
+    "[1, 2, [3]]": ("not_a_number", "[3]", 2),
+    "[1e999]": ("not_a_number", "1e999", 0),
+    "[1, 1" + "0" * 400 + "]": ("not_a_number", "1" + "0" * 38 + "…", 1),
+    "[1e39]": ("out_of_range", "1e+39", 0),
+    "[1, null]": ("not_finite", "null", 1),
+}
+
+
+@pytest.mark.parametrize("values", QUOTED, ids=lambda values: values[:12])
+async def test_a_refused_value_is_told_as_it_was_sent(values: str) -> None:
+    code, value, index = QUOTED[values]
+    count = len(json.loads(values))
+    parts = [json.dumps(one) for one in json.loads(values)] if "e999" not in values else ["1e999"]
+    for form in (
+        f'{{"columns": {{"wave": [{", ".join("1" * count)}], "speed": {values}}}}}',
+        f'{{"rows": [{", ".join(f"""{{"wave": 1, "speed": {one}}}""" for one in parts)}]}}',
+    ):
+        status, error = await refused(form.encode())
+        assert (status, error["code"], error["field"]) == (422, code, "speed")
+        assert (error["index"], error["value"]) == (index, value)
+        assert error["value"] in error["message"]
+
+
+def test_a_wrong_value_in_a_large_body_is_still_found() -> None:
+    values = ["1"] * 600_000 + ["true"]
+    with pytest.raises(InvalidInput) as caught:
+        read(f'{{"columns": {{"speed": [{",".join(values)}]}}}}'.encode(), ("power",), SCHEMA)
+    assert (caught.value.code, caught.value.field, caught.value.index) == ("not_a_number", "speed", 600_000)
+    rows = ['{"speed": 1}'] * 100_000 + ['{"speed": true}']
+    with pytest.raises(InvalidInput) as caught:
+        read(f'{{"rows": [{",".join(rows)}]}}'.encode(), ("power",), SCHEMA)
+    assert (caught.value.code, caught.value.index) == ("not_a_number", 100_000)
 
 
 async def test_a_body_as_deep_as_the_stack_is_refused() -> None:
@@ -209,7 +267,7 @@ def test_names_full_of_colons_take_no_time() -> None:
     """Looking for doubled names is linear, else a few megabytes would hold the service for hours."""
     content = json.dumps({"columns": {f"a:{index}": [] for index in range(50_000)}}).encode()
     start = time.perf_counter()
-    request, _ = read(content, ("power",))
+    request, _ = read(content, ("power",), SCHEMA)
     assert time.perf_counter() - start < 5
     assert len(request.form.columns) == 50_000
 
@@ -268,16 +326,16 @@ def test_no_body_makes_the_service_fail() -> None:
 @given(st.lists(st.floats(0, 20, width=32), min_size=1, max_size=5))
 def test_numbers_arrive_as_they_were_written(values: list[float]) -> None:
     body = json.dumps({"columns": {"speed": values, "wave": values}}).encode()
-    request, options = read(body, ("power",))
+    request, options = read(body, ("power",), SCHEMA)
     assert request.form.columns[0].values.tolist() == values
     assert (options.purpose, dict(options.defer_above), request.members) == (None, {}, False)
 
 
 def test_a_number_is_no_wish_for_two_heads() -> None:
     with pytest.raises(InvalidInput) as caught:
-        read(json.dumps(GOOD | {"defer_above": 1.0}).encode(), ("level", "kind"))
+        read(json.dumps(GOOD | {"defer_above": 1.0}).encode(), ("level", "kind"), SCHEMA)
     assert (caught.value.code, caught.value.allowed) == ("head_needed", "level, kind")
-    _, options = read(json.dumps(GOOD | {"defer_above": {"level": 1.0}}).encode(), ("level", "kind"))
+    _, options = read(json.dumps(GOOD | {"defer_above": {"level": 1.0}}).encode(), ("level", "kind"), SCHEMA)
     assert dict(options.defer_above) == {"level": 1.0}
 
 

@@ -1,29 +1,29 @@
-"""The routes of a service over HTTP."""
+"""The routes of a service over HTTP, but for /livez and /readyz: those are BentoML's, which asks ``Demur`` for them."""
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.errors import DeadlineExceeded, Draining, NotFound, internal, status
+from services.errors import Cancelled, DeadlineExceeded, Draining, MethodNotAllowed, NotFound, internal, status
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
-from services.transport.http.body import PROTOBUF, error_response, json_response
+from services.transport.http.body import PROTOBUF, discard, error_response, json_response, stalled
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.presence import Presence
-from services.transport.http.request import read_request, timeout_seconds
+from services.transport.http.request import read_request, timeout_seconds, within
 
 _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -34,22 +34,21 @@ def application(tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle:
     routes = Routes(tenant, settings, metrics, lifecycle)
     jobs = JobRoutes(tenant, settings, lifecycle)
     document = openapi(tenant)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/v1/predict", routes.guarded(routes.predict), methods=["POST"]),
             Route("/v1/schema", routes.guarded(routes.schema)),
             Route("/v1/policy", routes.guarded(routes.policy)),
             Route("/v1/openapi.json", routes.guarded(_constant(document))),
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
-            Route("/v1/jobs/{job}", routes.guarded(jobs.show, while_draining=True)),
-            Route("/v1/jobs/{job}", routes.guarded(jobs.cancel, while_draining=True), methods=["DELETE"]),
+            Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
             Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
             Route("/metrics", routes.metrics),
-            Route("/livez", routes.live),
-            Route("/readyz", routes.ready),
-            Route("/{path:path}", routes.guarded(routes.unknown), methods=["GET", "POST", "PUT", "DELETE"]),
-        ]
+        ],
+        exception_handlers={404: routes.unknown, 405: routes.wrong_method},
     )
+    app.router.redirect_slashes = False  # a redirected POST is not what its caller asked for
+    return app
 
 
 class Routes:
@@ -78,7 +77,9 @@ class Routes:
                     if error is not failure:
                         _log.error("a call failed by a defect", exc_info=failure)
                     response = error_response(error)
-                    if status(error).http in (413, 503):
+                    if not isinstance(error, (DeadlineExceeded, Cancelled)):
+                        await discard(request, 2 * self._settings.max_message_bytes)
+                    if status(error).http in (413, 503) or stalled(request):
                         response.headers["connection"] = "close"
                 self._metrics.request("http", str(response.status_code), time.perf_counter() - start)
                 return response
@@ -86,16 +87,14 @@ class Routes:
         return call
 
     async def predict(self, request: Request) -> Response:
-        question = await read_request(request, self._tenant, self._settings)
         timeout = timeout_seconds(request, self._settings.request_seconds)
         deadline = time.monotonic() + timeout
-        call = question.options.call("decide", deadline=deadline)
         pipeline = self._tenant.pipeline
-        try:
-            async with asyncio.timeout(timeout), Presence(request):
+        async with within(timeout):
+            question = await read_request(request, self._tenant, self._settings)
+            call = question.options.call("decide", deadline=deadline)
+            async with Presence(request):
                 answers = await pipeline.answer(question.request, call, question.nbytes)
-        except TimeoutError as late:
-            raise DeadlineExceeded(f"no answer within {timeout:g} s", code="deadline_exceeded") from late
         write = self._write_binary if question.binary else self._write_json
         return await pipeline.offload.run(question.nbytes, write, answers)
 
@@ -129,19 +128,31 @@ class Routes:
     async def metrics(self, request: Request) -> Response:
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    async def live(self, request: Request) -> Response:
-        return json_response({"live": True})
+    async def unknown(self, request: Request, error: Exception) -> Response:
+        async def refuse(request: Request) -> Response:
+            raise NotFound(
+                f"no {request.method} {request.url.path} here; /v1/openapi.json lists the routes", code="no_route"
+            )
 
-    async def ready(self, request: Request) -> Response:
-        return json_response(
-            {"ready": self._lifecycle.ready, "model": self._tenant.description.model},
-            200 if self._lifecycle.ready else 503,
-        )
+        return await self.guarded(refuse)(request)
 
-    async def unknown(self, request: Request) -> Response:
-        raise NotFound(
-            f"no {request.method} {request.url.path} here; /v1/openapi.json lists the routes", code="no_route"
-        )
+    async def wrong_method(self, request: Request, error: Exception) -> Response:
+        """OPTIONS is answered, not refused: it asks for just what the refusal would say."""
+        assert isinstance(error, HTTPException)
+        given = (error.headers or {}).get("Allow", "").split(", ")
+        allowed = ", ".join(sorted({*given, "OPTIONS"}))
+
+        async def refuse(request: Request) -> Response:
+            if request.method == "OPTIONS":
+                return Response(status_code=204, headers={"allow": allowed})
+            raise MethodNotAllowed(
+                f"{request.url.path} takes {allowed}, not {request.method}",
+                code="method_not_allowed",
+                value=request.method,
+                allowed=allowed,
+            )
+
+        return await self.guarded(refuse)(request)
 
 
 def _constant(value: Any) -> Endpoint:

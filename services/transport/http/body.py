@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Any
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 
-from services.errors import Cancelled, DemurError, TooLarge, UnsupportedMediaType, status
+from services.errors import Cancelled, DemurError, MethodNotAllowed, TooLarge, UnsupportedMediaType, status
 
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
+_DISCARD_SECONDS = 1.0
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -27,15 +30,51 @@ async def read_body(request: Request, limit: int) -> bytes:
         raise _too_large(int(declared), limit)
     parts: list[bytes] = []
     size = 0
-    try:
-        async for part in request.stream():
-            size += len(part)
-            if size > limit:
-                raise _too_large(size, limit)
-            parts.append(part)
-    except ClientDisconnect as gone:
-        raise Cancelled("the caller went away while sending the body", code="disconnected") from gone
+    request.state.body_read = False
+    while not request.state.body_read:
+        part = await _next_part(request)
+        if part is None:
+            raise Cancelled("the caller went away while sending the body", code="disconnected")
+        size += len(part)
+        if size > limit:
+            raise _too_large(size, limit)
+        parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def discard(request: Request, most: int) -> None:
+    """Takes up to ``most`` bytes of what a refused caller still sends, for a second at most.
+
+    Many clients read no answer before all is sent, and a connection that is closed on data that nobody took is
+    reset: the refusal would be lost.
+    """
+    headers = request.headers
+    sends = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    if not sends or "expect" in headers or getattr(request.state, "body_read", False):
+        return  # who sends an "expect" waits for our word before the body
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS):
+            request.state.body_read = False
+            while most > 0 and not request.state.body_read:
+                part = await _next_part(request)
+                if part is None:
+                    return
+                most -= len(part)
+
+
+async def _next_part(request: Request) -> bytes | None:
+    """None: the caller went away. Notes the end of the body in the request's state."""
+    message = await request.receive()
+    if message["type"] == "http.disconnect":
+        return None
+    request.state.body_read = not message.get("more_body", False)
+    part: bytes = message.get("body", b"")
+    return part
+
+
+def stalled(request: Request) -> bool:
+    """Whether reading the body began and did not end: nobody knows when the next request would."""
+    return not getattr(request.state, "body_read", True)
 
 
 def media_type(request: Request) -> str:
@@ -66,6 +105,8 @@ def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = 
 def error_response(error: DemurError) -> Response:
     """``{"error": {...}}`` with the same fields as the gRPC detail."""
     headers = {"retry-after": str(max(1, round(error.retry_after_seconds)))} if error.retry_after_seconds else {}
+    if isinstance(error, MethodNotAllowed):
+        headers["allow"] = error.allowed
     return json_response({"error": describe(error)}, status(error).http, headers)
 
 

@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -20,8 +21,8 @@ from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.http.body import describe, json_response
-from services.transport.http.request import read_request
-from services.work import ItemFailed, Priority, Progress, Units
+from services.transport.http.request import read_request, timeout_seconds, within
+from services.work import Priority, Progress, Units
 
 _log = get_logger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0
@@ -38,7 +39,7 @@ class JobRecord:
     fraction: float = 0.0
     stage: str = ""
     items: int = 0
-    """Items finished so far."""
+    """Items finished so far, answered or failed: what is no longer waited for."""
     result: bytes | None = None
     """JSON."""
     error: dict[str, Any] | None = None
@@ -46,18 +47,20 @@ class JobRecord:
     """On the monotonic clock."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def view(self) -> dict[str, Any]:
-        """As the caller sees it."""
+    def summary(self) -> dict[str, Any]:
+        """As a caller sees it who did not ask for the result, which may be many megabytes."""
         found: dict[str, Any] = {
             "id": self.identity,
             "state": self.state,
             "progress": {"fraction": self.fraction, "stage": self.stage, "items": self.items},
         }
-        if self.result is not None:
-            found["result"] = msgspec.Raw(self.result)
         if self.error is not None:
             found["error"] = self.error
         return found
+
+    def view(self) -> dict[str, Any]:
+        """The summary, and the result once there is one."""
+        return self.summary() | ({} if self.result is None else {"result": msgspec.Raw(self.result)})
 
     def tell(self) -> None:
         """Wakes everybody who watches."""
@@ -76,16 +79,21 @@ class JobRoutes:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     async def create(self, request: Request) -> Response:
-        """A refusal belongs into this answer, not into the job."""
-        question = await read_request(request, self._tenant, self._settings)
-        call = question.options.call("decide", priority=Priority.BULK)
-        units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
+        """A refusal belongs into this answer, not into the job; so does the deadline: the job itself has none."""
+        async with within(timeout_seconds(request, self._settings.request_seconds)):
+            question = await read_request(request, self._tenant, self._settings)
+            call = question.options.call("decide", priority=Priority.BULK)
+            units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
         self._make_room()
         record = JobRecord(secrets.token_hex(12))
         self._jobs[record.identity] = record
         self._tasks[record.identity] = asyncio.create_task(self._work(record, units, call, question.nbytes))
         location = f"/v1/jobs/{record.identity}"
-        return json_response(record.view(), 202, {"location": location})
+        return json_response(record.summary(), 202, {"location": location})
+
+    async def one(self, request: Request) -> Response:
+        """GET, HEAD and DELETE of a job: one route, so that a refusal of other methods can name all of them."""
+        return await (self.cancel if request.method == "DELETE" else self.show)(request)
 
     async def show(self, request: Request) -> Response:
         return json_response(self._find(request).view())
@@ -98,16 +106,17 @@ class JobRoutes:
             await asyncio.wait([self._tasks[record.identity]])
         else:
             del self._jobs[record.identity]
-        return json_response(record.view())
+        return json_response(record.summary())
 
     async def events(self, request: Request) -> Response:
+        """Progress until the end; the result is left to ``show``."""
         record = self._find(request)
 
         async def lines() -> AsyncIterator[bytes]:
             while True:
                 changed = record.changed
-                view = record.view()
-                yield b"event: " + record.state.encode() + b"\ndata: " + msgspec.json.encode(view) + b"\n\n"
+                summary = msgspec.json.encode(record.summary())
+                yield b"event: " + record.state.encode() + b"\ndata: " + summary + b"\n\n"
                 if record.state != "running":
                     return
                 try:
@@ -115,6 +124,8 @@ class JobRoutes:
                 except TimeoutError:
                     yield b": still running\n\n"
 
+        if request.method == "HEAD":  # nothing to wait for
+            return Response(media_type="text/event-stream")
         return StreamingResponse(lines(), media_type="text/event-stream")
 
     async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
@@ -123,17 +134,9 @@ class JobRoutes:
             await self._worked_off(record, units, call, nbytes)
 
     async def _worked_off(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
-        answers: list[Any] = []
-        pipeline = self._tenant.pipeline
         try:
-            async for event in pipeline.events(units, call):
-                if isinstance(event, Progress):
-                    record.fraction, record.stage = event.fraction, event.stage
-                else:
-                    answers.append(event)
-                    record.items += 0 if isinstance(event, ItemFailed) else 1
-                record.tell()
-            record.result = await pipeline.offload.run(nbytes, self._write, answers)
+            answers = await self._follow(record, units, call)
+            record.result = await self._tenant.pipeline.offload.run(nbytes, self._write, answers)
             record.state, record.fraction = "done", 1.0
         except asyncio.CancelledError:
             record.state = "cancelled"
@@ -148,6 +151,26 @@ class JobRoutes:
             self._tasks.pop(record.identity, None)
             record.tell()
             self._bound_results()
+
+    async def _follow(self, record: JobRecord, units: Units[Any], call: Call) -> list[Any]:
+        """All answers; a full queue holds an accepted job back, it does not fail it."""
+        answers: list[Any] = []
+
+        def finished(items: int) -> None:
+            record.items = items
+
+        while True:
+            try:
+                async with aclosing(self._tenant.pipeline.events(units, call, finished)) as events:
+                    async for event in events:
+                        if isinstance(event, Progress):
+                            record.fraction, record.stage = event.fraction, event.stage
+                        else:
+                            answers.append(event)
+                        record.tell()
+                return answers
+            except Busy as busy:  # before the first event
+                await asyncio.sleep(busy.retry_after_seconds)
 
     def _write(self, answers: list[Any]) -> bytes:
         return msgspec.json.encode(self._tenant.http.answer_json(answers))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from services.tenant import Tenant
-
-Json = dict[str, Any]
+from services.transport.http.body import JSON, PROTOBUF
+from services.transport.http.components import Json, common_schemas, ref
 
 _ERRORS = {
     "413": "More rows or bytes than one call may carry.",
@@ -21,124 +21,124 @@ _ERRORS = {
 
 def openapi(tenant: Tenant) -> Json:
     """OpenAPI 3.1 of the tenant's routes."""
-    name = tenant.description.task
-    body = {"application/json": {"schema": {"$ref": "#/components/schemas/Request"}}}
-    job = _json("The job.", {"$ref": "#/components/schemas/Job"})
-    timeout = {
-        "name": "Demur-Timeout-Seconds",
-        "in": "header",
-        "description": "Deadline of this call, s.",
-        "schema": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600},
+    description = tenant.description
+    message = f"{tenant.grpc.service}/Predict"
+    body = {
+        "required": True,
+        "content": _content(ref("Request")) | _binary(f"The message that {message} takes."),
     }
-    job_id = {"name": "job", "in": "path", "required": True, "schema": {"type": "string"}}
-    found = _json("Found.", {"type": "object"})
+    answer = {
+        "description": "Answers, as JSON or protobuf like the request.",
+        "content": _content(ref("Answer")) | _binary(f"The message that {message} answers."),
+    }
     return {
         "openapi": "3.1.0",
-        "info": {"title": f"Demur: {name}", "version": "1", "description": f"Served model: {tenant.description.model}"},
+        "info": {
+            "title": f"Demur: {description.task}",
+            "version": "1",
+            "description": f"Served model: {description.model}",
+        },
         "paths": {
             "/v1/predict": {
                 "post": {
                     "summary": "Predict with uncertainty, and decide what is answered.",
-                    "parameters": [timeout],
-                    "requestBody": {"required": True, "content": body},
-                    "responses": {"200": _json("Answers.", {"$ref": "#/components/schemas/Answer"})} | _errors(),
+                    "parameters": [_timeout("Deadline of this call, reading its body included, s.")],
+                    "requestBody": body,
+                    "responses": {"200": answer} | _errors(),
                 }
             },
-            "/v1/jobs": {
-                "post": {
-                    "summary": "The same for long work: accepted at once, worked off in the background.",
-                    "requestBody": {"required": True, "content": body},
-                    "responses": {"202": job} | _errors(),
-                }
-            },
-            "/v1/jobs/{job}": {
-                "get": {
-                    "summary": "State, progress and result.",
-                    "parameters": [job_id],
-                    "responses": {"200": job, "404": _error("No such job.")},
-                },
-                "delete": {
-                    "summary": "Cancel a running job, forget an ended one.",
-                    "parameters": [job_id],
-                    "responses": {"200": job, "404": _error("No such job.")},
-                },
-            },
-            "/v1/jobs/{job}/events": {
-                "get": {
-                    "summary": "Progress as server-sent events.",
-                    "parameters": [job_id],
-                    "responses": {
-                        "200": {"description": "Events.", "content": {"text/event-stream": {}}},
-                        "404": _error("No such job."),
-                    },
-                }
-            },
-            "/v1/schema": {"get": {"summary": "Features, units, ranges, heads.", "responses": {"200": found}}},
-            "/v1/policy": {"get": {"summary": "Policies in force.", "responses": {"200": found}}},
+            **_jobs(body),
+            "/v1/schema": _get("Features, units, ranges, heads.", ref("Description")),
+            "/v1/policy": _get("Policies in force.", ref("Policies")),
+            "/v1/openapi.json": _get("This document.", {"type": "object"}),
+            "/metrics": _text("Counters and gauges for Prometheus.", {"200": "Metrics."}),
+            "/livez": _text("Whether the process is alive.", {"200": "It is."}),
+            "/readyz": _text("Whether calls are taken.", {"200": "They are.", "503": "Starting, or shutting down."}),
         },
         "components": {
-            "schemas": {
-                "Request": dict(tenant.http.request_schema),
-                "Answer": dict(tenant.http.response_schema),
-                "Job": _job_schema(),
-                "Error": _error_schema(),
+            "schemas": common_schemas()
+            | {"Request": dict(tenant.http.request_schema), "Answer": dict(tenant.http.response_schema)},
+        },
+    }
+
+
+def _jobs(body: Json) -> Json:
+    """The paths of jobs."""
+    parameters = [{"name": "job", "in": "path", "required": True, "schema": {"type": "string"}}]
+    state = _answer("The job, without its result.", ref("JobState"))
+    unknown = _answer("No such job.", ref("Error"))
+    location = {"Location": {"description": "Path of the job.", "schema": {"type": "string"}}}
+    events = {
+        "description": "An event at each change: its name is the state, its data a JobState. The result is not in it.",
+        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+    }
+    return {
+        "/v1/jobs": {
+            "post": {
+                "summary": "The same for long work: accepted at once, worked off in the background.",
+                "parameters": [_timeout("Deadline for accepting the job, s; the job itself has none.")],
+                "requestBody": body,
+                "responses": {"202": state | {"headers": location}} | _errors(),
             }
         },
+        "/v1/jobs/{job}": {
+            "get": {
+                "summary": "State, progress and result.",
+                "parameters": parameters,
+                "responses": {"200": _answer("The job.", ref("Job")), "404": unknown},
+            },
+            "delete": {
+                "summary": "Cancel a running job, forget an ended one.",
+                "parameters": parameters,
+                "responses": {"200": state, "404": unknown},
+            },
+        },
+        "/v1/jobs/{job}/events": {
+            "get": {
+                "summary": "Progress as server-sent events.",
+                "parameters": parameters,
+                "responses": {"200": events, "404": unknown},
+            }
+        },
+    }
+
+
+def _get(summary: str, schema: Json) -> Json:
+    responses = {"200": _answer("Found.", schema), "503": _answer(_ERRORS["503"], ref("Error"))}
+    return {"get": {"summary": summary, "responses": responses}}
+
+
+def _text(summary: str, responses: dict[str, str]) -> Json:
+    content: Json = {"text/plain": {"schema": {"type": "string"}}}
+    told = {code: {"description": text, "content": content} for code, text in responses.items()}
+    return {"get": {"summary": summary, "responses": told}}
+
+
+def _timeout(description: str) -> Json:
+    return {
+        "name": "Demur-Timeout-Seconds",
+        "in": "header",
+        "description": description,
+        "schema": {"type": "number", "exclusiveMinimum": 0, "maximum": 3600},
     }
 
 
 def _errors() -> Json:
-    return {code: _error(text) for code, text in _ERRORS.items()}
-
-
-def _error(text: str) -> Json:
-    return _json(text, {"$ref": "#/components/schemas/Error"})
-
-
-def _json(description: str, schema: Json) -> Json:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
-
-
-def _job_schema() -> Json:
-    return {
-        "type": "object",
-        "required": ["id", "state", "progress"],
-        "properties": {
-            "id": {"type": "string"},
-            "state": {"enum": ["running", "done", "failed", "cancelled"]},
-            "progress": {
-                "type": "object",
-                "properties": {
-                    "fraction": {"type": "number", "minimum": 0, "maximum": 1},
-                    "stage": {"type": "string"},
-                    "items": {"type": "integer"},
-                },
-            },
-            "result": {"$ref": "#/components/schemas/Answer"},
-            "error": {"$ref": "#/components/schemas/Error/properties/error"},
-        },
+    """What may go wrong with a call that has a body."""
+    found = {code: _answer(text, ref("Error")) for code, text in _ERRORS.items()}
+    found["429"]["headers"] = {
+        "Retry-After": {"description": "When to come back, s.", "schema": {"type": "integer", "minimum": 1}}
     }
+    return found
 
 
-def _error_schema() -> Json:
-    text = {"type": "string"}
-    return {
-        "type": "object",
-        "required": ["error"],
-        "properties": {
-            "error": {
-                "type": "object",
-                "required": ["code", "message"],
-                "properties": {
-                    "code": text,
-                    "message": text,
-                    "field": text,
-                    "value": text,
-                    "unit": text,
-                    "allowed": text,
-                    "index": {"type": "integer"},
-                    "retry_after_seconds": {"type": "number"},
-                },
-            }
-        },
-    }
+def _answer(description: str, schema: Json) -> Json:
+    return {"description": description, "content": _content(schema)}
+
+
+def _content(schema: Json) -> dict[str, Any]:
+    return {JSON: {"schema": schema}}
+
+
+def _binary(description: str) -> dict[str, Any]:
+    return {PROTOBUF: {"schema": {"type": "string", "format": "binary", "description": description}}}

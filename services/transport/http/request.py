@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import math
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
-from services.errors import InvalidInput
+from services.errors import DeadlineExceeded, InvalidInput
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Options
 from services.transport.http.body import PROTOBUF, media_type, read_body
 
 TIMEOUT_HEADER = "demur-timeout-seconds"
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+"""What is a number elsewhere, too: ``float`` also takes 1_0, the digits of other scripts, and blanks."""
 
 
 class Question(NamedTuple):
@@ -62,10 +67,7 @@ def timeout_seconds(request: Request, default: float) -> float:
     text = request.headers.get(TIMEOUT_HEADER)
     if text is None:
         return default
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
+    seconds = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 0 < seconds <= 3600:
         raise InvalidInput(
             f"{TIMEOUT_HEADER} = {text!r}: give seconds above 0, up to 3600",
@@ -76,3 +78,17 @@ def timeout_seconds(request: Request, default: float) -> float:
             allowed="(0, 3600]",
         )
     return seconds
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncIterator[None]:
+    """What runs inside is cancelled when its time is over.
+
+    Raises:
+        DeadlineExceeded: it was.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as late:
+        raise DeadlineExceeded(f"no answer within {seconds:g} s", code="deadline_exceeded") from late

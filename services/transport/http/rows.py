@@ -11,16 +11,16 @@ import numpy as np
 
 from models.calibration import IntervalTable
 from models.predictive import Gaussian
+from models.schema import Schema
 from services.errors import InvalidInput
 from services.pipeline import Description, Portion
 from services.policy import Decision, Shift
 from services.rows import Named, RowsRequest, shown
 from services.transport.binding import HttpBinding, Options, stricter
+from services.transport.http import numbers
+from services.transport.http.numbers import Number
 from services.transport.http.schema import row_request_schema, row_response_schema
 from services.validate import Column
-
-Number = float | None
-"""null is NaN: a missing value, where the schema allows one."""
 
 
 class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -37,7 +37,9 @@ class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
 def row_binding(description: Description, intervals: Mapping[str, IntervalTable | None]) -> HttpBinding:
     """JSON in, JSON out, for a task whose items are rows."""
 
+    assert description.schema is not None
     names = tuple(head.name for head in description.heads)
+    schema = description.schema
 
     def answer(answers: list[Portion]) -> dict[str, Any]:
         (portion,) = answers
@@ -45,18 +47,19 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
         return {"model": portion.model, "recorded": portion.recorded, "purpose": portion.purpose, **found}
 
     return HttpBinding(
-        read_json=lambda body: read(body, names),
+        read_json=lambda body: read(body, names, schema),
         answer_json=answer,
         request_schema=row_request_schema(description),
         response_schema=row_response_schema(description),
     )
 
 
-def read(body: bytes, heads: tuple[str, ...]) -> tuple[RowsRequest, Options]:
-    """A JSON body as a request for a task of these heads.
+def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsRequest, Options]:
+    """A JSON body as a request for a task of these heads, with columns of this schema.
 
     Raises:
-        InvalidInput: not JSON, not of this form, a doubled name, or values that are no numbers.
+        InvalidInput: not JSON, not of this form, a doubled name, or values that are no numbers. Names and ranges
+            of columns are checked later, alike for all transports.
     """
     try:
         parsed = msgspec.json.decode(body, type=RowsBody)
@@ -80,18 +83,21 @@ def read(body: bytes, heads: tuple[str, ...]) -> tuple[RowsRequest, Options]:
             field=unknown[0],
             allowed=", ".join(named),
         )
-    given = tuple(Column(name, _array(name, values), parsed.units.get(name, "")) for name, values in named.items())
+    given = tuple(
+        Column(name, numbers.narrowed(name, values, schema), parsed.units.get(name, ""))
+        for name, values in named.items()
+    )
     return RowsRequest(Named(given), parsed.members), Options(parsed.purpose, stricter(parsed.defer_above, heads))
 
 
 def _columns(raw: msgspec.Raw) -> dict[str, list[Number]]:
-    columns = msgspec.json.decode(raw, type=dict[str, list[Number]])
+    columns = numbers.columns(bytes(raw))
     _refuse_doubled(raw, len(columns))
     return columns
 
 
 def _rows(raw: msgspec.Raw) -> dict[str, list[Number]]:
-    rows = msgspec.json.decode(raw, type=list[dict[str, Number]])
+    rows = numbers.rows(bytes(raw))
     _refuse_doubled(raw, sum(map(len, rows)))
     if not rows:
         raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
@@ -124,11 +130,6 @@ def _load_undoubled(text: bytes) -> None:
         return found
 
     json.loads(text, object_pairs_hook=pairs)
-
-
-def _array(name: str, values: list[Number]) -> Any:
-    with np.errstate(over="ignore"):
-        return np.array(values, np.float64).astype(np.float32)
 
 
 def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def row_request_schema(description: Description) -> Json:
                 "description": "Unit by column, checked against the schema where given.",
                 "additionalProperties": {"type": "string"},
             },
-            "purpose": {"enum": ["decide", "explore", "replay"], "default": "decide"},
+            "purpose": {"enum": ["decide", "explore", "replay", None], "description": "null: decide."},
             "defer_above": _wish(description),
             "members": {"type": "boolean", "default": False, "description": "Also return what each member says."},
         },
@@ -75,8 +75,9 @@ def _wish(description: Description) -> Json:
         "additionalProperties": False,
     }
     return {
-        "oneOf": [by_head] if len(description.heads) > 1 else [number, by_head],
-        "description": "Defer above this even where the policy would answer; in the unit of the head's measure.",
+        "oneOf": [{"type": "null"}, *([by_head] if len(description.heads) > 1 else [number, by_head])],
+        "description": "Defer above this even where the policy would answer; in the unit of the head's measure. "
+        "null: as the policy says.",
     }
 
 

@@ -1,0 +1,101 @@
+"""JSON Schemas of what is the same for all tasks: descriptions, policies, jobs and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from models.head import Head
+from models.schema import Feature
+from services.policy import Policy
+
+Json = dict[str, Any]
+_TEMPLATE = "#/components/schemas/{name}"
+_OF_MEASURE = "In the unit of the head's measure"
+_TRAINED: Json = {
+    "type": "array",
+    "items": {"type": "number"},
+    "description": "Where training inputs lay, by feature in its unit; empty where unknown.",
+}
+_TEXT: Json = {"type": "string"}
+
+
+def common_schemas() -> Json:
+    """Name to schema; Feature, Head and Policy are read off the classes whose values are answered."""
+    _, found = msgspec.json.schema_components((Feature, Head, Policy), ref_template=_TEMPLATE)
+    schemas: Json = dict(found)
+    policy = dict(schemas["Policy"]["properties"])
+    policy["version"] = {"type": "string", "description": "Equal policies have equal versions on every replica."}
+    policy["threshold"] = {
+        "type": ["number", "null"],
+        "description": f"Deferred above this. {_OF_MEASURE}; null: nothing or everything is, see mode.",
+    }
+    policy["knowledge_reference"] = {
+        "type": ["number", "null"],
+        "description": "Above this the knowledge measure counts as shifted, in its unit; null: no such test.",
+    }
+    schemas["Policy"] = {"type": "object", "properties": policy, "required": list(policy)}
+    return schemas | {
+        "Description": _description(),
+        "Policies": {
+            "type": "object",
+            "required": ["policies"],
+            "properties": {"policies": {"type": "array", "items": ref("Policy")}},
+        },
+        "JobState": _job(),
+        "Job": {"allOf": [ref("JobState"), {"type": "object", "properties": {"result": ref("Answer")}}]},
+        "Error": {"type": "object", "required": ["error"], "properties": {"error": _error()}},
+    }
+
+
+def ref(name: str) -> Json:
+    """A reference to a component."""
+    return {"$ref": _TEMPLATE.format(name=name)}
+
+
+def _description() -> Json:
+    properties: Json = {
+        "task": _TEXT,
+        "model": {"type": "string", "description": "Tag of the artefact that is served."},
+        "schema_hash": {"type": ["string", "null"], "description": "Of names, order and units of the features."},
+        "max_rows": {"type": "integer", "description": "Rows or items of one call."},
+        "features": {"type": "array", "items": ref("Feature"), "description": "In the order of packed rows."},
+        "trained_lower": _TRAINED,
+        "trained_upper": _TRAINED,
+        "heads": {"type": "array", "items": ref("Head")},
+    }
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _job() -> Json:
+    return {
+        "type": "object",
+        "required": ["id", "state", "progress"],
+        "properties": {
+            "id": _TEXT,
+            "state": {"enum": ["running", "done", "failed", "cancelled"]},
+            "progress": {
+                "type": "object",
+                "required": ["fraction", "stage", "items"],
+                "properties": {
+                    "fraction": {"type": "number", "minimum": 0, "maximum": 1},
+                    "stage": _TEXT,
+                    "items": {"type": "integer", "description": "Items finished so far, answered or failed."},
+                },
+            },
+            "error": {"$ref": "#/components/schemas/Error/properties/error"},
+        },
+    }
+
+
+def _error() -> Json:
+    return {
+        "type": "object",
+        "required": ["code", "message"],
+        "properties": {
+            **dict.fromkeys(("code", "message", "field", "value", "unit", "allowed"), _TEXT),
+            "index": {"type": "integer", "description": "Row or item."},
+            "retry_after_seconds": {"type": "number"},
+        },
+    }

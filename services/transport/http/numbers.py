@@ -1,0 +1,145 @@
+"""Numbers of a JSON body: what is none, or none that a model can take, is refused in the caller's own words."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models.schema import Schema
+from services.errors import InvalidInput
+
+Number = float | None
+"""null is NaN: a missing value, where the schema allows one."""
+_QUOTED_BYTES = 1 << 20
+"""Longer texts are not taken apart to quote the value: it would cost more than the refused work."""
+_SHORT_CHARACTERS = 40
+_INDEX = re.compile(r"`\$\[(\d+)\]")
+"""Where msgspec says that it stopped."""
+
+
+def columns(raw: bytes) -> dict[str, list[Number]]:
+    """Values by name.
+
+    Raises:
+        InvalidInput: a value is no number that a float64 holds.
+        msgspec.MsgspecError: the text is of another form.
+    """
+    try:
+        return msgspec.json.decode(raw, type=dict[str, list[Number]])
+    except msgspec.ValidationError:
+        for name, values in msgspec.json.decode(raw, type=dict[str, msgspec.Raw]).items():
+            _check_column(name, values)
+        raise
+
+
+def rows(raw: bytes) -> list[dict[str, Number]]:
+    """A dictionary by row.
+
+    Raises:
+        InvalidInput: a value is no number that a float64 holds.
+        msgspec.MsgspecError: the text is of another form.
+    """
+    try:
+        return msgspec.json.decode(raw, type=list[dict[str, Number]])
+    except msgspec.ValidationError as error:
+        if (index := _index(error)) is None:
+            raise
+        if len(raw) > _QUOTED_BYTES:
+            raise _no_number("a value", "", index, "") from error
+        row = msgspec.json.decode(raw, type=list[msgspec.Raw])[index]
+        try:
+            values = msgspec.json.decode(row, type=dict[str, msgspec.Raw])
+        except msgspec.ValidationError as other:
+            raise InvalidInput(
+                f"row {index} is {_short(bytes(row))}; give an object of numbers by column",
+                code="not_a_body",
+                field="rows",
+                value=_short(bytes(row)),
+                index=index,
+            ) from other
+        for name, value in values.items():
+            _check_value(name, index, value)
+        raise
+
+
+def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.float32]:
+    """A column as float32 [N]; null, where the column may miss values, is NaN.
+
+    Raises:
+        InvalidInput: a null where none may be, or a number beyond the range of float32. Both are told here: later
+            on they look like any NaN and infinity.
+    """
+    with np.errstate(over="ignore"):
+        found = np.array(values, np.float64).astype(np.float32)
+    fine = np.isfinite(found)
+    if fine.all() or name not in schema.position:
+        return found
+    feature = schema.features[schema.position[name]]
+    if feature.nullable:
+        fine |= np.isnan(found)
+    if fine.all():
+        return found
+    index = int(np.argmin(fine))
+    value = values[index]
+    text = "null" if value is None else f"{value:g}"
+    said, problem = (text, "is not a number") if value is None else (f"{text} {feature.unit}", "is out of range")
+    raise InvalidInput(
+        f"{name} = {said} in row {index} {problem}: allowed are {feature.lower:g} to {feature.upper:g} "
+        f"{feature.unit}; correct the value or drop the row",
+        code="not_finite" if value is None else "out_of_range",
+        field=name,
+        value=text,
+        unit=feature.unit,
+        allowed=f"[{feature.lower:g}, {feature.upper:g}]",
+        index=index,
+    )
+
+
+def _check_column(name: str, values: msgspec.Raw) -> None:
+    try:
+        msgspec.json.decode(values, type=list[Number])
+    except msgspec.ValidationError as error:
+        if (index := _index(error)) is None:
+            raise InvalidInput(
+                f"column {name!r} is {_short(bytes(values))}; give a list of numbers",
+                code="not_a_body",
+                field=name,
+                value=_short(bytes(values)),
+            ) from error
+        if len(bytes(values)) > _QUOTED_BYTES:
+            raise _no_number(name, name, index, "") from error
+        _check_value(name, index, msgspec.json.decode(values, type=list[msgspec.Raw])[index])
+
+
+def _check_value(name: str, index: int, value: msgspec.Raw) -> None:
+    try:
+        msgspec.json.decode(value, type=Number)
+    except msgspec.ValidationError as error:
+        raise _no_number(name, name, index, _short(bytes(value))) from error
+
+
+def _no_number(what: str, field: str, index: int, value: str) -> InvalidInput:
+    said = f" = {value}" if value else ""
+    return InvalidInput(
+        f"{what}{said} in row {index} is not a number that can be taken; give a JSON number of usual size, or null "
+        "where a value may be missing",
+        code="not_a_number",
+        field=field,
+        value=value,
+        index=index,
+    )
+
+
+def _index(error: Any) -> int | None:
+    found = _INDEX.search(str(error))
+    return None if found is None else int(found[1])
+
+
+def _short(text: bytes) -> str:
+    """JSON as it came, cut where it is long."""
+    told = text[: 4 * _SHORT_CHARACTERS].decode(errors="ignore")
+    return told if len(told) <= _SHORT_CHARACTERS else f"{told[: _SHORT_CHARACTERS - 1]}…"
