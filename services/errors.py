@@ -9,7 +9,6 @@ DemurError
 ├── Cancelled             the caller went away or cancelled
 ├── NotFound              no such job or route
 ├── MethodNotAllowed      the route is there, but not for this method
-├── Unauthorised          a token is missing or does not carry the scope
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
 └── ExecutionFailed       the model failed on this input; neighbours are unharmed
@@ -70,10 +69,6 @@ class MethodNotAllowed(DemurError):
     """The route is there, but not for this method; ``allowed`` says for which it is."""
 
 
-class Unauthorised(DemurError):
-    """A token is missing or does not carry the scope."""
-
-
 class Draining(DemurError):
     """The process is shutting down; another replica answers."""
 
@@ -103,7 +98,6 @@ _STATUS: dict[type[DemurError], Status] = {
     Cancelled: Status(499, "CANCELLED"),
     NotFound: Status(404, "NOT_FOUND"),
     MethodNotAllowed: Status(405, "UNIMPLEMENTED"),
-    Unauthorised: Status(401, "UNAUTHENTICATED"),
     Draining: Status(503, "UNAVAILABLE"),
     NotReady: Status(503, "UNAVAILABLE"),
     ExecutionFailed: Status(500, "INTERNAL"),

@@ -152,4 +152,3 @@ class HttpBinding:
     """A value that msgspec can encode."""
     request_schema: Mapping[str, Any]
     response_schema: Mapping[str, Any]
-    example: Mapping[str, Any] = field(default_factory=dict)

@@ -189,7 +189,10 @@ async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int) -> str:
     try:
         answer = await channel.unary_unary("/demur.v1.VesselService/Predict")(body, timeout=30)
     except grpc.aio.AioRpcError as error:
-        return "refused" if error.code() is grpc.StatusCode.UNAVAILABLE else f"{error.code()}: {error.details()}"
+        # A call that reaches a connection at the moment of its end is cancelled by the library: refused as well,
+        # in a worse word (the SDK takes both for "ask elsewhere"). In flight it would count as a failure all the same.
+        turned_away = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+        return "refused" if turned_away else f"{error.code()}: {error.details()}"
     return _complete(answer, rows)
 
 
