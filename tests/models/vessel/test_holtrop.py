@@ -32,7 +32,7 @@ EXAMPLE = Form(
 
 @pytest.fixture(scope="module")
 def calm() -> holtrop.Resistance:
-    return holtrop.resistance(EXAMPLE, SPEED)
+    return holtrop.resistance(EXAMPLE, SPEED, rough_appendages=True)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,8 @@ def calm() -> holtrop.Resistance:
         ("wave", 557.11, 0.6),
         ("bulb", 0.049, 0.0005),
         ("transom", 0.0, 0.0),
-        # The paper prints C_A = 0.000352 beside R_A = 221.98 kN, which belongs to 0.000355.
-        ("correlation", 221.98, 1.6),
-        ("total", 1793.26, 2.0),
+        ("correlation", 221.98, 0.1),
+        ("total", 1793.26, 0.6),
     ],
 )
 def test_worked_example_in_kilonewtons(calm: holtrop.Resistance, part: str, printed: float, tolerance: float) -> None:
@@ -56,7 +55,7 @@ def test_worked_example_coefficients(calm: holtrop.Resistance) -> None:
     assert float(calm.form_factor) == pytest.approx(1.156, abs=5e-4)
     assert float(calm.wetted_surface) == pytest.approx(7381.45, abs=0.01)
     assert float(calm.correlation_coefficient) == pytest.approx(0.000352, abs=1e-6)
-    assert calm.total[0] * SPEED[0] / 1000.0 == pytest.approx(23_063, rel=1.5e-3)
+    assert calm.total[0] * SPEED[0] / 1000.0 == pytest.approx(23_063, rel=5e-4)
     assert float(holtrop.run_length(EXAMPLE)) == pytest.approx(81.385, abs=0.05)
 
 

@@ -185,8 +185,14 @@ def _transom_resistance(form: Form, speed: Floats) -> Floats:
     return np.asarray(0.5 * SEA_DENSITY * speed**2 * area * c6)
 
 
-def resistance(form: Form, speed: Floats, ship_type: ShipType = "slender") -> Resistance:
-    """Calm-water resistance of `form` at `speed` [N] in m/s (1982, Section 2)."""
+def resistance(
+    form: Form, speed: Floats, ship_type: ShipType = "slender", *, rough_appendages: bool = False
+) -> Resistance:
+    """Calm-water resistance of `form` at `speed` [N] in m/s (1982, Section 2).
+
+    The text takes the model-ship correlation R_A over the hull's surface S; the printed number of the worked
+    example takes it over S + S_APP, which `rough_appendages` does.
+    """
     speed = np.maximum(np.asarray(speed, np.float64), 0.1)
     surface = wetted_surface(form)
     c_f = friction_coefficient(speed, form.length)
@@ -202,7 +208,7 @@ def resistance(form: Form, speed: Floats, ship_type: ShipType = "slender") -> Re
         wave=_wave_resistance(form, speed, c2, ship_type),
         bulb=_bulb_resistance(form, speed),
         transom=_transom_resistance(form, speed),
-        correlation=np.asarray(dynamic * surface * c_a),
+        correlation=np.asarray(dynamic * (surface + (form.appendage_area if rough_appendages else 0.0)) * c_a),
         wetted_surface=surface,
         friction_coefficient=c_f,
         correlation_coefficient=np.asarray(c_a, np.float64),
