@@ -5,9 +5,9 @@ Uncertainties that do not exist (the knowledge of a single model) are ``None``, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol, Self, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,6 @@ class Predictive(Protocol):
     """Statistics of the units of one head, along axis 0."""
 
     def __len__(self) -> int: ...
-
-    def take(self, units: slice) -> Self:
-        """The statistics of some of the units, without a copy."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -42,9 +38,6 @@ class Gaussian:
 
     def __len__(self) -> int:
         return len(self.mean)
-
-    def take(self, units: slice) -> Self:
-        return replace(self, **_sliced(self, units))
 
     @property
     def tvar(self) -> Array:
@@ -66,35 +59,6 @@ class Categorical:
     def __len__(self) -> int:
         return len(self.probabilities)
 
-    def take(self, units: slice) -> Self:
-        return replace(self, **_sliced(self, units))
 
-
-P = TypeVar("P", Gaussian, Categorical)
 Predictives = Mapping[str, Predictive]
 """Head name to the statistics of that head's units."""
-
-
-def concatenate(parts: Sequence[P]) -> P:
-    """Joins statistics of consecutive units; one part is returned as it is.
-
-    Raises:
-        ValueError: no parts, or an uncertainty that exists in some parts only.
-    """
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        raise ValueError("nothing to concatenate")
-    columns: dict[str, Any] = {}
-    for field in fields(parts[0]):
-        values = [getattr(part, field.name) for part in parts]
-        present = [value is not None for value in values]
-        if any(present) and not all(present):
-            raise ValueError(f"{field.name} exists in some parts only: parts come from different kinds of model")
-        columns[field.name] = np.concatenate(values) if all(present) else None
-    return replace(parts[0], **columns)
-
-
-def _sliced(predictive: Gaussian | Categorical, units: slice) -> dict[str, Any]:
-    arrays = {field.name: getattr(predictive, field.name) for field in fields(predictive)}
-    return {name: None if array is None else array[units] for name, array in arrays.items()}

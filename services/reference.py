@@ -20,6 +20,8 @@ def find(settings: Settings, store: Store) -> Artefact:
         ArtefactError: a reference artefact is corrupt, or the one that is named is of another task.
         LookupError: no such artefact.
     """
+    if ":" in settings.model:  # an exact tag, as `demur serve` hands it on: what it names is already in the store
+        return store.get(settings.model, settings.task)
     default = ""
     for directory in folders(settings.task):
         tag = store.add(directory).tag

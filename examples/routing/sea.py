@@ -45,11 +45,6 @@ class Corridor:
         return float(distance_nm(self.departure.lat, self.departure.lon, self.destination.lat, self.destination.lon))
 
     @cached_property
-    def column_nm(self) -> float:
-        """Distance between two columns along the great circle."""
-        return self.length_nm / (self.columns - 1)
-
-    @cached_property
     def offsets_nm(self) -> Floats:
         """Cross-track offset of each row, positive to starboard, float [R]."""
         return np.asarray(np.arange(-self.port_rows, self.starboard_rows + 1) * self.row_spacing_nm, np.float64)

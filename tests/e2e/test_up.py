@@ -160,9 +160,9 @@ def _wait(condition: Callable[[], bool], seconds: float) -> None:
 
 def test_a_service_that_cannot_run_its_model_says_why(installations: Callable[[], Installation]) -> None:
     """CUDA is asked for and absent: not ready, with the reason, instead of a silent CPU."""
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has an NVIDIA device")
     refused = installations().run("up", DEMUR_PROVIDER="cuda")
-    if refused.returncode == 0:
-        pytest.skip("this machine has CUDA")
     assert refused.returncode == 1
     assert "vessel failed to start" in refused.stderr
     assert "CUDAExecutionProvider was asked for" in refused.stderr
