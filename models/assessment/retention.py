@@ -1,52 +1,62 @@
-"""Error- and F-retention curves with the conventions of the released Shifts code.
+"""Error- and F-retention curves and their areas (Shifts 1.0, section 2 and appendix A).
 
-Curves are float64 [n + 1], indexed by the number of retained units k = 0..n, most certain first. (The
-released error curve is the same array reversed.) Values divide by all n units: what is not retained counts as
-error zero.
+Curves are float64 [n + 1], indexed by the number of retained units k = 0..n, most certain first. (The released error
+curve is the same array reversed.) Values divide by all n units: what is not retained is answered by somebody who makes
+no error. Every function costs O(n log n) at most, O(n) with a ranking made before.
 
-Departures between the papers' text and the code are decided for the code: the acceptance limit is inclusive,
-the F curve's axis is k / (n + 1), so that its area ends at n / (n + 1).
+Defined for all inputs with n >= 1: ties as ``Convention`` says, n = 1, constant errors (no rejection ratio: NaN), no
+acceptable unit (F is NaN), NaN uncertainty (ranks last). A NaN error is refused: there is nothing to judge.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating[Any]]
+from models.assessment.convention import OFFICIAL, Area, Convention
+from models.assessment.ranking import Floats, Ranking, ranking, reverse_ties, share_ties
+
 Curve = NDArray[np.float64]
-Area = Literal["mean", "trapezoid"]
-"""``mean`` of the n + 1 points (weather, translation, motion); ``trapezoid`` over [0, 1] (vessel)."""
 
 _EPSILON = 1e-10  # in the denominator of F, as released
+_BLOCK = 1 << 20  # ranks of a curve made at a time, so that temporaries stay small
 
 
-def error_curve(errors: Floats, uncertainty: Floats, *, group_ties: bool = True) -> Curve:
+def error_curve(errors: Floats, uncertainty: Floats | Ranking, *, group_ties: bool = True) -> Curve:
     """Sum of the errors of the k most certain units, divided by n.
 
     Args:
         errors: error of each unit [n].
-        uncertainty: its measure [n], larger is less certain.
-        group_ties: errors inside a group of equal uncertainty are replaced by the group's mean (released
-            code but for vessel); False keeps input order among ties.
+        uncertainty: its measure [n], larger is less certain, or its ranking.
+        group_ties: errors inside a group of equal uncertainty are replaced by the group's mean (released code but
+            for vessel); False keeps input order among ties.
 
     Raises:
-        ValueError: no units, different lengths, or an uncertainty that is NaN.
+        ValueError: no units, different lengths, or an error that is NaN.
     """
-    errors, uncertainty = _checked(errors, uncertainty)
-    order = np.argsort(uncertainty, kind="stable")
-    ranked = errors[order]
+    ranks = _checked(errors, uncertainty)
+    curve = np.empty(len(ranks) + 1)
+    curve[0] = 0.0
+    ranked = curve[1:]
+    ranked[:] = errors[ranks.order]
     if group_ties:
-        _, group, count = np.unique(uncertainty[order], return_inverse=True, return_counts=True)
-        ranked = (np.bincount(group, ranked) / count)[group]
-    return np.concatenate([[0.0], np.cumsum(ranked)]) / len(errors)
+        share_ties(ranked, ranks)
+    np.cumsum(ranked, out=ranked)
+    ranked /= len(ranks)
+    return curve
 
 
 def optimal_curve(errors: Floats) -> Curve:
     """The curve of a measure that ranks as the errors do."""
-    return error_curve(errors, errors, group_ties=False)
+    curve = np.empty(len(errors) + 1)
+    curve[0] = 0.0
+    curve[1:] = errors
+    curve[1:].sort()
+    np.cumsum(curve, out=curve)
+    curve /= len(errors)
+    return curve
 
 
 def random_curve(errors: Floats) -> Curve:
@@ -61,48 +71,139 @@ def r_auc(curve: Curve, area: Area = "mean") -> float:
     return float((np.sum(curve) - 0.5 * (curve[0] + curve[-1])) / (len(curve) - 1))
 
 
-def prr(errors: Floats, uncertainty: Floats) -> float:
-    """Prediction rejection ratio, %: 100 ranks as the errors do, 0 at random; NaN for constant errors."""
-    random = float(np.mean(errors, dtype=np.float64)) / 2
-    ideal = r_auc(error_curve(errors, errors))
+def rejection_ratio(area: float, random: float, optimal: float) -> float:
+    """Prediction rejection ratio, a share: 1 ranks as the errors do, 0 at random, negative is worse than random.
+
+    NaN where errors leave nothing to rank (equal to 1e-12 of the area at random): n = 1 or constant errors.
+    """
+    span = random - optimal
+    if not abs(span) > 1e-12 * abs(random):
+        return math.nan
+    return (random - area) / span
+
+
+def prr(errors: Floats, uncertainty: Floats | Ranking) -> float:
+    """Prediction rejection ratio of the released code, which multiplies by 100: %; NaN for constant errors."""
     if len(errors) < 2 or np.ptp(errors) == 0:
-        return float("nan")
-    return 100 * (r_auc(error_curve(errors, uncertainty)) - random) / (ideal - random)
+        return math.nan
+    random = float(np.mean(errors, dtype=np.float64)) / 2
+    return 100 * rejection_ratio(r_auc(error_curve(errors, uncertainty)), random, r_auc(optimal_curve(errors)))
 
 
-def f_curve(errors: Floats, uncertainty: Floats, acceptable: float, *, beta: float = 1.0) -> Curve:
-    """F-beta of "retained" as a prediction of "error <= acceptable", per number retained.
+def f_curve(
+    errors: Floats,
+    uncertainty: Floats | Ranking,
+    acceptable: float,
+    *,
+    beta: float = 1.0,
+    convention: Convention = OFFICIAL,
+) -> Curve:
+    """F-beta of "retained" as a prediction of "the error is acceptable", by the number retained (equation 3).
 
-    Among equal uncertainties the later input row is retained first, as released. NaN (but for k = 0) where
-    no error is acceptable.
+    NaN (but for k = 0) where no error is acceptable.
+
+    Args:
+        acceptable: largest acceptable error (``convention`` says whether it is acceptable itself), in their unit.
 
     Raises:
         ValueError: as ``error_curve``.
     """
-    errors, uncertainty = _checked(errors, uncertainty)
-    n = len(errors)
-    order = np.argsort(uncertainty[::-1], kind="stable")
-    good = np.cumsum(errors[::-1][order] <= acceptable, dtype=np.float64)
-    if good[-1] == 0:
-        return np.concatenate([[0.0], np.full(n, np.nan)])
-    precision, recall = good / np.arange(1, n + 1), good / good[-1]
-    f = (1 + beta**2) * precision * recall / (beta**2 * precision + recall + _EPSILON)
-    return np.concatenate([[0.0], f])
+    ranks = _checked(errors, uncertainty)
+    good = acceptable_units(errors, acceptable, convention)[ranks.order]
+    curve = np.empty(len(ranks) + 1)
+    if not convention.f_ties_share:
+        good = reverse_ties(good, ranks)
+    curve[1:] = good
+    if convention.f_ties_share:
+        share_ties(curve[1:], ranks)
+    return _f_of_hits(curve, int(good.sum()), beta)
 
 
-def f_auc(curve: Curve) -> float:
-    """Area under an F curve over k / (n + 1), k = 0..n: perfect data gives 2 - 2 ln 2 = 0.614, not 1."""
-    return float((np.sum(curve) - 0.5 * (curve[0] + curve[-1])) / len(curve))
+def optimal_f_curve(
+    errors: Floats, acceptable: float, *, beta: float = 1.0, convention: Convention = OFFICIAL
+) -> Curve:
+    """The F curve of a measure that ranks as the errors do: all acceptable units come first."""
+    total = int(acceptable_units(errors, acceptable, convention).sum())
+    curve = np.zeros(len(errors) + 1)
+    curve[1 : total + 1] = 1.0
+    return _f_of_hits(curve, total, beta)
 
 
-def f_at(curve: Curve, retention: float = 0.95) -> float:
-    """F with int(retention * (n + 1)) units retained, as released."""
-    return float(curve[int(retention * len(curve))])
+def random_f_curve(errors: Floats, acceptable: float, *, beta: float = 1.0, convention: Convention = OFFICIAL) -> Curve:
+    """Expected F curve of a measure that says nothing; exact, since F is linear in the hits for a given k."""
+    total = int(acceptable_units(errors, acceptable, convention).sum())
+    curve = np.full(len(errors) + 1, total / len(errors))
+    return _f_of_hits(curve, total, beta)
 
 
-def _checked(errors: Floats, uncertainty: Floats) -> tuple[Curve, Floats]:
-    if errors.shape != uncertainty.shape or errors.ndim != 1 or not len(errors):
-        raise ValueError(f"need two arrays of one length, got shapes {errors.shape} and {uncertainty.shape}")
-    if np.isnan(uncertainty).any():
-        raise ValueError("an uncertainty is NaN: it has no rank")
-    return np.asarray(errors, np.float64), uncertainty
+def acceptable_units(errors: Floats, acceptable: float, convention: Convention = OFFICIAL) -> NDArray[np.bool_]:
+    """Whether each error [n] is acceptable."""
+    return errors < acceptable if convention.strict_limit else errors <= acceptable
+
+
+def f_auc(curve: Curve, convention: Convention = OFFICIAL) -> float:
+    """Area under an F curve, trapezoid over its axis: k / (n + 1) as released, k / n as the text has it.
+
+    Data that are acceptable throughout give 2 - 2 ln 2 = 0.614 for large n, not 1.
+    """
+    steps = len(curve) - 1 if convention.f_axis_to_one else len(curve)
+    return float((np.sum(curve) - 0.5 * (curve[0] + curve[-1])) / steps)
+
+
+def f_at(curve: Curve, retention: float = 0.95, convention: Convention = OFFICIAL) -> float:
+    """F at a retention in [0, 1]: with int(retention * (n + 1)) units as released, floor(retention * n) in the text.
+
+    Raises:
+        ValueError: a retention outside [0, 1].
+    """
+    n = len(curve) - 1
+    retained = math.floor(_share(retention) * n + 1e-9) if convention.f_axis_to_one else int(retention * (n + 1))
+    return float(curve[min(retained, n)])
+
+
+def error_at(curve: Curve, retention: float) -> float:
+    """Value of an error curve at any retention in [0, 1], linear between its points at k / n.
+
+    Raises:
+        ValueError: a retention outside [0, 1].
+    """
+    position = _share(retention) * (len(curve) - 1)
+    below = int(position)
+    if below == len(curve) - 1:
+        return float(curve[-1])
+    return float(curve[below] + (position - below) * (curve[below + 1] - curve[below]))
+
+
+def _f_of_hits(hits: Curve, total: int, beta: float) -> Curve:
+    """Turns a unit's acceptability by rank, at 1..n, into the F curve, in place."""
+    n = len(hits) - 1
+    hits[0] = 0.0
+    if total == 0:
+        hits[1:] = np.nan
+        return hits
+    np.cumsum(hits, out=hits)
+    square = beta**2
+    for start in range(0, n + 1, _BLOCK):
+        part = hits[start : start + _BLOCK]
+        kept = np.arange(start, start + len(part), dtype=np.float64)
+        # (1 + b²) P R / (b² P + R + eps) with P = hits / k and R = hits / total, without its 0 / 0
+        bottom = part * (square * total + kept) + _EPSILON * total * kept
+        np.multiply(part, part * (1 + square), out=part)
+        np.divide(part, bottom, out=part, where=bottom > 0)
+    hits[0] = 0.0
+    return hits
+
+
+def _share(retention: float) -> float:
+    if not 0 <= retention <= 1:
+        raise ValueError(f"retention is a share between 0 and 1, not {retention:g}")
+    return retention
+
+
+def _checked(errors: Floats, uncertainty: Floats | Ranking) -> Ranking:
+    if errors.ndim != 1 or not len(errors) or len(errors) != len(uncertainty):
+        length = f"[{len(uncertainty)}]"
+        raise ValueError(f"errors and uncertainty need one length, got {list(errors.shape)} and {length}")
+    if np.isnan(np.min(errors)):
+        raise ValueError(f"error {int(np.flatnonzero(np.isnan(errors))[0])} is NaN: it cannot be judged; leave it out")
+    return ranking(uncertainty)

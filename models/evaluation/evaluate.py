@@ -1,0 +1,174 @@
+"""From judged units to the figures of a report: all measures, all domains, all groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from models.assessment.figures import Errors, Figures, figures
+from models.evaluation.judged import BadFile, Judged, Mask
+
+UNITS = {"n": "units", "prr": "1", "f1_auc": "1", "f1_auc_random": "1", "f1_auc_optimal": "1", "f1_at_95": "1"}
+UNITS |= {"roc_auc": "1", "aupr": "1"}
+IN_ERROR_UNIT = ("error", "r_auc", "r_auc_random", "r_auc_optimal", "aurc", "e_aurc", "augrc")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Figures of a part of the units: a domain, a group, or all."""
+
+    headline: Figures
+    """Of the first error under the first measure."""
+    own: dict[str, float]
+    """The task's own."""
+    measures: dict[str, Figures]
+    """Of the first error, under every measure."""
+    errors: dict[str, Figures]
+    """Of every error, under the first measure."""
+
+    def scalars(self) -> dict[str, float]:
+        """Headline and own figures by name."""
+        return {**asdict(self.headline), **self.own}
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One file, judged."""
+
+    judged: Judged
+    full: Section
+    domains: dict[str, Section]
+    """``in`` and ``shifted`` where the file says which is which."""
+    groups: dict[str, dict[str, Section]]
+    """Column to value to figures."""
+    singles: tuple[Section, ...]
+    """Each member on its own, on all units."""
+
+    def document(self) -> dict[str, Any]:
+        """The evaluation as nested names and numbers, units with them; NaN and infinities stay."""
+        judged = self.judged
+        return {
+            "task": judged.task,
+            "file": judged.source,
+            "convention": judged.rules.convention.name,
+            "error_name": judged.error_name,
+            "acceptable": judged.error.acceptable,
+            "measure": judged.measure_name,
+            "diagnostics": sorted(judged.diagnostics),
+            **_document(self.full),
+            **{name: _document(section) for name, section in self.domains.items()},
+            "full": _document(self.full),
+            **({"by": self._by()} if self.groups else {}),
+            **({"singles": mean_and_deviation(self.singles)} if self.singles else {}),
+            "units": {
+                **{name: judged.error.unit for name in IN_ERROR_UNIT},
+                "acceptable": judged.error.unit,
+                **UNITS,
+                **judged.own_units,
+            },
+            "notes": list(judged.notes),
+        }
+
+    def _by(self) -> dict[str, Any]:
+        return {
+            column: {value: _document(section) for value, section in sections.items()}
+            for column, sections in self.groups.items()
+        }
+
+
+def evaluate(judged: Judged, by: tuple[str, ...] = ()) -> Evaluation:
+    """Judges all units, the two domains, the groups of each column in ``by``, and the members one by one.
+
+    Raises:
+        BadFile: a column in ``by`` does not exist.
+        ValueError: an error is NaN.
+    """
+    for column in by:
+        if column not in judged.groups:
+            have = ", ".join(judged.groups) or "none"
+            raise BadFile(f"{judged.source}: there is no column {column!r} to break figures down by; it has {have}")
+    singles = tuple(section(one, None) for one in judged.singles()) if judged.singles else ()
+    return Evaluation(
+        judged,
+        full=section(judged, None),
+        domains={name: section(judged, mask) for name, mask in domains(judged)},
+        groups={column: dict(_groups(judged, column)) for column in by},
+        singles=singles,
+    )
+
+
+def section(judged: Judged, mask: Mask | None) -> Section:
+    """Figures of the units in a mask [n]; None takes all without copying them."""
+    part = judged if mask is None else select(judged, mask)
+    columns = {name: Errors(column.values, column.acceptable, part.rules) for name, column in part.errors.items()}
+    errors = columns[part.error_name]
+    # of one domain there is nothing to tell apart
+    both = part.shifted if mask is None else None
+    measures = {name: figures(errors, values, both) for name, values in part.measures.items()}
+    headline = measures[part.measure_name]
+    others = {name: figures(one, part.uncertainty, both) for name, one in columns.items() if one is not errors}
+    return Section(
+        headline=headline,
+        own=judged.own(mask) if judged.own else {},
+        measures=measures,
+        errors={part.error_name: headline, **others},
+    )
+
+
+def select(judged: Judged, mask: Mask) -> Judged:
+    """The units in a mask; figures that need more than errors and measures stay with the whole."""
+    return replace(
+        judged,
+        errors={name: replace(column, values=column.values[mask]) for name, column in judged.errors.items()},
+        measures={name: values[mask] for name, values in judged.measures.items()},
+        shifted=None if judged.shifted is None else judged.shifted[mask],
+    )
+
+
+def domains(judged: Judged) -> Iterator[tuple[str, Mask]]:
+    """``in`` and ``shifted`` with their units; a domain without units is left out."""
+    if judged.shifted is None:
+        return
+    for name, mask in (("in", ~judged.shifted), ("shifted", judged.shifted)):
+        if mask.any():
+            yield name, mask
+
+
+def mean_and_deviation(sections: tuple[Section, ...]) -> dict[str, dict[str, float]]:
+    """Mean and standard deviation (ddof 0) of each figure over single models."""
+    rows = [one.scalars() for one in sections]
+    values = {name: np.array([row[name] for row in rows], float) for name in rows[0] if name != "n"}
+    with np.errstate(invalid="ignore"):
+        return {name: {"mean": float(np.mean(one)), "sd": float(np.std(one))} for name, one in values.items()}
+
+
+def _groups(judged: Judged, column: str) -> Iterator[tuple[str, Section]]:
+    values = judged.groups[column]
+    for value in np.unique(values):
+        yield str(value), section(judged, values == value)
+
+
+def _document(part: Section) -> dict[str, Any]:
+    document: dict[str, Any] = part.scalars()
+    document["measures"] = {name: asdict(one) for name, one in part.measures.items()}
+    if len(part.errors) > 1:
+        document["errors"] = {name: asdict(one) for name, one in part.errors.items()}
+    return document
+
+
+def plain(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with None instead of NaN and infinities, which JSON does not know."""
+
+    def clean(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: clean(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [clean(one) for one in value]
+        if isinstance(value, float | np.floating):
+            return float(value) if np.isfinite(value) else None
+        return value
+
+    return {key: clean(value) for key, value in document.items()}

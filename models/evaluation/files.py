@@ -1,0 +1,133 @@
+"""Reading numbers from files that people bring, and refusing what is wrong with file, field and place."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile, Mask
+
+Array = NDArray[Any]
+
+
+def read_npz(path: Path) -> dict[str, Array]:
+    """All arrays of an NPZ file; nothing is unpickled.
+
+    Raises:
+        BadFile: no such file, or no NPZ file of plain arrays.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise BadFile(f"{path} holds one array; an NPZ file with named arrays is needed")
+            return {name: archive[name] for name in archive.files}
+    except (OSError, EOFError, zipfile.BadZipFile) as error:
+        raise BadFile(f"{path} cannot be read as NPZ: {error}") from error
+    except ValueError as error:
+        raise BadFile(f"{path} cannot be read as NPZ of plain numbers: {error}") from error
+
+
+def numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str, sizes: dict[str, int]) -> Array:
+    """The named array as float64, its axes checked.
+
+    Args:
+        axes: one word an axis, such as ``"M N 2"``; digits are fixed lengths, words must agree with ``sizes``.
+        sizes: lengths of axes found so far by word; new ones are added.
+
+    Raises:
+        BadFile: missing, not numeric, or not of that shape.
+    """
+    if name not in arrays:
+        raise BadFile(f"{path}: {name} is missing; the file has {', '.join(arrays) or 'no arrays'}")
+    found = arrays[name]
+    if found.dtype.kind not in "fiub":
+        raise BadFile(f"{path}: {name} has the type {found.dtype}; numbers are needed")
+    words = axes.split()
+    shape = f"[{', '.join(words)}]"
+    if found.ndim != len(words):
+        raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; {shape} is needed")
+    for length, word in zip(found.shape, words, strict=True):
+        wanted = int(word) if word.isdigit() else sizes.setdefault(word, length)
+        if length != wanted:
+            known = ", ".join(f"{key} = {size}" for key, size in sizes.items())
+            raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; {shape} with {known} is needed")
+        if not length:
+            raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; axis {word} is empty")
+    return np.asarray(found, np.float64)
+
+
+def finite(path: Path, name: str, values: Array) -> Array:
+    """The array itself.
+
+    Raises:
+        BadFile: a value is NaN or infinite; the first place is named.
+    """
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        place = [int(index) for index in np.argwhere(wrong)[0]]
+        raise BadFile(f"{path}: {name}{place} is {values[tuple(place)]}; finite numbers are needed")
+    return values
+
+
+def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask | None:
+    """0 and 1 as a mask [n]; None stays None.
+
+    Raises:
+        BadFile: another length, or a value that is neither 0 nor 1.
+    """
+    if values is None:
+        return None
+    if values.shape != (n,):
+        raise BadFile(f"{path}: {name} has the shape {list(values.shape)}; [N] with N = {n} is needed")
+    if values.dtype.kind not in "fiub" or not np.isin(values, (0, 1)).all():
+        wrong = next(value for value in values.tolist() if value not in (0, 1))
+        raise BadFile(f"{path}: {name} holds {wrong!r}; 0 (in-domain) or 1 (shifted) is needed")
+    return values.astype(bool)
+
+
+def group_columns(path: Path, arrays: Mapping[str, Array], wanted: Sequence[str], n: int) -> dict[str, Array]:
+    """The columns [n] that figures are broken down by.
+
+    Raises:
+        BadFile: a column is missing or has another length.
+    """
+    for name in wanted:
+        if name not in arrays:
+            raise BadFile(f"{path}: there is no column {name!r}; the file has {', '.join(arrays) or 'none'}")
+        if arrays[name].shape != (n,):
+            shape = list(arrays[name].shape)
+            raise BadFile(f"{path}: column {name!r} has the shape {shape}; [N] with N = {n} is needed")
+    return {name: arrays[name] for name in wanted}
+
+
+def positive_variances(path: Path, name: str, variance: Array) -> Array:
+    """The array itself.
+
+    Raises:
+        BadFile: a variance that is not positive and finite.
+    """
+    wrong = ~((variance > 0) & np.isfinite(variance))
+    if wrong.any():
+        place = [int(index) for index in np.argwhere(wrong)[0]]
+        raise BadFile(f"{path}: {name}{place} is {variance[tuple(place)]}; a variance is positive and finite")
+    return variance
+
+
+def need(module: str, purpose: str) -> Any:
+    """Imports an optional library.
+
+    Raises:
+        BadFile: it is not installed; the message says how to install it.
+    """
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library = module.partition(".")[0]
+        raise BadFile(f"{purpose} needs {library}: pip install 'demur[evaluate]'") from error

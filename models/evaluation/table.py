@@ -1,0 +1,97 @@
+"""Columns of a CSV or Parquet file, read in pieces so that memory stays near that of the columns kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from models.evaluation.files import Array, need
+from models.evaluation.judged import BadFile
+
+_PIECE_BYTES = 8 << 20
+
+
+def column_names(path: Path) -> list[str]:
+    """Names of the columns, in the order of the file.
+
+    Raises:
+        BadFile: no such file, or neither CSV with a header nor Parquet.
+    """
+    if path.suffix == ".parquet":
+        parquet = need("pyarrow.parquet", "reading Parquet")
+        try:
+            return list(parquet.read_schema(path).names)
+        except (OSError, ValueError) as error:
+            raise BadFile(f"{path} cannot be read as Parquet: {error}") from error
+    try:
+        with path.open("rb") as file:
+            header = file.readline(1 << 16)
+        names = header.decode("utf-8-sig").strip().split(",")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(f"{path} cannot be read as CSV: {error}") from error
+    if names == [""]:
+        raise BadFile(f"{path} is empty; a header with the columns error and uncertainty is needed")
+    return [name.strip('"') for name in names]
+
+
+def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) -> dict[str, Array]:
+    """Columns as float64 [n] (an empty cell is NaN), and others as they are.
+
+    Raises:
+        BadFile: a column is missing, a cell is not a number, rows of different length, no rows.
+    """
+    have = column_names(path)
+    for name in (*numeric, *other):
+        if name not in have:
+            raise BadFile(f"{path}: column {name} is missing; the file has {', '.join(have)}")
+    pieces: dict[str, list[Array]] = {name: [] for name in (*numeric, *other)}
+    row = 0
+    try:
+        for batch in _batches(path, numeric, other):
+            for name, parts in pieces.items():
+                column = batch.column(batch.schema.get_field_index(name))
+                parts.append(_numbers(path, name, column, row) if name in numeric else _values(column))
+            row += batch.num_rows
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadFile):
+            raise
+        raise BadFile(f"{path}: {_in_words(str(error), have)}") from error
+    if not row:
+        raise BadFile(f"{path} has no rows")
+    return {name: np.concatenate(pieces.pop(name)) for name in (*numeric, *other)}
+
+
+def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterator[Any]:
+    arrow = need("pyarrow", "reading CSV and Parquet")
+    wanted = [*numeric, *other]
+    if path.suffix == ".parquet":
+        yield from need("pyarrow.parquet", "reading Parquet").ParquetFile(path).iter_batches(1 << 18, columns=wanted)
+        return
+    csv = need("pyarrow.csv", "reading CSV")
+    kinds = dict.fromkeys(numeric, arrow.float64())
+    convert = csv.ConvertOptions(column_types=kinds, include_columns=wanted)
+    # one thread: the reader otherwise runs ahead and keeps pieces in memory
+    yield from csv.open_csv(
+        path, csv.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert
+    )
+
+
+def _numbers(path: Path, name: str, column: Any, start: int) -> Array:
+    kind = str(column.type)
+    if not any(word in kind for word in ("int", "float", "double", "bool", "decimal", "null")):
+        raise BadFile(f"{path}: column {name} holds {kind}, from row {start} (from 0) on; numbers are needed")
+    return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _values(column: Any) -> Array:
+    return np.asarray(column.to_pylist(), str)
+
+
+def _in_words(message: str, names: list[str]) -> str:
+    """pyarrow counts columns; people know them by name."""
+    for number, name in enumerate(names):
+        message = message.replace(f"In CSV column #{number}:", f"column {name}:")
+    return message
