@@ -1,0 +1,144 @@
+"""Curves of a report, each computed alone, thinned to a few hundred points and freed: memory stays near one curve."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment import retention
+from models.assessment.convention import Convention
+from models.assessment.ranking import Floats, Ranking, ranking
+from models.assessment.retention import Curve
+from models.evaluation.evaluate import domains
+from models.evaluation.judged import Judged, Mask
+
+POINTS = 400
+"""Points of a thinned curve at most."""
+OPERATING_POINT = 0.95
+"""The retention that is marked, as in Shifts 1.0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A thinned curve; both float64 [p], p <= POINTS."""
+
+    retention: Curve
+    """Share of the units answered, 0 to 1."""
+    value: Curve
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Retention curves of one file on one part of its units."""
+
+    n: int
+    error: Line
+    """Sum of the retained errors divided by all units, in the error's unit."""
+    error_at_95: float
+    f1: Line | None
+    """None without an acceptable limit or without an acceptable unit."""
+    f1_at_95: float
+    f1_marked: float
+    """Where on its axis F1 at 95 % is taken: a whole number of units, over n or n + 1."""
+    references: dict[str, Line]
+    """``random`` and ``optimal`` of the error; straight from the errors, the same for every measure."""
+    f1_references: dict[str, Line]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Mean error of model and human together against retention, in the error's unit."""
+
+    line: Line
+    best_retention: float
+    """The largest retention of those with the least error."""
+    best_error: float
+    error_at_95: float
+
+
+def retention_curves(judged: Judged) -> dict[str, Curves]:
+    """Curves of ``full`` and, where the file says which unit is shifted, of ``in`` and ``shifted``."""
+    parts: list[tuple[str, Mask | None]] = [("full", None), *domains(judged)]
+    return {name: _curves(judged, mask) for name, mask in parts}
+
+
+def system_curve(judged: Judged, human_error: float) -> System:
+    """E(r) + (1 - r) h: the model answers the share r, somebody with the mean error h the rest.
+
+    Args:
+        human_error: h, in the error's unit.
+
+    Raises:
+        ValueError: h is negative or not finite.
+    """
+    if not (math.isfinite(human_error) and human_error >= 0):
+        unit = judged.error.unit
+        raise ValueError(f"human_error is {human_error:g} {unit}: give a finite mean error from 0, in that unit")
+    curve = retention.error_curve(judged.error.values, judged.uncertainty, group_ties=judged.rules.groups_ties)
+    n = len(curve) - 1
+    if human_error:
+        curve += np.linspace(human_error, 0.0, n + 1)
+    best = n - int(np.argmin(curve[::-1]))
+    return System(thinned(curve), best / n, float(curve[best]), retention.error_at(curve, OPERATING_POINT))
+
+
+def r3_line(curve: Floats) -> Line:
+    """RMSE / RMV of the retained rows [N + 1], without its undefined start."""
+    line = thinned(np.asarray(curve, np.float64))
+    known = np.isfinite(line.value)
+    return Line(line.retention[known], line.value[known])
+
+
+def thinned(curve: Curve, steps: int | None = None) -> Line:
+    """At most POINTS points of a curve [n + 1], both ends among them.
+
+    Args:
+        steps: what the number retained is divided by; n if not given.
+    """
+    n = len(curve) - 1
+    kept: NDArray[np.int64] = np.unique(np.round(np.linspace(0, n, min(POINTS, n + 1))).astype(np.int64))
+    return Line(kept / (steps or n), curve[kept])
+
+
+def _curves(judged: Judged, mask: Mask | None) -> Curves:
+    errors, uncertainty = judged.error.values, judged.uncertainty
+    if mask is not None:
+        errors, uncertainty = errors[mask], uncertainty[mask]
+    ranks = ranking(uncertainty)
+    curve = retention.error_curve(errors, ranks, group_ties=judged.rules.groups_ties)
+    error, error_at_95 = thinned(curve), retention.error_at(curve, OPERATING_POINT)
+    del curve
+    mean = float(np.mean(errors, dtype=np.float64))
+    references = {
+        "random": Line(np.array([0.0, 1.0]), np.array([0.0, mean])),
+        "optimal": thinned(retention.optimal_curve(errors)),
+    }
+    f1, f1_at_95, f1_references = _f1(judged, errors, ranks)
+    marked = f1_place(len(errors), judged.rules.convention)
+    return Curves(len(errors), error, error_at_95, f1, f1_at_95, marked, references, f1_references)
+
+
+def f1_place(n: int, convention: Convention) -> float:
+    """The place of F1 at 95 % on its axis, as ``retention.f_at`` takes it."""
+    if convention.f_axis_to_one:
+        return math.floor(OPERATING_POINT * n + 1e-9) / n
+    return min(int(OPERATING_POINT * (n + 1)), n) / (n + 1)
+
+
+def _f1(judged: Judged, errors: Floats, ranks: Ranking) -> tuple[Line | None, float, dict[str, Line]]:
+    limit, convention = judged.error.acceptable, judged.rules.convention
+    if limit is None:
+        return None, math.nan, {}
+    # the released code draws F over k / (n + 1)
+    steps = len(errors) if convention.f_axis_to_one else len(errors) + 1
+    curve = retention.f_curve(errors, ranks, limit, convention=convention)
+    if math.isnan(curve[-1]):
+        return None, math.nan, {}
+    line, at_95 = thinned(curve, steps), retention.f_at(curve, OPERATING_POINT, convention)
+    del curve
+    references = {"random": thinned(retention.random_f_curve(errors, limit, convention=convention), steps)}
+    references["optimal"] = thinned(retention.optimal_f_curve(errors, limit, convention=convention), steps)
+    return line, at_95, references

@@ -1,0 +1,76 @@
+"""Histograms of the uncertainty, in classes that are worth telling apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.retention import acceptable_units
+from models.evaluation.judged import Judged, Mask
+
+_BINS = 48
+_LOG_SPAN = 50.0  # from here on of the middle 98 %, a linear axis would crowd most units into its first bins
+_LOG_TAIL = 0.999
+_TAIL = 0.995  # a linear axis ends here; the last bin holds what lies above
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Shares of units by uncertainty; each class sums to 1."""
+
+    edges: NDArray[np.float64]
+    """Of the bins [b + 1]."""
+    shares: dict[str, NDArray[np.float64]]
+    """Name of the class to its share in each bin [b]."""
+    counts: dict[str, int]
+    """Units of each class."""
+    logarithmic: bool
+    above: int
+    """Units above the axis, counted in the last bin."""
+    below: int
+    """Units below a logarithmic axis, counted in the first bin."""
+    left_out: int
+    """Units whose uncertainty is NaN or infinite."""
+
+
+def uncertainty_histogram(judged: Judged) -> Histogram | None:
+    """In-domain against shifted, else acceptable against unacceptable errors, else all; None without finite values."""
+    values = judged.uncertainty
+    finite = np.isfinite(values)
+    if not finite.any():
+        return None
+    classes = {name: mask & finite for name, mask in _classes(judged).items()}
+    known = np.asarray(values[finite], np.float64)
+    low, first, last, tail, high = np.quantile(known, [0, 0.01, 0.99, _TAIL, 1])
+    logarithmic = bool(first > 0 and last / first >= _LOG_SPAN)
+    if logarithmic:
+        low, high = np.quantile(known, [1 - _LOG_TAIL, _LOG_TAIL])
+    elif high > low + 2 * (tail - low):
+        high = tail
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    edges = np.geomspace(low, high, _BINS + 1) if logarithmic else np.linspace(low, high, _BINS + 1)
+    edges[0], edges[-1] = low, high
+    if not (np.diff(edges) > 0).all():  # values that differ in their last digits only
+        edges = np.array([low, high])
+    above, below = int((known > high).sum()), int((known < low).sum())
+    del known
+    shares, counts = {}, {}
+    for name, mask in classes.items():
+        part = np.clip(np.asarray(values[mask], np.float64), low, high)
+        if len(part):
+            shares[name] = np.histogram(part, edges)[0] / len(part)
+            counts[name] = len(part)
+    return Histogram(edges, shares, counts, logarithmic, above, below, int((~finite).sum()))
+
+
+def _classes(judged: Judged) -> dict[str, Mask]:
+    if judged.shifted is not None:
+        return {"In-domain": ~judged.shifted, "Shifted": judged.shifted}
+    error = judged.error
+    if error.acceptable is None:
+        return {"All units": np.ones(len(judged), bool)}
+    good = acceptable_units(error.values, error.acceptable, judged.rules.convention)
+    return {"Acceptable error": good, "Unacceptable error": ~good}

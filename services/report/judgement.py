@@ -1,0 +1,139 @@
+"""Figures that judge more than a ranking: whether variances have the size of errors, and whether files differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.assessment import regression_calibration as calibration
+from models.evaluation.compare import Comparison, Interval
+from services.report import charts, words
+from services.report.blocks import Block, File, Note, Panel, file_legend, notes, spoken
+from services.report.charts import WIDE, Frame, Series, Span
+from services.report.curves import r3_line
+from services.report.numerals import count, numeral, percent
+
+_MOST_DRAWN = 50
+"""Points of one file in the figure of bins; figures in the caption are of all bins."""
+_LOG_SPAN = 30.0
+
+
+def variances(files: Sequence[File]) -> Block | None:
+    """RMSE against RMV by bin, and RMSE / RMV by retention; None where no file holds variances."""
+    have = [file for file in files if file.evaluation.judged.normals is not None]
+    if not have:
+        return None
+    clouds, curves = [], []
+    said: list[tuple[File, str]] = []
+    ends: list[tuple[File, str]] = []
+    for file in have:
+        normals, convention = file.evaluation.judged.normals, file.evaluation.judged.rules.convention
+        assert normals is not None
+        squared = np.square(np.asarray(normals.target, np.float64) - normals.mean)
+        bins = calibration.bins_by_variance(squared, normals.variance)
+        ence = calibration.ence(bins)
+        cv = calibration.cv(normals.variance, convention=convention)
+        lence = calibration.lence(ence, cv, convention=convention)
+        of = f"over {count(len(bins.rmse))} bins of {count(bins.rows)}"
+        said.append((file, f"ENCE {numeral(ence)} {of}, Cv {numeral(cv)}, LENCE {numeral(lence)}"))
+        if len(bins.rmse) > _MOST_DRAWN:
+            bins = calibration.bins_by_variance(squared, normals.variance, bins=_MOST_DRAWN)
+        clouds.append(Series(file.place, file.name, bins.rmv, bins.rmse))
+        line = r3_line(calibration.r3_curve(squared, normals.variance))
+        if len(line.value):
+            curves.append(Series(file.place, file.name, line.retention, line.value))
+            ends.append((file, f"{numeral(float(line.value[-1]))} over all rows"))
+    unit = have[0].evaluation.judged.normals.unit  # type: ignore[union-attr]
+    panels = [_bins_panel(clouds, unit, notes(said, files))]
+    if curves:
+        panels.append(_r3_panel(curves, notes(ends, files)))
+    lead = (
+        "Rows are binned by predicted variance. On the diagonal, errors are as large as announced; above it the model "
+        "is too sure of itself."
+    )
+    return Block("calibration", "Are variances as large as errors?", lead, tuple(panels), file_legend(files))
+
+
+def _bins_panel(clouds: Sequence[Series], unit: str, caption: tuple[Note, ...]) -> Panel:
+    values = np.concatenate([part for one in clouds for part in (one.x, one.y)])
+    log = bool((values > 0).all() and values.max() / values.min() > _LOG_SPAN)
+    frame = Frame(
+        "calibration-bins",
+        "Root mean squared error by bin",
+        words.axis("root mean predicted variance", unit),
+        words.axis("root mean squared error", unit),
+        f"RMSE against RMV of bins by variance, with the diagonal. {spoken(caption)}",
+        width=WIDE,
+        logarithmic=(log, log),
+    )
+    return Panel(charts.agreement(frame, clouds), caption)
+
+
+def _r3_panel(curves: Sequence[Series], ends: tuple[Note, ...]) -> Panel:
+    caption = (*ends, Note("Above 1 variances are too small, below 1 too large."))
+    frame = Frame(
+        "calibration-r3",
+        "RMSE / RMV of what is retained",
+        "retention, least variance first",
+        "RMSE / RMV",
+        f"R3 curve with the line at 1. {spoken(caption)}",
+        width=WIDE,
+        level=1.0,
+    )
+    return Panel(charts.lines(frame, curves), caption)
+
+
+def differences(files: Sequence[File], comparison: Comparison) -> Block | None:
+    """Differences from the first file with their intervals, a panel a figure."""
+    places = {file.evaluation.judged.source: file for file in files}
+    panels = []
+    for figure in compared(comparison):
+        known = words.definition(figure)
+        unit = files[0].evaluation.document()["units"].get(figure, "1")
+        spans, said = [], []
+        for source, figures in comparison.differences.items():
+            one = figures.get(figure)
+            if one is None or not all(math.isfinite(end) for end in (one.difference, one.low, one.high)):
+                continue
+            file = places.get(source)
+            name = file.name if file else words.clean(source)
+            spans.append(Span(file.place if file else 0, name, one.difference, one.low, one.high))
+            said.append(f"{name} {reading(figure, one)}")
+        if not spans:
+            continue
+        height = 84 + 44 * len(spans)
+        frame = Frame(
+            f"difference-{figure.replace('_', '-')}",
+            f"{known.label} ({known.better} is better)" if known.better else known.label,
+            words.axis("difference", unit),
+            "",
+            f"Difference in {known.label}. {' '.join(said)}",
+            height=height,
+        )
+        panels.append(Panel(charts.intervals(frame, spans), ()))
+    if not panels:
+        return None
+    names = words.labels([comparison.reference])
+    reference = places[comparison.reference].name if comparison.reference in places else names[0]
+    lead = (
+        f"Each file minus {reference}, with {percent(comparison.level)} intervals from {count(comparison.resamples)} "
+        "paired resamples of the units. A full dot: the interval leaves zero out. A hollow one: it does not."
+    )
+    return Block("comparison", "Do the files differ?", lead, tuple(panels))
+
+
+def compared(comparison: Comparison) -> list[str]:
+    """Names of the figures that are compared, in the order of their first appearance."""
+    return list(dict.fromkeys(figure for figures in comparison.differences.values() for figure in figures))
+
+
+def reading(figure: str, interval: Interval) -> str:
+    """What an interval says about a file: better, worse or not told apart from the reference."""
+    if not (interval.low > 0 or interval.high < 0):
+        return "not told apart"
+    better = words.definition(figure).better
+    if not better:
+        return "higher" if interval.low > 0 else "lower"
+    return "better" if (interval.high < 0) == (better == "lower") else "worse"

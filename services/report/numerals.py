@@ -1,0 +1,76 @@
+"""Numbers as people read them: four significant digits, thin spaces between thousands, real minus signs."""
+
+from __future__ import annotations
+
+import math
+
+THIN = "\u202f"
+"""Narrow no-break space."""
+MISSING = "\u2013"
+_MINUS = "\u2212"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def numeral(value: float | None, unit: str = "") -> str:
+    """Four significant digits; four decimals for shares (unit ``1``); an en dash for None and NaN."""
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{_MINUS}∞"
+    size = abs(value)
+    if size == 0:
+        return "0"
+    if unit == "1" and 5e-5 <= size < 1000:
+        return _grouped(f"{value:.4f}")
+    # decided on the rounded value: 0.99996 has as many decimals as 1.000
+    exponent = int(f"{size:.3e}".partition("e")[2])
+    if not -4 <= exponent < 7:
+        digits, _, power = f"{value:.3e}".partition("e")
+        return f"{_grouped(digits)}{THIN}×{THIN}10{str(int(power)).translate(_RAISED)}"
+    return _grouped(f"{value:,.{max(0, 3 - exponent)}f}")
+
+
+def count(value: int) -> str:
+    """A whole number with all its digits."""
+    return _grouped(f"{value:,}")
+
+
+def percent(share: float) -> str:
+    """A share in per cent, without decimals above 1 % and below 99 %."""
+    if math.isnan(share):
+        return MISSING
+    if not math.isfinite(share):
+        return f"{numeral(share)}{THIN}%"
+    near_an_end = share != 0 and (abs(share) < 0.01 or 0.99 < share < 1)
+    return _grouped(f"{100 * share:,.{1 if near_an_end else 0}f}") + f"{THIN}%"
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """A number and its unit; shares have none."""
+    text, known = numeral(value, unit), shown(unit)
+    return f"{text}{THIN}{known}" if known and text != MISSING else text
+
+
+def given(value: float, unit: str) -> str:
+    """A number that somebody chose, as short as it was given, and its unit."""
+    text, known = _grouped(f"{value:,.6g}"), shown(unit)
+    return f"{text}{THIN}{known}" if known else text
+
+
+def tick(value: float) -> str:
+    """A number at an axis: short, and without zeros behind it."""
+    if value and not 1e-3 <= abs(value) < 1e5:
+        digits, _, power = f"{value:e}".partition("e")
+        front = f"{float(digits):g}"
+        raised = f"10{str(int(power)).translate(_RAISED)}"
+        return raised if front == "1" else f"{_grouped(front)}×{raised}"
+    return _grouped(f"{value:,.6g}")
+
+
+def shown(unit: str) -> str:
+    """The unit if it says something behind a number; a file of any origin has "the unit of the file"."""
+    return "" if unit == "1" or unit.startswith("the ") else unit
+
+
+def _grouped(text: str) -> str:
+    return text.replace(",", THIN).replace("-", _MINUS)

@@ -1,0 +1,128 @@
+"""Headless Chromium, driven by its DevTools protocol over a pipe."""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+_PATIENCE_S = 60.0
+
+
+class Page:
+    """One tab: sends commands, keeps the events that came meanwhile."""
+
+    def __init__(self, commands: int, answers: int) -> None:
+        self._commands, self._answers = commands, answers
+        self._number, self._buffer, self._session = 0, b"", ""
+        self.events: list[dict[str, Any]] = []
+
+    def attach(self) -> None:
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.call(f"{domain}.enable")
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, f"{method}: {answer['error']}"
+                result: dict[str, Any] = answer["result"]
+                return result
+            self.events.append(answer)
+
+    def open(self, path: Path, *, dark: bool = False, width: int = 1280, height: int = 900) -> None:
+        """Loads a file anew and waits for its load event."""
+        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[theme])
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        self.events.clear()
+        self.call("Page.navigate", url=path.as_uri())
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self._next())
+
+    def value(self, expression: str) -> Any:
+        """What a JavaScript expression is in the page."""
+        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def named(self, method: str) -> list[dict[str, Any]]:
+        """Parameters of the events of one kind since the page was opened."""
+        return [event["params"] for event in self.events if event.get("method") == method]
+
+    def screenshot(self, path: Path) -> None:
+        """The whole page as PNG."""
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
+        path.write_bytes(base64.b64decode(shot["data"]))
+
+    def _next(self) -> dict[str, Any]:
+        end = time.monotonic() + _PATIENCE_S
+        while b"\0" not in self._buffer:
+            ready, _, _ = select.select([self._answers], [], [], max(0.0, end - time.monotonic()))
+            assert ready, f"Chromium said nothing for {_PATIENCE_S:g} s"
+            piece = os.read(self._answers, 1 << 20)
+            assert piece, "Chromium ended"
+            self._buffer += piece
+        text, _, self._buffer = self._buffer.partition(b"\0")
+        message: dict[str, Any] = json.loads(text)
+        return message
+
+
+@contextmanager
+def chromium(program: str) -> Iterator[Page]:
+    """A fresh browser without network; it and all its processes are gone at the end."""
+    pipes = [*os.pipe(), *os.pipe()]
+    # above 9, so that the child's 3 and 4 are free to be set
+    moved = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, 10) for pipe in pipes]
+    for pipe in pipes:
+        os.close(pipe)
+    its_commands, commands, answers, its_answers = moved
+    with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as profile:
+        arguments = [
+            program,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--hide-scrollbars",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            f"--user-data-dir={profile}",
+            "--remote-debugging-pipe",
+            "about:blank",
+        ]
+        quiet = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        files = [(os.POSIX_SPAWN_DUP2, its_commands, 3), (os.POSIX_SPAWN_DUP2, its_answers, 4)]
+        files += [(os.POSIX_SPAWN_DUP2, quiet, out) for out in (1, 2)]
+        child = os.posix_spawn(program, arguments, dict(os.environ), file_actions=files, setpgroup=0)
+        for used in (its_commands, its_answers, quiet):
+            os.close(used)
+        try:
+            page = Page(commands, answers)
+            page.attach()
+            yield page
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.close(commands)
+            os.close(answers)

@@ -1,0 +1,125 @@
+"""The report as a browser shows it: light and dark, on a phone, without network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from models.evaluation.evaluate import evaluate
+from services.report import write_report
+from tests.browser.chromium import Page, chromium
+from tests.services.report.simulated import compared, regression, three_files
+
+WIDER = "document.documentElement.scrollWidth - window.innerWidth"
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+LIGHT, DARK = "rgb(255, 254, 251)", "rgb(20, 22, 26)"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        missing = "Chromium shows the report: apt-get install -y --no-install-recommends chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with chromium(program) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    files, comparison = three_files()
+    return write_report(tmp_path_factory.mktemp("browser") / "report", files, comparison, 1.2, lambda share, note: None)
+
+
+def test_nothing_but_the_page_is_asked_for_and_nothing_is_complained_about(page: Page, report: Path) -> None:
+    page.open(report)
+    asked = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
+    assert [url for url in asked if not url.startswith("data:")] == [report.as_uri()]
+    assert page.named("Log.entryAdded") == []
+    assert page.named("Runtime.exceptionThrown") == []
+
+
+def test_the_theme_follows_the_system(page: Page, report: Path, tmp_path: Path) -> None:
+    pixels = []
+    for dark, colour in ((False, LIGHT), (True, DARK)):
+        page.open(report, dark=dark)
+        assert page.value(BACKGROUND) == colour
+        page.screenshot(tmp_path / "shot.png")
+        pixels.append((tmp_path / "shot.png").read_bytes())
+    assert pixels[0] != pixels[1]
+
+
+def test_axes_and_lines_change_with_the_theme(page: Page, report: Path) -> None:
+    drawn = "getComputedStyle(document.querySelector('figure svg text')).fill"
+    line = "getComputedStyle(document.querySelector('figure .swatch path')).stroke"
+    found = []
+    for dark in (False, True):
+        page.open(report, dark=dark)
+        found.append((page.value(drawn), page.value(line)))
+    assert found[0][0] != found[1][0]
+    assert found[0][1] != found[1][1]
+
+
+def test_the_button_turns_the_theme_and_back(page: Page, report: Path) -> None:
+    page.open(report)
+    assert page.value("document.getElementById('theme').offsetWidth > 0")
+    assert page.value("document.getElementById('theme').textContent") == "Dark"
+    page.value("document.getElementById('theme').click()")
+    assert page.value(BACKGROUND) == DARK
+    assert page.value("document.getElementById('theme').textContent") == "Light"
+    page.value("document.getElementById('theme').click()")
+    assert page.value(BACKGROUND) == LIGHT
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280])
+def test_the_page_never_scrolls_sideways(page: Page, report: Path, width: int) -> None:
+    page.open(report, width=width)
+    for _ in range(2):
+        assert page.value(WIDER) <= 0
+        page.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+
+
+def test_long_names_do_not_widen_the_page(page: Page, tmp_path: Path) -> None:
+    files = [evaluate(regression(f"{'long' * 40}{place}.npz", n=200), ("climate",)) for place in range(2)]
+    made = write_report(tmp_path / "r", files, compared(files), 0.0, lambda share, note: None)
+    page.open(made, width=390)
+    page.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert page.value(WIDER) <= 0
+
+
+def test_words_in_figures_can_be_read_on_a_phone(page: Page, report: Path) -> None:
+    page.open(report, width=390)
+    heights = "[...document.querySelectorAll('figure > svg text')].map(one => one.getBoundingClientRect())"
+    smallest = page.value(f"Math.min(...{heights}.map(box => Math.min(box.width, box.height)).filter(one => one > 0))")
+    scale = page.value(
+        "Math.min(...[...document.querySelectorAll('figure > svg')].map(one =>"
+        " one.getBoundingClientRect().width / one.viewBox.baseVal.width))"
+    )
+    assert smallest > 0
+    assert scale * 11 >= 8.5, "11 pixels as drawn"
+
+
+def test_without_scripts_the_page_is_whole(page: Page, report: Path) -> None:
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open(report, dark=True)
+        assert page.value(BACKGROUND) == DARK
+        assert page.value("document.getElementById('theme').offsetWidth") == 0
+        assert page.value("document.querySelectorAll('figure > svg').length") > 10
+    finally:
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_it_prints_in_light_colours(page: Page, report: Path) -> None:
+    page.open(report, dark=True)
+    page.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert page.value(BACKGROUND) == LIGHT
+    finally:
+        page.call("Emulation.setEmulatedMedia", media="")

@@ -1,0 +1,357 @@
+"""The report as files: whole, escaped, the same for the same input, with the numbers of the evaluation."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as Tree
+
+import numpy as np
+import pytest
+
+from models.evaluation.compare import Comparison
+from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation
+from models.evaluation.judged import ErrorColumn, Judged
+from services.report import write_report
+from services.report.style import SCRIPT
+from tests.services.report.simulated import compared, regression, three_files
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+def quiet(share: float, note: str) -> None:
+    assert 0 <= share <= 1
+    assert note
+
+
+def written(folder: Path, *evaluations: Evaluation, comparison: Comparison | None = None, human: float = 0.9) -> str:
+    return write_report(folder, evaluations, comparison, human, quiet).read_text(encoding="utf-8")
+
+
+class Reader(HTMLParser):
+    """Checks that tags nest; collects tables, ids and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.tables: dict[str, list[tuple[str, list[list[float]]]]] = {}
+        self.text: list[str] = []
+        self._caption, self._row, self._head, self._cells = "", "", False, list[list[float]]()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = dict(attributes)
+        if found.get("id"):
+            self.ids.append(str(found["id"]))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "th":
+            assert found.get("scope") in ("row", "col")
+            self._head = found["scope"] == "row"
+        if tag == "tr":
+            self._row, self._cells = "", []
+        if tag == "td":
+            self._cells.append([])
+        if tag == "data":
+            self._cells[-1].append(float(str(found["value"])))
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if tag == "caption":
+            self.tables.setdefault(self._caption, [])
+        if tag == "th":
+            self._head = False
+        if tag == "tr" and self._row:
+            self.tables[self._caption].append((self._row, self._cells))
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] == "caption":
+            self._caption = data
+        if self._head and self.open[-1] in ("th", "code"):
+            self._row += data
+        if "script" not in self.open and "style" not in self.open:
+            self.text.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Evaluation], Comparison]:
+    files, comparison = three_files()
+    folder = tmp_path_factory.mktemp("three") / "report"
+    write_report(folder, files, comparison, 1.2, quiet)
+    return folder, files, comparison
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Evaluation]:
+    evaluation = evaluate(regression(n=1200), ("climate",))
+    return written(tmp_path_factory.mktemp("one") / "report", evaluation), evaluation
+
+
+def test_the_page_is_well_formed_and_its_ids_are_unique(three: tuple[Path, Any, Any]) -> None:
+    reader = read((three[0] / "report.html").read_text())
+    assert len(reader.ids) == len(set(reader.ids))
+    page = (three[0] / "report.html").read_text()
+    referenced = set(re.findall(r"url\(#([^)]+)\)", page)) | set(re.findall(r'href="#([^"]+)"', page))
+    assert referenced
+    assert referenced <= set(reader.ids)
+
+
+def test_nothing_is_fetched(three: tuple[Path, Any, Any]) -> None:
+    page = (three[0] / "report.html").read_text()
+    assert set(re.findall(r'[^\s"\']*"?https?://[^"\s]+', page)) == {'xmlns="http://www.w3.org/2000/svg'}
+    assert "@import" not in page
+    assert not re.search(r"\ssrc=", page)
+    assert set(re.findall(r"url\(([^)]*)\)", page)) <= set(re.findall(r"url\((#[^)]*)\)", page))
+    assert page.count("<script") == 1
+    assert SCRIPT in page
+
+
+def test_every_figure_is_in_the_page_and_beside_it_twice(three: tuple[Path, Any, Any]) -> None:
+    folder = three[0]
+    names = {path.stem for path in (folder / "figures").iterdir()}
+    expected = {f"{kind}-retention-{part}" for kind in ("error", "f1") for part in ("full", "in", "shifted")}
+    expected |= {"system-error", "uncertainty-1", "uncertainty-2", "uncertainty-3"}
+    expected |= {"calibration-bins", "calibration-r3"}
+    differences = ("error", "r-auc", "prr", "f1-auc", "f1-at-95", "roc-auc", "augrc")
+    assert names == expected | {f"difference-{name}" for name in differences}
+    for name in names:
+        svg = Tree.fromstring((folder / "figures" / f"{name}.svg").read_bytes())
+        assert svg.tag == "{http://www.w3.org/2000/svg}svg"
+        assert "var(--" not in (folder / "figures" / f"{name}.svg").read_text()
+        assert (folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "report.html").read_text().count('role="img"') == len(names)
+    assert sorted(path.name for path in folder.iterdir()) == ["figures", "report.html"]
+
+
+def test_figures_in_the_page_follow_the_theme_and_keep_their_text(three: tuple[Path, Any, Any]) -> None:
+    page = (three[0] / "report.html").read_text()
+    for drawn in re.findall(r'<svg [^>]*role="img".*?</svg>', page, re.DOTALL):
+        assert not re.search(r"(fill|stroke): *#", drawn)
+        assert "<text" in drawn
+        assert "var(--soft)" in drawn
+        assert re.search(r'aria-label="[^"]{20,}"', drawn)
+
+
+def test_the_same_input_gives_the_same_bytes(three: tuple[Path, Any, Any], tmp_path: Path) -> None:
+    files, comparison = three_files()
+    again = write_report(tmp_path / "again", files, comparison, 1.2, quiet).parent
+    for path in sorted(three[0].rglob("*")):
+        if path.is_file():
+            assert path.read_bytes() == (again / path.relative_to(three[0])).read_bytes(), path.name
+
+
+def test_numbers_in_the_tables_are_those_of_the_evaluation(one: tuple[str, Evaluation]) -> None:
+    page, evaluation = one
+    reader, document = read(page), evaluation.document()
+    singles = mean_and_deviation(evaluation.singles)
+    labels = {"Mean error": "error", "R-AUC": "r_auc", "PRR": "prr", "F1 at 95 %": "f1_at_95", "AUGRC": "augrc"}
+    labels |= {"RMSE": "rmse", "MAE": "mae", "F1-AUC, optimal": "f1_auc_optimal", "E-AURC": "e_aurc"}
+    rows = dict(reader.tables["All figures"])
+    for label, name in labels.items():
+        expected = [[document["full"][name]], [document["in"][name]], [document["shifted"][name]]]
+        assert rows[label][2:] == [*expected, [singles[name]["mean"]], [singles[name]["sd"]]]
+    assert rows["ROC-AUC"][2:5] == [[document["full"]["roc_auc"]], [], []]
+    measures = {label.split()[0]: cells for label, cells in reader.tables["Every measure, on all units"]}
+    assert set(measures) == set(document["measures"])
+    for name, cells in measures.items():
+        wanted = ("r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "aupr", "augrc")
+        assert cells == [[document["measures"][name][figure]] for figure in wanted]
+    groups = dict(reader.tables["By climate"])
+    assert set(groups) == {"dry", "mild", "polar", "snow"}
+    for value, cells in groups.items():
+        wanted = ("n", "error", "r_auc", "prr", "f1_auc", "f1_at_95")
+        assert cells == [[document["by"]["climate"][value][figure]] for figure in wanted]
+    errors = dict(reader.tables["Every error, under the measure that defers"])
+    assert errors["Absolute error"][1] == [document["errors"]["absolute_error"]["error"]]
+
+
+def test_a_measure_that_needs_the_label_is_flagged(one: tuple[str, Evaluation]) -> None:
+    assert one[0].count("needs the label: not a deferral measure") == 1
+
+
+def test_differences_are_told_with_their_intervals(three: tuple[Path, list[Evaluation], Comparison]) -> None:
+    folder, files, comparison = three
+    reader = read((folder / "report.html").read_text())
+    rows = reader.tables["Differences from the reference"]
+    found = iter(rows)
+    for source, figures in comparison.differences.items():
+        for interval in figures.values():
+            label, cells = next(found)
+            assert label == Path(source).name
+            assert cells[2:] == [[interval.difference], [interval.low], [interval.high]]
+    assert next(found, None) is None
+    glance = dict(reader.tables["Files at a glance; the best of each column in bold"])
+    for file in files:
+        assert glance[Path(file.judged.source).name][0] == [file.full.headline.error]
+
+
+def test_what_files_say_is_escaped(tmp_path: Path) -> None:
+    nasty = "<script>alert('x')</script>\"&$x_1$.npz"
+    judged = regression(nasty, n=60)
+    judged = Judged(
+        **{
+            **vars(judged),
+            "measures": {f"m{nasty}": judged.uncertainty},
+            "groups": {nasty: np.array([nasty, "b"] * 30)},
+            "notes": (nasty,),
+            "own_units": {},
+            "errors": {f"e{nasty}": ErrorColumn(judged.error.values, nasty, 1.0)},
+        }
+    )
+    other = Judged(**{**vars(judged), "source": f"2{nasty}", "singles": None})
+    files = [evaluate(judged, (nasty,)), evaluate(other)]
+    page = written(tmp_path / "r", *files, comparison=compared(files))
+    read(page)
+    assert page.count("<script") == 1
+    assert "<script>alert" not in page
+    assert html.escape("alert('x')") in page
+
+
+def test_letters_of_any_script_and_broken_names_are_written(tmp_path: Path) -> None:
+    page = written(tmp_path / "r", evaluate(regression("измерения 測定 \udcff\x07.npz", n=40)))
+    read(page)
+    assert "измерения 測定" in page
+    assert "\x07" not in page
+
+
+def test_without_a_limit_there_is_no_f1_section(tmp_path: Path) -> None:
+    page = written(tmp_path / "r", evaluate(regression(n=200, acceptable=None)))
+    assert 'id="f1-retention"' not in page
+    assert "the papers name no acceptable limit" in page
+    assert not list((tmp_path / "r" / "figures").glob("f1*"))
+    assert 'id="f1-retention"' in written(tmp_path / "s", evaluate(regression(n=200)))
+
+
+def test_without_domains_there_is_one_panel_and_no_shift(tmp_path: Path) -> None:
+    page = written(tmp_path / "r", evaluate(regression(n=200, domains=False, normals=False)))
+    figures = {path.stem for path in (tmp_path / "r" / "figures").iterdir()}
+    assert figures == {"error-retention-full", "f1-retention-full", "system-error", "uncertainty-1"}
+    assert "Noticing shift" not in page
+    assert "ROC-AUC, AUPR (this needs units in-domain and shifted side by side)" in page
+
+
+def test_calibration_figures_are_those_of_the_library(tmp_path: Path) -> None:
+    from models.assessment import regression_calibration as calibration
+
+    judged = regression(n=900)
+    assert judged.normals is not None
+    bins = calibration.bins_by_variance((judged.normals.target - judged.normals.mean) ** 2, judged.normals.variance)
+    page = written(tmp_path / "r", evaluate(judged))
+    assert f"ENCE {calibration.ence(bins):.4f} over {len(bins.rmse)} bins" in page
+
+
+def constant(**changes: Any) -> Judged:
+    plain = {
+        "task": "generic",
+        "source": "constant.csv",
+        "errors": {"error": ErrorColumn(np.full(50, 2.0), "the unit of the file", 3.0)},
+        "measures": {"uncertainty": np.arange(50.0)},
+    }
+    return Judged(**{**plain, **changes})
+
+
+EDGES: dict[str, Callable[[], Judged]] = {
+    "one unit": lambda: regression(n=1, members=1, domains=False),
+    "two units": lambda: regression(n=2, members=2),
+    "constant errors": constant,
+    "constant uncertainty": lambda: constant(measures={"u": np.full(50, 0.5)}),
+    "no uncertainty": lambda: constant(measures={"u": np.full(50, np.nan)}),
+    "infinite uncertainty": lambda: constant(measures={"u": np.r_[np.arange(40.0), np.full(10, np.inf)]}),
+    "no error at all": lambda: constant(errors={"error": ErrorColumn(np.zeros(50), "1", 0.5)}),
+    "no acceptable error": lambda: constant(errors={"error": ErrorColumn(np.full(50, 9.0), "1", 0.5)}),
+    "negative errors": lambda: constant(errors={"error": ErrorColumn(np.linspace(-9, 4, 50), "nat", 0.5)}),
+    "huge errors": lambda: constant(errors={"error": ErrorColumn(np.geomspace(1e-30, 1e30, 50), "kW²", 1.0)}),
+    "all shifted": lambda: constant(shifted=np.ones(50, bool)),
+}
+
+
+@pytest.mark.parametrize("case", EDGES)
+def test_odd_data_give_a_whole_page(case: str, tmp_path: Path) -> None:
+    reader = read(written(tmp_path / "r", evaluate(EDGES[case]())))
+    text = " ".join(reader.text)
+    assert not re.search(r"\bnan\b|\binf\b|None", text)
+    for rows in reader.tables.values():
+        assert all(math.isfinite(value) for _, cells in rows for cell in cells for value in cell)
+
+
+@pytest.mark.parametrize("number", [2, 5])
+def test_several_files_stand_side_by_side(number: int, tmp_path: Path) -> None:
+    files = [evaluate(regression(f"runs/m{place}.npz", n=300, seed=place)) for place in range(number)]
+    page = written(tmp_path / "r", *files, comparison=compared(files))
+    reader = read(page)
+    assert len(reader.tables["Files at a glance; the best of each column in bold"]) == number
+    assert page.count('<details class="file"') == number
+    for place in range(number):
+        assert f"m{place}.npz" in page
+
+
+def test_files_with_and_without_domains_or_limits_can_stand_together(tmp_path: Path) -> None:
+    files = [
+        evaluate(regression("a", n=100, domains=False, acceptable=None, normals=False)),
+        evaluate(regression("b", n=100)),
+    ]
+    page = written(tmp_path / "r", *files)
+    assert 'id="f1-retention"' in page
+    assert (tmp_path / "r" / "figures" / "error-retention-shifted.png").exists()
+
+
+def test_files_of_different_errors_are_refused(tmp_path: Path) -> None:
+    files = [evaluate(constant()), evaluate(regression(n=50))]
+    with pytest.raises(ValueError, match="one report needs one error"):
+        written(tmp_path / "r", *files)
+    with pytest.raises(ValueError, match="at least one"):
+        written(tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    written(folder, evaluate(regression(n=50)))
+    (folder / "mine.txt").write_text("kept")
+    page = written(folder, evaluate(regression(n=60, domains=False)))
+    assert "60 units" in page
+    assert not (folder / "figures" / "error-retention-in.svg").exists()
+    assert sorted(path.name for path in folder.iterdir()) == ["figures", "mine.txt", "report.html"]
+
+
+def test_a_failure_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "r"
+    earlier = written(folder, evaluate(regression(n=50)))
+    original = Path.write_bytes
+
+    def fails(path: Path, data: bytes) -> int:
+        if path.suffix == ".png":
+            raise OSError("disk full")
+        return original(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", fails)
+    for target in (folder, tmp_path / "new"):
+        with pytest.raises(OSError, match="disk full"):
+            written(target, evaluate(regression(n=60)))
+    assert (folder / "report.html").read_text() == earlier
+    assert (folder / "figures" / "error-retention-in.svg").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_a_large_file_makes_a_small_page(tmp_path: Path) -> None:
+    page = written(tmp_path / "r", evaluate(regression(n=200_000, members=2)))
+    assert len(page) < 500_000
