@@ -1,0 +1,110 @@
+"""The tables that ``demur evaluate`` prints for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from models.evaluation.compare import Comparison
+from models.evaluation.evaluate import Evaluation, Section
+
+HEADLINE = (
+    "n",
+    "error",
+    "r_auc",
+    "r_auc_random",
+    "r_auc_optimal",
+    "prr",
+    "f1_auc",
+    "f1_auc_random",
+    "f1_auc_optimal",
+    "f1_at_95",
+    "roc_auc",
+    "aupr",
+    "augrc",
+    "e_aurc",
+)
+PER_MEASURE = ("r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "aupr", "augrc")
+
+
+def lines(
+    evaluations: Sequence[Evaluation], comparison: Comparison | None, mean_sd: Mapping[str, Mapping[str, float]] | None
+) -> Iterator[str]:
+    """Tables of each file, then what is found between them."""
+    for number, one in enumerate(evaluations):
+        yield from _file(one, first=number == 0)
+    if mean_sd:
+        yield from ("", f"mean ± σ of {len(evaluations)} files")
+        rows = ([name, f"{_number(found['mean'])} ± {_number(found['sd'])}"] for name, found in mean_sd.items())
+        yield from _table([], rows)
+    if comparison:
+        yield from ("", f"difference from {comparison.reference}, {comparison.level:.0%} paired-bootstrap interval")
+        yield f"({comparison.resamples} resamples)"
+        names = list(next(iter(comparison.differences.values())))
+        rows = (
+            [file, *(f"{_number(one.difference)} [{_number(one.low)}, {_number(one.high)}]" for one in found.values())]
+            for file, found in comparison.differences.items()
+        )
+        yield from _table(["file", *names], rows)
+
+
+def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
+    judged = one.judged
+    limit = "none" if judged.error.acceptable is None else f"{judged.error.acceptable:g} {judged.error.unit}"
+    if not first:
+        yield ""
+    yield f"{judged.source}: {judged.error_name} in {judged.error.unit}, acceptable: {limit}, measure:"
+    yield f"{judged.measure_name}, convention: {judged.rules.convention.name}"
+    sections = {"full": one.full, **one.domains}
+    for column, parts in one.groups.items():
+        sections |= {f"{column} = {value}": part for value, part in parts.items()}
+    values = {name: part.scalars() for name, part in sections.items()}
+    names = [*HEADLINE, *one.full.own]
+    kept = [name for name in names if any(_exists(found[name]) for found in values.values())]
+    yield from _table(["", *sections], ([name, *(_number(found[name]) for found in values.values())] for name in kept))
+    if len(one.full.measures) > 1:
+        yield ""
+        yield from _measures(one.full, judged.diagnostics)
+    if len(one.full.errors) > 1:
+        yield ""
+        kept = _existing(one.full.errors.values(), ("error", *PER_MEASURE))
+        rows = ([name, *(_number(getattr(found, key)) for key in kept)] for name, found in one.full.errors.items())
+        yield from _table(["error", *(key.replace("error", "mean") for key in kept)], rows)
+    yield from (f"note: {note}" for note in judged.notes)
+
+
+def _measures(part: Section, diagnostics: frozenset[str]) -> Iterator[str]:
+    kept = _existing(part.measures.values(), PER_MEASURE)
+    rows = (
+        [name + (" *" if name in diagnostics else ""), *(_number(getattr(found, key)) for key in kept)]
+        for name, found in part.measures.items()
+    )
+    yield from _table(["measure", *kept], rows)
+    if diagnostics & part.measures.keys():
+        yield "* needs the label: a diagnostic, not a measure to defer by"
+
+
+def _existing(found: Iterable[object], names: Sequence[str]) -> list[str]:
+    rows = list(found)
+    return [name for name in names if any(_exists(getattr(row, name)) for row in rows)]
+
+
+def _exists(value: float) -> bool:
+    return not math.isnan(value)
+
+
+def _number(value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return "–" if math.isnan(value) else f"{value:.5g}"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """First column to the left, numbers to the right."""
+    table = [list(head)] * bool(head) + [list(row) for row in rows]
+    if not table:
+        return
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield "  ".join(cells).rstrip()
