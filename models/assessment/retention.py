@@ -110,9 +110,9 @@ def f_curve(
     """
     ranks = _checked(errors, uncertainty)
     good = acceptable_units(errors, acceptable, convention)[ranks.order]
-    curve = np.empty(len(ranks) + 1)
     if not convention.f_ties_share:
         good = reverse_ties(good, ranks)
+    curve = np.empty(len(ranks) + 1)
     curve[1:] = good
     if convention.f_ties_share:
         share_ties(curve[1:], ranks)
