@@ -153,6 +153,12 @@ ALLOWED_NAMES = {
 }
 
 
+ALLOWED_TERMS = {
+    "models/assessment/segmentation.py": "lesion: lesion_f1 is the field's name of the figure",
+}
+"""Modules of the pure library that may use a task's name as a term of its field: the term and why."""
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_a_task_is_named_in_its_own_files_and_the_registry_only(task: str) -> None:
     """Code, not prose: examples in docstrings and help texts may name a task."""
@@ -163,8 +169,10 @@ def test_a_task_is_named_in_its_own_files_and_the_registry_only(task: str) -> No
             continue
         found += [f"{relative}:{line}" for line in mentions(path, task)]
     for path in sources(PROJECT / "models"):
-        if "tasks" not in path.parts:
-            found += [f"{path.relative_to(PROJECT)}:{line}" for line in mentions(path, task)]
+        relative = path.relative_to(PROJECT).as_posix()
+        if "tasks" in path.parts or ALLOWED_TERMS.get(relative, "").startswith(f"{task}:"):
+            continue
+        found += [f"{relative}:{line}" for line in mentions(path, task)]
     assert found == []
 
 
