@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from models.evaluation.compare import Comparison
+from models.evaluation.compare import Comparison, Interval
 from models.evaluation.evaluate import Evaluation, Section
 
 HEADLINE = (
@@ -39,13 +39,12 @@ def lines(
         yield from _table([], rows)
     if comparison:
         yield from ("", f"difference from {comparison.reference}, {comparison.level:.0%} paired-bootstrap interval")
-        yield f"({comparison.resamples} resamples)"
-        names = list(next(iter(comparison.differences.values())))
+        yield f"of {comparison.resamples} resamples; * excludes 0"
         rows = (
-            [file, *(f"{_number(one.difference)} [{_number(one.low)}, {_number(one.high)}]" for one in found.values())]
-            for file, found in comparison.differences.items()
+            [name, *(_interval(found[name]) for found in comparison.differences.values())]
+            for name in next(iter(comparison.differences.values()))
         )
-        yield from _table(["file", *names], rows)
+        yield from _table(["", *comparison.differences], rows)
 
 
 def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
@@ -53,8 +52,11 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
     limit = "none" if judged.error.acceptable is None else f"{judged.error.acceptable:g} {judged.error.unit}"
     if not first:
         yield ""
-    yield f"{judged.source}: {judged.error_name} in {judged.error.unit}, acceptable: {limit}, measure:"
-    yield f"{judged.measure_name}, convention: {judged.rules.convention.name}"
+    yield judged.source
+    yield (
+        f"error: {judged.error_name} in {judged.error.unit}; acceptable: {limit}; "
+        f"measure: {judged.measure_name}; convention: {judged.rules.convention.name}"
+    )
     sections = {"full": one.full, **one.domains}
     for column, parts in one.groups.items():
         sections |= {f"{column} = {value}": part for value, part in parts.items()}
@@ -91,6 +93,11 @@ def _existing(found: Iterable[object], names: Sequence[str]) -> list[str]:
 
 def _exists(value: float) -> bool:
     return not math.isnan(value)
+
+
+def _interval(one: Interval) -> str:
+    mark = "*" if one.low > 0 or one.high < 0 else " "
+    return f"{_number(one.difference)} [{_number(one.low)}, {_number(one.high)}]{mark}"
 
 
 def _number(value: float) -> str:
