@@ -151,10 +151,9 @@ ALLOWED_NAMES = {
     "services/settings.py": "the list of tasks and the default",
     "services/tasks/__init__.py": "the registry",
 }
-
-
 ALLOWED_TERMS = {
     "models/assessment/segmentation.py": "lesion: lesion_f1 is the field's name of the figure",
+    "models/uncertainty/voxels.py": "lesion: lesion_structural_uncertainty is the field's name of the measure",
 }
 """Modules of the pure library that may use a task's name as a term of its field: the term and why."""
 
