@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.assessment.components import best_overlaps, components
 from models.assessment.convention import OFFICIAL, Convention
 
 Array = NDArray[Any]
@@ -89,7 +90,7 @@ def lesion_f1(truth: Array, prediction: Array, *, overlap: float = OVERLAP, conv
     if not 0 <= overlap <= 1:
         raise ValueError(f"overlap is {overlap}: an IoU lies between 0 and 1")
     truth, prediction = binary_pair(truth, prediction)
-    true_best, predicted_best = _best_overlaps(_components(truth), _components(prediction))
+    true_best, predicted_best = best_overlaps(components(truth), components(prediction))
     reached = np.greater if convention.strict_overlap else np.greater_equal
     hits = np.count_nonzero(reached(predicted_best, overlap))
     wrong = len(predicted_best) - hits + np.count_nonzero(~reached(true_best, overlap))
@@ -102,7 +103,7 @@ def drop_small_components(segmentation: Array, voxels: int = SMALL_VOXELS) -> Bo
     Raises:
         ValueError: no voxels, or a value other than 0 and 1.
     """
-    labels = _components(_binary("segmentation", segmentation))
+    labels = components(_binary("segmentation", segmentation))
     keep = np.bincount(labels.ravel()) > voxels
     keep[0] = False  # the background
     return np.asarray(keep[labels])
@@ -125,26 +126,3 @@ def _binary(name: str, values: Array) -> Bools:
         value = values[~wrong][0]
         raise ValueError(f"{name} holds {value}: a segmentation is 0 or 1; apply the threshold to probabilities first")
     return np.asarray(marked)
-
-
-def _components(mask: Bools) -> NDArray[np.int32]:
-    """Numbers 1, 2, ... of the components that share faces, 0 elsewhere."""
-    from scipy import ndimage
-
-    labels, _ = ndimage.label(mask)
-    return np.asarray(labels, np.int32)
-
-
-def _best_overlaps(truth: NDArray[np.int32], prediction: NDArray[np.int32]) -> tuple[Float64, Float64]:
-    """Largest IoU of each true component with a predicted one, and of each predicted one with a true one."""
-    true_sizes, predicted_sizes = np.bincount(truth.ravel())[1:], np.bincount(prediction.ravel())[1:]
-    both = (truth > 0) & (prediction > 0)
-    pairs, shared = np.unique(
-        (truth[both] - 1).astype(np.int64) * max(len(predicted_sizes), 1) + (prediction[both] - 1), return_counts=True
-    )
-    of_truth, of_prediction = np.divmod(pairs, max(len(predicted_sizes), 1))
-    iou = shared / (true_sizes[of_truth] + predicted_sizes[of_prediction] - shared)
-    true_best, predicted_best = np.zeros(len(true_sizes)), np.zeros(len(predicted_sizes))
-    np.maximum.at(true_best, of_truth, iou)
-    np.maximum.at(predicted_best, of_prediction, iou)
-    return true_best, predicted_best

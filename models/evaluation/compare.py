@@ -100,7 +100,8 @@ def _same_units(one: Judged, other: Judged) -> None:
         raise BadFile(f"{counts}: only predictions for the same units can be compared")
     if one.labels is not None and other.labels is not None and one.labels != other.labels:
         raise BadFile(f"{one.source} and {other.source} hold different labels: their units are not the same")
-    if (one.shifted is None) != (other.shifted is None) or not np.array_equal(one.shifted, other.shifted):
+    ours, theirs = (np.zeros(0, bool) if judged.shifted is None else judged.shifted for judged in (one, other))
+    if not np.array_equal(ours, theirs):
         raise BadFile(f"{one.source} and {other.source} disagree on which units are shifted")
     if one.error_name != other.error_name:
         raise BadFile(f"{one.source} is judged by {one.error_name}, {other.source} by {other.error_name}")

@@ -75,17 +75,17 @@ def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterat
     arrow = need("pyarrow", "reading CSV and Parquet")
     wanted = [*numeric, *other]
     if path.suffix == ".parquet":
-        yield from need("pyarrow.parquet", "reading Parquet").ParquetFile(
-            path, buffer_size=_PIECE_BYTES, pre_buffer=False
-        ).iter_batches(1 << 17, columns=wanted)
+        yield from (
+            need("pyarrow.parquet", "reading Parquet")
+            .ParquetFile(path, buffer_size=_PIECE_BYTES, pre_buffer=False)
+            .iter_batches(1 << 17, columns=wanted)
+        )
         return
     csv = need("pyarrow.csv", "reading CSV")
     kinds = dict.fromkeys(numeric, arrow.float64())
     convert = csv.ConvertOptions(column_types=kinds, include_columns=wanted)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
-    yield from csv.open_csv(
-        path, csv.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert
-    )
+    yield from csv.open_csv(path, csv.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert)
 
 
 def _numbers(path: Path, name: str, column: Any, start: int) -> Array:

@@ -98,32 +98,6 @@ def renyi_expected_entropy(members: Floats, order: float = RENYI_ORDER) -> Resul
     return np.asarray(renyi_entropy(_checked(members), order).mean(axis=0))
 
 
-def nll(labels: NDArray[np.integer[Any]], members: Floats) -> Result:
-    """Negative log-likelihood of class numbers [N] under the mean distribution, nats, 1e-10 inside the logarithm.
-
-    Raises:
-        ValueError: labels that are no integers, of another length, or outside 0..C-1.
-    """
-    p = _checked(members).mean(axis=0)
-    if labels.shape != p.shape[:1] or not np.issubdtype(labels.dtype, np.integer):
-        raise ValueError(f"labels must be {len(p)} class numbers (integers), got {labels.dtype} {labels.shape}")
-    if (outside := (labels < 0) | (labels >= p.shape[1])).any():
-        raise ValueError(f"labels must be class numbers 0 to {p.shape[1] - 1}, got {labels[outside][0]}")
-    return np.asarray(-np.log(p[np.arange(len(p)), labels] + LOG_EPSILON))
-
-
-def mean_nll(labels: NDArray[np.integer[Any]], members: Floats) -> float:
-    """Mean of ``nll`` over units, nats.
-
-    Raises:
-        ValueError: no units, or as ``nll``.
-    """
-    values = nll(labels, members)
-    if not len(values):
-        raise ValueError("the mean negative log-likelihood of no units is undefined; give at least one unit")
-    return float(values.mean())
-
-
 def _mutual_information(statistics: Categorical) -> Array:
     return entropy(statistics.probabilities) - need(statistics.expected_entropy, "mi")
 

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.assessment.components import best_overlaps, components, sizes
+from models.assessment.segmentation import dice
 from models.predictive import Array, Volumes
 from models.uncertainty.categorical import LOG_EPSILON
 from models.uncertainty.refusals import need, need_ensemble
@@ -84,19 +86,6 @@ def voxel_uncertainty(difference: Floats | Sequence[Floats]) -> VoxelUncertainty
     return VoxelUncertainty(p1, entropy, entropies, mi, epkl, np.maximum(epkl - mi, 0))
 
 
-def components(mask: Mask) -> tuple[NDArray[np.int32], int]:
-    """Connected components of a mask (voxels that share a face): numbers from 1 in its shape, 0 outside; their count.
-
-    Raises:
-        ValueError: not a mask of booleans.
-    """
-    from scipy import ndimage
-
-    _check_mask("mask", mask)
-    labels, count = ndimage.label(mask)
-    return labels, int(count)
-
-
 def lesion_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask) -> NDArray[np.float64]:
     """One minus the members' mean overlap with each component of the ensemble's mask, 0 to 1, [components].
 
@@ -109,19 +98,12 @@ def lesion_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask
         ValueError: masks of different shapes, or that are no booleans.
     """
     need_ensemble(len(members), "lesion_structural_uncertainty")
-    labels, count = components(ensemble)
-    size = np.bincount(labels.ravel(), minlength=count + 1)
-    overlap = np.zeros(count)
+    _check_mask("the ensemble's mask", ensemble)
+    labels = components(ensemble)
+    overlap = np.zeros(len(sizes(labels)))
     for member in members:
         _check_shape(ensemble, member)
-        theirs, theirs_count = components(member)
-        both = ensemble & member
-        pairs, shared = np.unique(labels[both].astype(np.int64) * (theirs_count + 1) + theirs[both], return_counts=True)
-        ours, other = np.divmod(pairs, theirs_count + 1)
-        union = size[ours] + np.bincount(theirs.ravel(), minlength=theirs_count + 1)[other] - shared
-        largest = np.zeros(count)
-        np.maximum.at(largest, ours - 1, shared / union)
-        overlap += largest
+        overlap += best_overlaps(labels, components(member))[0]
     return np.asarray(1 - overlap / len(members))
 
 
@@ -134,12 +116,9 @@ def scan_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask) 
     """
     need_ensemble(len(members), "scan_structural_uncertainty")
     _check_mask("the ensemble's mask", ensemble)
-    ours, total = int(np.count_nonzero(ensemble)), 0.0
     for member in members:
         _check_shape(ensemble, member)
-        both = ours + int(np.count_nonzero(member))
-        total += 2 * int(np.count_nonzero(ensemble & member)) / both if both else 1.0
-    return 1 - total / len(members)
+    return 1 - float(np.mean([dice(ensemble, member) for member in members]))
 
 
 def _binary_entropy(minor: Array) -> Array:

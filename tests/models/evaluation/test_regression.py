@@ -102,7 +102,8 @@ def test_a_single_model_has_no_knowledge_measure(tmp_path: Path) -> None:
 def test_conventions_differ_where_the_papers_and_the_code_do(tmp_path: Path) -> None:
     path = saved(tmp_path, arrays())
     documents = [
-        evaluate(regression.read(path, Asked(convention, acceptable=1.0))).document() for convention in (OFFICIAL, PAPER)
+        evaluate(regression.read(path, Asked(convention, acceptable=1.0))).document()
+        for convention in (OFFICIAL, PAPER)
     ]
     for name in ("r_auc", "f1_auc", "ll_fu", "ence"):
         assert documents[0][name] != documents[1][name], name
@@ -142,7 +143,10 @@ def broken(**changes: object) -> dict[str, np.ndarray]:
         (broken(target=None), "target is missing"),
         (broken(members=np.zeros((2, 5))), r"members has the shape \[2, 5\]; \[M, N, 2\] is needed"),
         (broken(members=np.ones((2, 5, 3))), r"members has the shape \[2, 5, 3\]"),
-        (broken(members=np.zeros((2, 0, 2)), target=np.zeros(0)), r"members has the shape \[2, 0, 2\]; axis N is empty"),
+        (
+            broken(members=np.zeros((2, 0, 2)), target=np.zeros(0)),
+            r"members has the shape \[2, 0, 2\]; axis N is empty",
+        ),
         (broken(target=np.zeros(4)), r"target has the shape \[4\]; \[N\] with M = 2, N = 5 is needed"),
         (broken(target=np.array(list("abcde"))), "target has the type <U1; numbers are needed"),
         (broken(target=np.array([0, 1, np.nan, 3, 4])), r"target\[2\] is nan; finite numbers are needed"),

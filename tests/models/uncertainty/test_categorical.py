@@ -91,22 +91,6 @@ def test_a_certain_member_has_no_entropy_and_disagreement_is_bounded_by_the_epsi
     assert categorical.epkl(members)[0] == pytest.approx(-0.5 * math.log(1e-10))
 
 
-def test_the_likelihood_of_labels_is_that_of_the_mean_distribution() -> None:
-    members = np.array([[[0.5, 0.5], [1.0, 0.0]], [[0.7, 0.3], [1.0, 0.0]]])
-    found = categorical.nll(np.array([0, 1]), members)
-    np.testing.assert_allclose(found, [-math.log(0.6), -math.log(1e-10)], rtol=1e-9)
-    assert categorical.mean_nll(np.array([0, 1]), members) == pytest.approx(found.mean())
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [(np.array([0, 2]), "0 to 1, got 2"), (np.array([-1, 0]), "got -1"), (np.array([0.0, 1.0]), "integers")],
-)
-def test_labels_that_are_no_classes_are_refused(labels: np.ndarray, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        categorical.nll(labels, np.full((1, 2, 2), 0.5))
-
-
 @pytest.mark.parametrize(
     ("members", "message"),
     [
@@ -121,10 +105,8 @@ def test_what_is_no_distribution_is_refused(members: np.ndarray, message: str) -
         categorical.predictive(members)
 
 
-def test_no_units_have_statistics_but_no_mean_likelihood() -> None:
+def test_no_units_have_statistics() -> None:
     assert len(categorical.predictive(np.zeros((2, 0, 3)))) == 0
-    with pytest.raises(ValueError, match="no units"):
-        categorical.mean_nll(np.zeros(0, np.int64), np.zeros((2, 0, 3)))
 
 
 @pytest.mark.parametrize("order", [1, 0, -2, math.nan])
