@@ -74,7 +74,7 @@ def run(given: argparse.Namespace) -> int:
         evaluations = []
         for number, judged in enumerate(files):
             line(number / len(files), judged.source)
-            evaluations.append(evaluate(judged, asked.by))
+            evaluations.append(_judge(judged, asked.by))
         line(1.0)
         page = _report(given, evaluations, comparison) if given.report else None
     except BadFile as error:
@@ -118,6 +118,15 @@ def _read(reader: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
         files.append(read(path, asked))
     line(1.0)
     return files
+
+
+def _judge(judged: Judged, by: tuple[str, ...]) -> Evaluation:
+    try:
+        return evaluate(judged, by)
+    except BadFile:
+        raise
+    except ValueError as error:  # numbers that no figure can be made of; the figure says which
+        raise BadFile(f"{judged.source}: {error}") from error
 
 
 def _compare(files: Sequence[Judged]) -> Comparison:
