@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from models.evaluation.compare import Comparison, Interval
-from models.evaluation.evaluate import Evaluation, Section
+from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation
 
 HEADLINE = (
     "n",
@@ -35,8 +35,7 @@ def lines(
         yield from _file(one, first=number == 0)
     if mean_sd:
         yield from ("", f"mean ± σ of {len(evaluations)} files")
-        rows = ([name, f"{_number(found['mean'])} ± {_number(found['sd'])}"] for name, found in mean_sd.items())
-        yield from _table([], rows)
+        yield from _table([], ([name, _spread(mean_sd, name)] for name in mean_sd))
     if comparison:
         yield from ("", f"difference from {comparison.reference}, {comparison.level:.0%} paired-bootstrap interval")
         yield f"of {comparison.resamples} resamples; * excludes 0"
@@ -63,7 +62,13 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
     values = {name: part.scalars() for name, part in sections.items()}
     names = [*HEADLINE, *one.full.own]
     kept = [name for name in names if any(_exists(found[name]) for found in values.values())]
-    yield from _table(["", *sections], ([name, *(_number(found[name]) for found in values.values())] for name in kept))
+    singles = mean_and_deviation(one.singles) if one.singles else {}
+    head = ["", *sections, *(["a member alone"] if singles else [])]
+    rows = (
+        [name, *(_number(found[name]) for found in values.values()), *([_spread(singles, name)] if singles else [])]
+        for name in kept
+    )
+    yield from _table(head, rows)
     if len(one.full.measures) > 1:
         yield ""
         yield from _measures(one.full, judged.diagnostics)
@@ -93,6 +98,11 @@ def _existing(found: Iterable[object], names: Sequence[str]) -> list[str]:
 
 def _exists(value: float) -> bool:
     return not math.isnan(value)
+
+
+def _spread(found: Mapping[str, Mapping[str, float]], name: str) -> str:
+    """Mean and standard deviation over members; nothing for what members do not have in common, such as n."""
+    return f"{_number(found[name]['mean'])} ± {_number(found[name]['sd'])}" if name in found else ""
 
 
 def _interval(one: Interval) -> str:
