@@ -19,7 +19,9 @@ LABEL = "power"  # kW
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=Path, help="NPZ file to write")
-    parser.add_argument("--in", dest="inside", type=Path, required=True, help="CSV of labelled rows like those trained on")
+    parser.add_argument(
+        "--in", dest="inside", type=Path, required=True, help="CSV of labelled rows like those trained on"
+    )
     parser.add_argument("--shifted", type=Path, required=True, help="CSV of labelled rows from elsewhere")
     parser.add_argument("--target", default="127.0.0.1:4005", help="host:port of the gRPC service")
     given = parser.parse_args()

@@ -38,6 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--acceptable", type=float, help="largest acceptable error; default: the task's")
     parser.add_argument("--by", action="append", default=[], metavar="COLUMN", help="break figures down by a column")
     parser.add_argument(
+        "--at", action="append", default=[], type=float, metavar="RETENTION", help="give the curves there, 0 to 1"
+    )
+    parser.add_argument(
         "--convention", choices=sorted(CONVENTIONS), default="official", help="released code or text of the papers"
     )
     parser.add_argument("--bins", type=int, help="bins of calibration figures; default: 500 from 100,000 units on")
@@ -74,7 +77,7 @@ def run(given: argparse.Namespace) -> int:
         evaluations = []
         for number, judged in enumerate(files):
             line(number / len(files), judged.source)
-            evaluations.append(_judge(judged, asked.by))
+            evaluations.append(_judge(judged, asked.by, tuple(given.at)))
         line(1.0)
         page = _report(given, evaluations, comparison) if given.report else None
     except BadFile as error:
@@ -96,6 +99,9 @@ def _check(given: argparse.Namespace) -> None:
         value = getattr(given, name)
         if value is not None and not value >= 0:
             raise BadInput(f"--{name.replace('_', '-')} is {value:g}; an error of at least 0 is needed")
+    for share in given.at:
+        if not 0 <= share <= 1:
+            raise BadInput(f"--at is {share:g}; retention is a share between 0 and 1")
     if len({str(path) for path in given.predictions}) < len(given.predictions):
         raise BadInput("a file is given twice")
     report = given.report
@@ -120,9 +126,9 @@ def _read(reader: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
     return files
 
 
-def _judge(judged: Judged, by: tuple[str, ...]) -> Evaluation:
+def _judge(judged: Judged, by: tuple[str, ...], at: tuple[float, ...]) -> Evaluation:
     try:
-        return evaluate(judged, by)
+        return evaluate(judged, by, at)
     except BadFile:
         raise
     except ValueError as error:  # numbers that no figure can be made of; the figure says which

@@ -69,6 +69,9 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
         for name in kept
     )
     yield from _table(head, rows)
+    if one.full.points:
+        yield ""
+        yield from _points(sections)
     if len(one.full.measures) > 1:
         yield ""
         yield from _measures(one.full, judged.diagnostics)
@@ -78,6 +81,16 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
         rows = ([name, *(_number(getattr(found, key)) for key in kept)] for name, found in one.full.errors.items())
         yield from _table(["error", *(key.replace("error", "mean") for key in kept)], rows)
     yield from (f"note: {note}" for note in judged.notes)
+
+
+def _points(sections: Mapping[str, Section]) -> Iterator[str]:
+    head = ["retention", "", "error, of all", "error, of the answered", "f1"]
+    rows = (
+        [f"{point.retention:g}", name, _number(point.error), _number(point.answered_error), _number(point.f1)]
+        for name, part in sections.items()
+        for point in part.points
+    )
+    yield from _table(head, rows)
 
 
 def _measures(part: Section, diagnostics: frozenset[str]) -> Iterator[str]:

@@ -85,6 +85,18 @@ def test_generic_rows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     assert found["roc_auc"] is None
 
 
+def test_operating_points_are_those_of_the_curves(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("error,uncertainty\n1,1\n2,2\n3,3\n4,4\n")
+    found = judged(
+        capsys, "--task", "generic", "--predictions", path, "--acceptable", 2, "--at", 0.5, "--at", 1, "--at", 0
+    )
+    half, whole, none = found["at"]
+    assert half == {"retention": 0.5, "error": 0.75, "answered_error": 1.5, "f1": pytest.approx(1)}
+    assert (whole["error"], whole["answered_error"]) == (2.5, 2.5)
+    assert (none["error"], none["answered_error"]) == (0, None)
+
+
 def test_conventions_are_chosen(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
     documents = [
         judged(capsys, "--task", "weather", "--predictions", files[0], "--convention", name)
@@ -127,6 +139,7 @@ def test_files_of_unequal_length_are_refused(
     ("arguments", "words"),
     [
         (["--bins", "0"], "--bins is 0; at least 1 is needed"),
+        (["--at", "1.5"], "--at is 1.5; retention is a share between 0 and 1"),
         (["--bins", "201"], "bins is 201 for 200 rows: allowed is 1 to 200"),
         (["--acceptable", "-1"], "--acceptable is -1"),
         (["--human-error", "nan"], "--human-error is nan"),
