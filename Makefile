@@ -36,12 +36,12 @@ $(VENV)/serve: pyproject.toml clients/python/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
-	@$(PIP) -e clients/python -e .
+	@$(PIP) -e clients/python -e '.[evaluate]'
 	@touch $@
 
 $(VENV)/train: pyproject.toml clients/python/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV), with training and development extras"
-	@$(PIP) -e clients/python -e '.[train,dev]'
+	@$(PIP) -e clients/python -e '.[evaluate,train,dev]'
 	@touch $(VENV)/serve $@

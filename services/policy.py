@@ -103,8 +103,13 @@ def choose(
 
     Without a fixed threshold, and without calibration under this profile that reaches the target, nothing
     is certifiable: all units are deferred, and the policy says why.
+
+    Raises:
+        NeedsLabel: the head names a measure that is computed with the label.
     """
     measure = head.ensemble_measure if ensemble else head.single_measure
+    for name in filter(None, (measure, head.knowledge_measure)):
+        uncertainty.refuse_labelled(name)
     policy = Policy(
         head=head.name,
         model=model,
@@ -148,10 +153,10 @@ def decide(
         shifts: bits already found on the inputs, uint8 [n]; empty for none.
         defer_above: the caller's own, stricter threshold.
     """
-    u = uncertainty.score(predictive, policy.measure)
+    u = _scores(predictive, policy.measure)
     bits = shifts if len(shifts) else np.zeros(len(u), np.uint8)
     if policy.knowledge_measure is not None and policy.knowledge_reference is not None:
-        knowledge = uncertainty.score(predictive, policy.knowledge_measure)
+        knowledge = _scores(predictive, policy.knowledge_measure)
         unfamiliar = ~(knowledge <= _float32(policy.knowledge_reference))  # NaN is unfamiliar
         bits = bits | (unfamiliar * np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE))
     answered = u <= _float32(policy.threshold)  # NaN compares false: it defers
@@ -161,6 +166,12 @@ def decide(
     if defer_above is not None:
         decisions[answered & ~(u <= _float32(defer_above))] = Decision.CALLER_DEFERRED
     return Verdict(policy, u, decisions, bits)
+
+
+def _scores(predictive: Predictive, measure: str) -> NDArray[np.float32]:
+    """The measure as it is compared; statistics in float64 beyond the range of float32 are infinite."""
+    with np.errstate(over="ignore"):
+        return uncertainty.score(predictive, measure).astype(np.float32, copy=False)
 
 
 @lru_cache(maxsize=1024)

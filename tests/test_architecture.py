@@ -151,6 +151,11 @@ ALLOWED_NAMES = {
     "services/settings.py": "the list of tasks and the default",
     "services/tasks/__init__.py": "the registry",
 }
+ALLOWED_TERMS = {
+    "models/assessment/segmentation.py": "lesion: lesion_f1 is the field's name of the figure",
+    "models/uncertainty/voxels.py": "lesion: lesion_structural_uncertainty is the field's name of the measure",
+}
+"""Modules of the pure library that may use a task's name as a term of its field: the term and why."""
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -163,8 +168,10 @@ def test_a_task_is_named_in_its_own_files_and_the_registry_only(task: str) -> No
             continue
         found += [f"{relative}:{line}" for line in mentions(path, task)]
     for path in sources(PROJECT / "models"):
-        if "tasks" not in path.parts:
-            found += [f"{path.relative_to(PROJECT)}:{line}" for line in mentions(path, task)]
+        relative = path.relative_to(PROJECT).as_posix()
+        if "tasks" in path.parts or ALLOWED_TERMS.get(relative, "").startswith(f"{task}:"):
+            continue
+        found += [f"{relative}:{line}" for line in mentions(path, task)]
     assert found == []
 
 

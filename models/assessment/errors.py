@@ -1,4 +1,4 @@
-"""Errors of predicted means (Shifts 2.0, section 4)."""
+"""Errors of predicted means (Shifts 2.0, section 4), in float64 whatever the inputs' precision."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def squared_error(target: Floats, prediction: Floats) -> NDArray[np.float64]:
     return np.square(_difference(target, prediction))
 
 
+def absolute_error(target: Floats, prediction: Floats) -> NDArray[np.float64]:
+    """Absolute differences in the target's unit, float64 [N]."""
+    return np.abs(_difference(target, prediction))
+
+
 def rmse(target: Floats, prediction: Floats) -> float:
     """Root mean squared error in the target's unit."""
     return math.sqrt(float(np.mean(squared_error(target, prediction))))
@@ -23,13 +28,14 @@ def rmse(target: Floats, prediction: Floats) -> float:
 
 def mae(target: Floats, prediction: Floats) -> float:
     """Mean absolute error in the target's unit."""
-    return float(np.mean(np.abs(_difference(target, prediction))))
+    return float(np.mean(absolute_error(target, prediction)))
 
 
 def mape(target: Floats, prediction: Floats) -> float:
-    """Mean absolute percentage error, %; infinite where a target is zero."""
+    """Mean absolute percentage error, %; infinite where a target is zero and missed, NaN where it is zero and met."""
+    error = absolute_error(target, prediction)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.abs(_difference(target, prediction)) / np.abs(np.asarray(target, np.float64))
+        share = error / np.abs(np.asarray(target, np.float64))
     return 100 * float(np.mean(share))
 
 

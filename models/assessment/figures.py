@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +55,19 @@ class Figures:
     aurc: float
     e_aurc: float
     augrc: float
+
+
+@dataclass(frozen=True, slots=True)
+class OperatingPoint:
+    """What answering a share of the units means."""
+
+    retention: float
+    error: float
+    """Error of the answered units, summed and divided by all n: the error-retention curve there."""
+    answered_error: float
+    """Mean error of the answered units: selective risk; NaN where nothing is answered."""
+    f1: float
+    """NaN without an acceptable limit."""
 
 
 @dataclass(frozen=True)
@@ -124,4 +138,26 @@ def figures(errors: Errors, uncertainty: Floats | Ranking, shifted: NDArray[np.b
         aurc=aurc,
         e_aurc=aurc - optimal_aurc,
         augrc=augrc,
+    )
+
+
+def operating_points(
+    errors: Errors, uncertainty: Floats | Ranking, retentions: Sequence[float]
+) -> tuple[OperatingPoint, ...]:
+    """The curves at some retentions in [0, 1]; errors as ``figures``.
+
+    Raises:
+        ValueError: a retention outside [0, 1].
+    """
+    ranks, convention = ranking(uncertainty), errors.rules.convention
+    curve = retention.error_curve(errors.values, ranks, group_ties=errors.rules.groups_ties)
+    error = [retention.error_at(curve, share) for share in retentions]
+    del curve
+    f1 = [math.nan] * len(retentions)
+    if errors.acceptable is not None:
+        curve = retention.f_curve(errors.values, ranks, errors.acceptable, convention=convention)
+        f1 = [retention.f_at(curve, share, convention) for share in retentions]
+    return tuple(
+        OperatingPoint(share, value, value / share if share else math.nan, at)
+        for share, value, at in zip(retentions, error, f1, strict=True)
     )

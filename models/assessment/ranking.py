@@ -76,7 +76,8 @@ def reverse_ties(values: NDArray[Any], ranks: Ranking) -> NDArray[Any]:
     counts = ends - begins
     tied = ranks.follows.copy()  # type: ignore[union-attr]
     tied[begins] = True
-    mirrored = np.repeat(begins + ends - 1, counts) - np.flatnonzero(tied)
+    mirrored = np.repeat(begins + ends - 1, counts)
+    mirrored -= np.flatnonzero(tied)
     turned = values.copy()
     turned[tied] = values[mirrored]
     return turned

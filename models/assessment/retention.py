@@ -110,13 +110,13 @@ def f_curve(
     """
     ranks = _checked(errors, uncertainty)
     good = acceptable_units(errors, acceptable, convention)[ranks.order]
-    curve = np.empty(len(ranks) + 1)
     if not convention.f_ties_share:
         good = reverse_ties(good, ranks)
+    curve = np.empty(len(ranks) + 1)
     curve[1:] = good
     if convention.f_ties_share:
         share_ties(curve[1:], ranks)
-    return _f_of_hits(curve, int(good.sum()), beta)
+    return f_of_hits(curve, int(good.sum()), beta)
 
 
 def optimal_f_curve(
@@ -126,14 +126,14 @@ def optimal_f_curve(
     total = int(acceptable_units(errors, acceptable, convention).sum())
     curve = np.zeros(len(errors) + 1)
     curve[1 : total + 1] = 1.0
-    return _f_of_hits(curve, total, beta)
+    return f_of_hits(curve, total, beta)
 
 
 def random_f_curve(errors: Floats, acceptable: float, *, beta: float = 1.0, convention: Convention = OFFICIAL) -> Curve:
     """Expected F curve of a measure that says nothing; exact, since F is linear in the hits for a given k."""
     total = int(acceptable_units(errors, acceptable, convention).sum())
     curve = np.full(len(errors) + 1, total / len(errors))
-    return _f_of_hits(curve, total, beta)
+    return f_of_hits(curve, total, beta)
 
 
 def acceptable_units(errors: Floats, acceptable: float, convention: Convention = OFFICIAL) -> NDArray[np.bool_]:
@@ -174,8 +174,8 @@ def error_at(curve: Curve, retention: float) -> float:
     return float(curve[below] + (position - below) * (curve[below + 1] - curve[below]))
 
 
-def _f_of_hits(hits: Curve, total: int, beta: float) -> Curve:
-    """Turns a unit's acceptability by rank, at 1..n, into the F curve, in place."""
+def f_of_hits(hits: Curve, total: int, beta: float = 1.0) -> Curve:
+    """Turns acceptability by rank (0 to 1, at index 1..n), ``total`` in all, into the F curve, in place."""
     n = len(hits) - 1
     hits[0] = 0.0
     if total == 0:

@@ -6,6 +6,7 @@ the resampled units' multiplicities over rankings made once: O(n) a resample.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.assessment.convention import Area
 from models.assessment.figures import Rules
 from models.assessment.ranking import Ranking, ranking
-from models.assessment.retention import acceptable_units
+from models.assessment.retention import acceptable_units, f_at, f_auc, f_of_hits, rejection_ratio
 from models.evaluation.judged import BadFile, Judged
 
 FIGURES = ("error", "r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "augrc")
@@ -55,3 +57,128 @@ class Comparison:
                 for name, figures in self.differences.items()
             },
         }
+
+
+def compare(files: Sequence[Judged], progress: Progress | None = None, seed: int = 0) -> Comparison:
+    """Differences of the headline figures of all files from those of the first.
+
+    Tied units share their errors and acceptability here under every convention, since resampling makes ties.
+
+    Raises:
+        BadFile: files that are not about the same units.
+    """
+    for other in files[1:]:
+        _same_units(files[0], other)
+    n = len(files[0])
+    resamples = int(np.clip(MOST_DRAWS // n, 100, 1000))
+    prepared = [_Prepared.of(judged) for judged in files]
+    names = [name for name in FIGURES if all(name in one.figures(np.ones(n, np.int64)) for one in prepared)]
+    rng = np.random.default_rng(seed)
+    drawn = np.empty((resamples, len(files), len(names)))
+    for turn in range(resamples):
+        counts = np.bincount(rng.integers(0, n, n), minlength=n)
+        for number, one in enumerate(prepared):
+            found = one.figures(counts)
+            drawn[turn, number] = [found[name] for name in names]
+        if progress is not None:
+            progress((turn + 1) / resamples)
+    whole = [one.figures(np.ones(n, np.int64)) for one in prepared]
+    tail = (1 - LEVEL) / 2
+    differences: dict[str, dict[str, Interval]] = {}
+    for number in range(1, len(files)):
+        low, high = np.nanquantile(drawn[:, number] - drawn[:, 0], (tail, 1 - tail), axis=0)
+        differences[files[number].source] = {
+            name: Interval(whole[number][name] - whole[0][name], float(low[place]), float(high[place]))
+            for place, name in enumerate(names)
+        }
+    return Comparison(files[0].source, LEVEL, resamples, differences)
+
+
+def _same_units(one: Judged, other: Judged) -> None:
+    if len(one) != len(other):
+        counts = f"{one.source} has {len(one)} units, {other.source} has {len(other)}"
+        raise BadFile(f"{counts}: only predictions for the same units can be compared")
+    if one.labels is not None and other.labels is not None and one.labels != other.labels:
+        raise BadFile(f"{one.source} and {other.source} hold different labels: their units are not the same")
+    ours, theirs = (np.zeros(0, bool) if judged.shifted is None else judged.shifted for judged in (one, other))
+    if not np.array_equal(ours, theirs):
+        raise BadFile(f"{one.source} and {other.source} disagree on which units are shifted")
+    if one.error_name != other.error_name:
+        raise BadFile(f"{one.source} is judged by {one.error_name}, {other.source} by {other.error_name}")
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """One file in the order of its ranks: what a resample needs besides how often each unit was drawn."""
+
+    ranks: Ranking
+    starts: NDArray[np.intp] | None
+    """First rank of each group of ties; None where all ranks are distinct."""
+    ranked: NDArray[np.float64]
+    by_error: NDArray[np.intp]
+    by_error_ranked: NDArray[np.float64]
+    good: NDArray[np.bool_] | None
+    shifted: NDArray[np.bool_] | None
+    rules: Rules
+
+    @classmethod
+    def of(cls, judged: Judged) -> _Prepared:
+        ranks = ranking(judged.uncertainty)
+        column = judged.error
+        values = np.asarray(column.values, np.float64)
+        by_error = np.argsort(values, kind="stable")
+        good = None
+        if column.acceptable is not None:
+            good = acceptable_units(values, column.acceptable, judged.rules.convention)[ranks.order]
+        both = judged.shifted is not None and bool(judged.shifted.any()) and not bool(judged.shifted.all())
+        return cls(
+            ranks=ranks,
+            starts=None if ranks.follows is None else np.flatnonzero(~ranks.follows),
+            ranked=values[ranks.order],
+            by_error=by_error,
+            by_error_ranked=values[by_error],
+            good=good,
+            shifted=judged.shifted[ranks.order] if both and judged.shifted is not None else None,
+            rules=judged.rules,
+        )
+
+    def figures(self, counts: NDArray[np.int64]) -> dict[str, float]:
+        """Figures of the sample that holds each unit so many times, in O(n)."""
+        n = len(counts)
+        weights = counts[self.ranks.order]
+        sums, sizes = self._by_group(self.ranked * weights), self._by_group(weights)
+        area = _area(sums, sizes, n, self.rules.area)
+        mean = float(sums.sum()) / n
+        often = counts[self.by_error]
+        optimal = _area(self.by_error_ranked * often, often, n, self.rules.area)
+        found = {
+            "error": mean,
+            "r_auc": area,
+            "prr": rejection_ratio(area, mean / 2, optimal),
+            "augrc": _area(sums, sizes, n, "trapezoid"),
+        }
+        if self.good is not None:
+            curve = np.zeros(n + 1)
+            hits = self._by_group(weights * self.good)
+            curve[1:] = np.repeat(hits / np.maximum(sizes, 1), sizes)
+            curve = f_of_hits(curve, int(hits.sum()), 1.0)
+            convention = self.rules.convention
+            found |= {"f1_auc": f_auc(curve, convention), "f1_at_95": f_at(curve, convention=convention)}
+        if self.shifted is not None:
+            positive = self._by_group(weights * self.shifted)
+            negative = sizes - positive
+            below = np.cumsum(negative) - negative / 2
+            pairs = float(positive.sum()) * float(negative.sum())
+            found["roc_auc"] = float(positive @ below) / pairs if pairs else math.nan
+        return found
+
+    def _by_group(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values if self.starts is None else np.add.reduceat(values, self.starts)
+
+
+def _area(sums: NDArray[Any], sizes: NDArray[Any], n: int, area: Area) -> float:
+    """R-AUC of groups in rank order from their sums of errors and sizes: each error counts at every rank behind it."""
+    before = np.cumsum(sizes) - sizes / 2
+    if area == "mean":
+        return float(sums @ (n + 0.5 - before)) / n / (n + 1)
+    return float(sums @ (n - before)) / n / n

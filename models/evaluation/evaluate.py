@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from models.assessment.figures import Errors, Figures, figures
+from models.assessment.figures import Errors, Figures, OperatingPoint, figures, operating_points
 from models.evaluation.judged import BadFile, Judged, Mask
 
 UNITS = {"n": "units", "prr": "1", "f1_auc": "1", "f1_auc_random": "1", "f1_auc_optimal": "1", "f1_at_95": "1"}
@@ -28,6 +28,8 @@ class Section:
     """Of the first error, under every measure."""
     errors: dict[str, Figures]
     """Of every error, under the first measure."""
+    points: tuple[OperatingPoint, ...] = ()
+    """Of the first error under the first measure, at the retentions asked for."""
 
     def scalars(self) -> dict[str, float]:
         """Headline and own figures by name."""
@@ -79,12 +81,15 @@ class Evaluation:
         }
 
 
-def evaluate(judged: Judged, by: tuple[str, ...] = ()) -> Evaluation:
+def evaluate(judged: Judged, by: tuple[str, ...] = (), at: tuple[float, ...] = ()) -> Evaluation:
     """Judges all units, the two domains, the groups of each column in ``by``, and the members one by one.
+
+    Args:
+        at: retentions in [0, 1] to give operating points for.
 
     Raises:
         BadFile: a column in ``by`` does not exist.
-        ValueError: an error is NaN.
+        ValueError: an error is NaN, or a retention outside [0, 1].
     """
     for column in by:
         if column not in judged.groups:
@@ -93,14 +98,14 @@ def evaluate(judged: Judged, by: tuple[str, ...] = ()) -> Evaluation:
     singles = tuple(section(one, None) for one in judged.singles()) if judged.singles else ()
     return Evaluation(
         judged,
-        full=section(judged, None),
-        domains={name: section(judged, mask) for name, mask in domains(judged)},
-        groups={column: dict(_groups(judged, column)) for column in by},
+        full=section(judged, None, at),
+        domains={name: section(judged, mask, at) for name, mask in domains(judged)},
+        groups={column: dict(_groups(judged, column, at)) for column in by},
         singles=singles,
     )
 
 
-def section(judged: Judged, mask: Mask | None) -> Section:
+def section(judged: Judged, mask: Mask | None, at: tuple[float, ...] = ()) -> Section:
     """Figures of the units in a mask [n]; None takes all without copying them."""
     part = judged if mask is None else select(judged, mask)
     columns = {name: Errors(column.values, column.acceptable, part.rules) for name, column in part.errors.items()}
@@ -115,6 +120,7 @@ def section(judged: Judged, mask: Mask | None) -> Section:
         own=judged.own(mask) if judged.own else {},
         measures=measures,
         errors={part.error_name: headline, **others},
+        points=operating_points(errors, part.uncertainty, at) if at else (),
     )
 
 
@@ -145,15 +151,17 @@ def mean_and_deviation(sections: tuple[Section, ...]) -> dict[str, dict[str, flo
         return {name: {"mean": float(np.mean(one)), "sd": float(np.std(one))} for name, one in values.items()}
 
 
-def _groups(judged: Judged, column: str) -> Iterator[tuple[str, Section]]:
+def _groups(judged: Judged, column: str, at: tuple[float, ...]) -> Iterator[tuple[str, Section]]:
     values = judged.groups[column]
     for value in np.unique(values):
-        yield str(value), section(judged, values == value)
+        yield str(value), section(judged, values == value, at)
 
 
 def _document(part: Section) -> dict[str, Any]:
     document: dict[str, Any] = part.scalars()
     document["measures"] = {name: asdict(one) for name, one in part.measures.items()}
+    if part.points:
+        document["at"] = [asdict(point) for point in part.points]
     if len(part.errors) > 1:
         document["errors"] = {name: asdict(one) for name, one in part.errors.items()}
     return document

@@ -22,10 +22,13 @@ def read_npz(path: Path) -> dict[str, Array]:
         BadFile: no such file, or no NPZ file of plain arrays.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
+        with path.open("rb") as file:  # opened here, so that it is closed whatever numpy meets
+            archive = np.load(file, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
                 raise BadFile(f"{path} holds one array; an NPZ file with named arrays is needed")
             return {name: archive[name] for name in archive.files}
+    except BadFile:
+        raise
     except (OSError, EOFError, zipfile.BadZipFile) as error:
         raise BadFile(f"{path} cannot be read as NPZ: {error}") from error
     except ValueError as error:

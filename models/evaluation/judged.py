@@ -81,6 +81,10 @@ class Judged:
     normals: Normals | None = None
     singles: Callable[[], Iterator[Judged]] | None = None
     """The members one by one, each judged as a single model; None where the file holds one model or no members."""
+    members: int | None = None
+    """Models behind the predictions; None where the file does not say."""
+    labels: str | None = None
+    """Digest of the labels, so that files judged side by side are known to be about the same units; None: unknown."""
     notes: tuple[str, ...] = ()
     """What a reader of the figures should know, such as units left out."""
 

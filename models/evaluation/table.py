@@ -11,7 +11,7 @@ import numpy as np
 from models.evaluation.files import Array, need
 from models.evaluation.judged import BadFile
 
-_PIECE_BYTES = 8 << 20
+_PIECE_BYTES = 1 << 20
 
 
 def column_names(path: Path) -> list[str]:
@@ -47,13 +47,17 @@ def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) 
     for name in (*numeric, *other):
         if name not in have:
             raise BadFile(f"{path}: column {name} is missing; the file has {', '.join(have)}")
-    pieces: dict[str, list[Array]] = {name: [] for name in (*numeric, *other)}
+    columns = {name: np.empty(0) for name in numeric}
+    texts: dict[str, list[Array]] = {name: [] for name in other}
     row = 0
     try:
         for batch in _batches(path, numeric, other):
-            for name, parts in pieces.items():
-                column = batch.column(batch.schema.get_field_index(name))
-                parts.append(_numbers(path, name, column, row) if name in numeric else _values(column))
+            for name, column in columns.items():
+                if len(column) < row + batch.num_rows:  # grows in place: a list of pieces would hold all twice
+                    column.resize(max(len(column) * 5 // 4, row + batch.num_rows), refcheck=False)
+                column[row : row + batch.num_rows] = _numbers(path, name, _column(batch, name), row)
+            for name, parts in texts.items():
+                parts.append(np.asarray(_column(batch, name).to_pylist(), str))
             row += batch.num_rows
     except (OSError, ValueError) as error:
         if isinstance(error, BadFile):
@@ -61,22 +65,27 @@ def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) 
         raise BadFile(f"{path}: {_in_words(str(error), have)}") from error
     if not row:
         raise BadFile(f"{path} has no rows")
-    return {name: np.concatenate(pieces.pop(name)) for name in (*numeric, *other)}
+    for column in columns.values():
+        column.resize(row, refcheck=False)
+    need("pyarrow", "reading").default_memory_pool().release_unused()
+    return columns | {name: np.concatenate(parts) for name, parts in texts.items()}
 
 
 def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterator[Any]:
     arrow = need("pyarrow", "reading CSV and Parquet")
     wanted = [*numeric, *other]
     if path.suffix == ".parquet":
-        yield from need("pyarrow.parquet", "reading Parquet").ParquetFile(path).iter_batches(1 << 18, columns=wanted)
+        yield from (
+            need("pyarrow.parquet", "reading Parquet")
+            .ParquetFile(path, buffer_size=_PIECE_BYTES, pre_buffer=False)
+            .iter_batches(1 << 17, columns=wanted)
+        )
         return
     csv = need("pyarrow.csv", "reading CSV")
     kinds = dict.fromkeys(numeric, arrow.float64())
     convert = csv.ConvertOptions(column_types=kinds, include_columns=wanted)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
-    yield from csv.open_csv(
-        path, csv.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert
-    )
+    yield from csv.open_csv(path, csv.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert)
 
 
 def _numbers(path: Path, name: str, column: Any, start: int) -> Array:
@@ -86,8 +95,8 @@ def _numbers(path: Path, name: str, column: Any, start: int) -> Array:
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
 
 
-def _values(column: Any) -> Array:
-    return np.asarray(column.to_pylist(), str)
+def _column(batch: Any, name: str) -> Any:
+    return batch.column(batch.schema.get_field_index(name))
 
 
 def _in_words(message: str, names: list[str]) -> str:

@@ -1,5 +1,6 @@
 """Named scalar measures of a predictive, all oriented so that larger means less certain."""
 
-from models.uncertainty.measures import MeasureAbsent, UnknownMeasure, names, score
+from models.uncertainty.measures import names, refuse_labelled, score
+from models.uncertainty.refusals import MeasureAbsent, NeedsLabel, UnknownMeasure
 
-__all__ = ["MeasureAbsent", "UnknownMeasure", "names", "score"]
+__all__ = ["MeasureAbsent", "NeedsLabel", "UnknownMeasure", "names", "refuse_labelled", "score"]

@@ -1,42 +1,41 @@
-"""The table from a measure's name to its formula.
+"""The table from a measure's name to its formula, put together from one small table per kind of predictive.
 
-Formulas follow Malinin et al., "Shifts" (NeurIPS 2021 datasets track), section 2 and appendix B:
+Formulas follow Malinin et al., "Shifts" (NeurIPS 2021 datasets track), section 3 and C.5:
 total = data + knowledge, for variances (regression) and entropies in nats (classification).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from models.predictive import Array, Categorical, Gaussian, Predictive, Sequences, Trajectories, Volumes
+from models.uncertainty import categorical, gaussian, sequences, trajectories, voxels
+from models.uncertainty.refusals import NeedsLabel, UnknownMeasure
 
-from models.predictive import Array, Categorical, Gaussian, Predictive
-
-_LOG_EPSILON = 1e-10  # the released code adds it inside logarithms only
-
-
-class UnknownMeasure(ValueError):
-    """No such measure for this kind of predictive."""
-
-
-class MeasureAbsent(ValueError):
-    """The measure is defined, but this model cannot give it (a single model has no knowledge measure)."""
+_TABLES: Mapping[type[Predictive], Mapping[str, Callable[[Any], Array]]] = {
+    Gaussian: gaussian.MEASURES,
+    Categorical: categorical.MEASURES,
+    Sequences: sequences.MEASURES,
+    Trajectories: trajectories.MEASURES,
+    Volumes: voxels.MEASURES,
+}
+_LABELLED = {"ll_fu": "the log-likelihood Fisher uncertainty of the note on regression metrics"}
 
 
-def score(predictive: Predictive, name: str) -> NDArray[np.float32]:
-    """The measure of every unit, float32 [N].
+def score(predictive: Predictive, name: str) -> Array:
+    """The measure of every unit, [N], in the dtype of the statistics.
 
     Raises:
         UnknownMeasure: ``name`` is not a measure of this kind of predictive.
+        NeedsLabel: ``name`` is a diagnostic that is computed with the label.
         MeasureAbsent: the statistics that it needs do not exist for this model.
     """
+    refuse_labelled(name)
     table = _TABLES.get(type(predictive), {})
     if name not in table:
         raise UnknownMeasure(f"{name!r} is not a measure of {type(predictive).__name__}; use one of {sorted(table)}")
-    value: Array = table[name](predictive)
-    return value.astype(np.float32, copy=False)
+    return table[name](predictive)
 
 
 def names(kind: type[Predictive]) -> tuple[str, ...]:
@@ -44,43 +43,14 @@ def names(kind: type[Predictive]) -> tuple[str, ...]:
     return tuple(sorted(_TABLES.get(kind, {})))
 
 
-def _need(value: Array | None, measure: str) -> Array:
-    if value is None:
-        raise MeasureAbsent(f"{measure} needs an ensemble (or a sampled model); a single model does not have it")
-    return value
+def refuse_labelled(name: str) -> None:
+    """Passes every name but those of diagnostics, which no policy can use.
 
-
-def _entropy(categorical: Categorical) -> Array:
-    p = categorical.probabilities
-    return np.asarray(-(p * np.log(p + _LOG_EPSILON)).sum(axis=1))
-
-
-def _mutual_information(categorical: Categorical) -> Array:
-    return _entropy(categorical) - _need(categorical.expected_entropy, "mi")
-
-
-def _epkl(categorical: Categorical) -> Array:
-    expected_log = _need(categorical.expected_log, "epkl")
-    cross = -(categorical.probabilities * expected_log).sum(axis=1)
-    return np.asarray(cross - _need(categorical.expected_entropy, "epkl"))
-
-
-_GAUSSIAN: dict[str, Callable[[Gaussian], Array]] = {
-    "tvar": lambda g: g.mvar + _need(g.varm, "tvar"),
-    "mvar": lambda g: g.mvar,
-    "varm": lambda g: _need(g.varm, "varm"),
-    "epkl": lambda g: _need(g.epkl, "epkl"),
-    "variance": lambda g: g.tvar,
-}
-_CATEGORICAL: dict[str, Callable[[Categorical], Array]] = {
-    "confidence": lambda c: -c.probabilities.max(axis=1),
-    "entropy": _entropy,
-    "data_entropy": lambda c: _need(c.expected_entropy, "data_entropy"),
-    "mi": _mutual_information,
-    "epkl": _epkl,
-    "rmi": lambda c: _epkl(c) - _mutual_information(c),
-}
-_TABLES: dict[type[Predictive], dict[str, Callable[[Any], Array]]] = {
-    Gaussian: _GAUSSIAN,
-    Categorical: _CATEGORICAL,
-}
+    Raises:
+        NeedsLabel: ``name`` is such a diagnostic.
+    """
+    if name in _LABELLED:
+        raise NeedsLabel(
+            f"{name!r} ({_LABELLED[name]}) needs the label: it is a diagnostic of `demur evaluate`, never a measure to "
+            f"defer by; use one of {list(names(Gaussian))}"
+        )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from models.artefact import ArtefactError
 from services import __version__
-from services.cli.output import CommandError
+from services.cli.output import BadInput, CommandError
 from services.settings import SettingsError
 
 COMMANDS = {
@@ -21,6 +21,7 @@ COMMANDS = {
     "train": "train an ensemble and write it as an artefact",
     "models": "list, show, verify and import artefacts",
     "score": "score a file of any length through a running service",
+    "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
 }
 
 
@@ -48,6 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
         return run(parsed)
+    except BadInput as error:
+        print(f"demur {parsed.command}: {error}", file=sys.stderr)
+        return 2
     except (CommandError, SettingsError, ArtefactError, LookupError) as error:
         print(f"demur {parsed.command}: {error}", file=sys.stderr)
         return 1

@@ -4,24 +4,154 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from models.assessment.convention import CONVENTIONS
 from models.evaluation.compare import Comparison, compare
-from models.evaluation.evaluate import Evaluation, evaluate, plain
+from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation, plain
 from models.evaluation.judged import Asked, BadFile, Judged
+from services.cli.evaluate_text import lines
 from services.cli.output import BadInput, ProgressLine, print_json
-from services.cli.figures_table import print_tables
 from services.tasks import PREDICTIONS
 
 EXAMPLE = "demur evaluate --task regression --predictions ensemble.npz single.npz --report report"
 
-Reader = Callable[[Path, Asked], Judged]
 FORMS = {
     "generic": "models.evaluation.generic:read",
     "regression": "models.evaluation.regression:read",
     "classification": "models.evaluation.classification:read",
 }
 """Files of any origin, by what they hold; the tasks' own formats are in ``services.tasks``."""
+READERS = FORMS | PREDICTIONS
+COMPANIONS = ("references", "domains", "scenes", "ground_truth")
+MARK = "report.html"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--task", required=True, choices=sorted(READERS), help="what the files hold")
+    parser.add_argument(
+        "--predictions", required=True, nargs="+", type=Path, metavar="FILE", help="one or more; compared if several"
+    )
+    parser.add_argument("--error", help="error to judge by (generic: the column that holds it); default: the task's")
+    parser.add_argument("--acceptable", type=float, help="largest acceptable error; default: the task's")
+    parser.add_argument("--by", action="append", default=[], metavar="COLUMN", help="break figures down by a column")
+    parser.add_argument(
+        "--at", action="append", default=[], type=float, metavar="RETENTION", help="give the curves there, 0 to 1"
+    )
+    parser.add_argument(
+        "--convention", choices=sorted(CONVENTIONS), default="official", help="released code or text of the papers"
+    )
+    parser.add_argument("--bins", type=int, help="bins of calibration figures; default: 500 from 100,000 units on")
+    parser.add_argument("--references", type=Path, help="translation: reference translations, text or JSON lines")
+    parser.add_argument("--domains", type=Path, help="translation: one number a line, not 0 = shifted")
+    parser.add_argument("--scenes", type=Path, help="motion: scenes, or the true trajectories as a submission")
+    parser.add_argument("--ground-truth", type=Path, help="lesion: folder of masks, if not beside the predictions")
+    parser.add_argument(
+        "--singles", action="store_true", help="the files are members of one ensemble: mean ± σ, no differences"
+    )
+    parser.add_argument(
+        "--human-error", type=float, default=0.0, help="mean error of who answers deferred units, for the report"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON document")
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write a page with figures there")
+
+
+def run(given: argparse.Namespace) -> int:
+    """Reads all files before it judges any, so that a bad one leaves nothing half done."""
+    _check(given)
+    asked = Asked(
+        convention=CONVENTIONS[given.convention],
+        error=given.error,
+        acceptable=given.acceptable,
+        bins=given.bins,
+        by=tuple(given.by),
+        companions={name: getattr(given, name) for name in COMPANIONS if getattr(given, name) is not None},
+    )
+    try:
+        files = _read(READERS[given.task], given.predictions, asked)
+        together = len(files) > 1 and (given.singles or all(one.members == 1 for one in files))
+        comparison = None if len(files) == 1 or given.singles else _compare(files)
+        line = ProgressLine("judging")
+        evaluations = []
+        for number, judged in enumerate(files):
+            line(number / len(files), judged.source)
+            evaluations.append(_judge(judged, asked.by, tuple(given.at)))
+        line(1.0)
+        page = _report(given, evaluations, comparison) if given.report else None
+    except BadFile as error:
+        raise BadInput(str(error)) from error
+    document = _document(evaluations, comparison, together)
+    if given.json:
+        print_json(plain(document))
+    else:
+        print("\n".join(lines(evaluations, comparison, document.get("mean_sd"))))
+        if page:
+            print(f"\nreport: {page}")
+    return 0
+
+
+def _check(given: argparse.Namespace) -> None:
+    if given.bins is not None and given.bins < 1:
+        raise BadInput(f"--bins is {given.bins}; at least 1 is needed")
+    for name in ("acceptable", "human_error"):
+        value = getattr(given, name)
+        if value is not None and not value >= 0:
+            raise BadInput(f"--{name.replace('_', '-')} is {value:g}; an error of at least 0 is needed")
+    for share in given.at:
+        if not 0 <= share <= 1:
+            raise BadInput(f"--at is {share:g}; retention is a share between 0 and 1")
+    if len({str(path) for path in given.predictions}) < len(given.predictions):
+        raise BadInput("a file is given twice")
+    report = given.report
+    if report is not None and report.exists():
+        if not report.is_dir():
+            raise BadInput(f"--report {report} is a file; a directory is needed")
+        if any(report.iterdir()) and not (report / MARK).is_file():
+            raise BadInput(f"--report {report} holds other files; give a new directory or that of an earlier report")
+
+
+def _read(reader: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
+    module, _, name = reader.partition(":")
+    read: Callable[[Path, Asked], Judged] = getattr(importlib.import_module(module), name)
+    files = []
+    line = ProgressLine("reading")
+    for number, path in enumerate(paths):
+        line(number / len(paths), path.name)
+        if not path.exists():
+            raise BadFile(f"{path}: no such file")
+        files.append(read(path, asked))
+    line(1.0)
+    return files
+
+
+def _judge(judged: Judged, by: tuple[str, ...], at: tuple[float, ...]) -> Evaluation:
+    try:
+        return evaluate(judged, by, at)
+    except BadFile:
+        raise
+    except ValueError as error:  # numbers that no figure can be made of; the figure says which
+        raise BadFile(f"{judged.source}: {error}") from error
+
+
+def _compare(files: Sequence[Judged]) -> Comparison:
+    return compare(files, ProgressLine("comparing"))
+
+
+def _report(given: argparse.Namespace, evaluations: Sequence[Evaluation], comparison: Comparison | None) -> Path:
+    from services.report import write_report
+
+    return write_report(given.report, evaluations, comparison, given.human_error, ProgressLine("drawing"))
+
+
+def _document(evaluations: Sequence[Evaluation], comparison: Comparison | None, together: bool) -> dict[str, Any]:
+    """One file's document as it is; several as a list, with what is found between them."""
+    if len(evaluations) == 1:
+        return evaluations[0].document()
+    document: dict[str, Any] = {"files": [one.document() for one in evaluations]}
+    if comparison is not None:
+        document["comparison"] = comparison.document()
+    if together:
+        document["mean_sd"] = mean_and_deviation(tuple(one.full for one in evaluations))
+    return document

@@ -13,6 +13,10 @@ class CommandError(Exception):
     """A command failed; the message says why and what to do."""
 
 
+class BadInput(CommandError):
+    """What the user gave cannot be used; the message names file and field. Nothing was written."""
+
+
 def print_json(value: Any) -> None:
     """One indented JSON document on standard output."""
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())

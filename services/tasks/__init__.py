@@ -21,3 +21,12 @@ WORKBENCHES = {
     "vessel": "models.tasks.vessel.workbench",
 }
 """Task name to the module behind ``demur data`` and ``demur train``."""
+
+PREDICTIONS = {
+    "lesion": "models.tasks.lesion.predictions:read",
+    "motion": "models.tasks.motion.predictions:read",
+    "translation": "models.tasks.translation.predictions:read",
+    "vessel": "models.tasks.vessel.predictions:read",
+    "weather": "models.tasks.weather.predictions:read",
+}
+"""Task name to the reader of its prediction files behind ``demur evaluate``."""

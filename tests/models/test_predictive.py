@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.predictive import Categorical, Gaussian
+from models.predictive import Categorical, Gaussian, Sequences, Trajectories, Volumes
 
 
 def gaussian(n: int, ensemble: bool = True) -> Gaussian:
@@ -15,6 +15,9 @@ def gaussian(n: int, ensemble: bool = True) -> Gaussian:
 def test_the_length_is_the_number_of_units() -> None:
     assert len(gaussian(4)) == 4
     assert len(Categorical(np.full((5, 3), 1 / 3, np.float32))) == 5
+    assert len(Sequences(np.zeros((2, 5), np.float32))) == 2
+    assert len(Trajectories(np.zeros((3, 5, 25, 2)), np.full((3, 5), 0.2), np.zeros(3))) == 3
+    assert len(Volumes([np.zeros((2, 2)), np.zeros((3, 1))], [np.zeros((2, 2), bool)] * 2, np.zeros(2))) == 2
 
 
 def test_total_variance_of_a_single_model_is_its_own() -> None:

@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as hnp
 from models.calibration import REFERENCE_LEVELS, Calibration, RetentionTable, retention_table
 from models.head import Head
 from models.predictive import Gaussian
+from models.uncertainty import NeedsLabel
 from services.policy import Decision, Policy, PolicyBook, Shift, choose, decide
 
 NONE = np.zeros(0, np.uint8)
@@ -179,3 +180,16 @@ def test_the_book_knows_its_heads() -> None:
     assert "speed" not in book
     assert book["power"] == policy()
     assert book.all() == (policy(),)
+
+
+@pytest.mark.parametrize("field", ["ensemble_measure", "knowledge_measure"])
+def test_no_policy_is_made_of_a_measure_that_needs_the_label(field: str) -> None:
+    head = replace(HEAD, **{field: "ll_fu"})
+    with pytest.raises(NeedsLabel, match="needs the label"):
+        choose(head, None, model="m:1", profile="cpu", ensemble=True, target_retention=0.95)
+
+
+def test_a_score_beyond_float32_defers() -> None:
+    verdict = decide(policy(3e38), spread(np.array([1e30, 1e300])), NONE)
+    assert verdict.uncertainty.dtype == np.float32
+    assert verdict.decisions.tolist() == [Decision.ANSWER, Decision.DEFER]

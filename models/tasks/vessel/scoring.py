@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment import errors, retention
+from models.assessment import errors
+from models.assessment import figures as assessment
 from models.executors.onnx import OnnxGraph
 from models.predictive import Gaussian
-from models.tasks.vessel.spec import POWER
+from models.tasks.vessel.spec import POWER, rules
 
 CHUNK = 320
 """Rows per pass of ten predictors; see ``rows_per_pass``."""
@@ -66,15 +67,14 @@ class Figures:
 
 def figures(predictive: Gaussian, power: NDArray[Any]) -> Figures:
     """Figures of predictions against measured power [N], kW; uncertainty is the total variance."""
-    limit = POWER.acceptable
-    assert limit is not None
-    squared = errors.squared_error(power, predictive.mean)
-    f1 = retention.f_curve(squared, predictive.tvar, limit)
+    judged = assessment.figures(
+        assessment.Errors(errors.squared_error(power, predictive.mean), POWER.acceptable, rules()), predictive.tvar
+    )
     return Figures(
         errors.rmse(power, predictive.mean),
         errors.mae(power, predictive.mean),
         errors.mape(power, predictive.mean),
-        retention.r_auc(retention.error_curve(squared, predictive.tvar, group_ties=False), "trapezoid"),
-        retention.f_auc(f1),
-        retention.f_at(f1),
+        judged.r_auc,
+        judged.f1_auc,
+        judged.f1_at_95,
     )

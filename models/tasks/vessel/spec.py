@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from models.assessment.convention import OFFICIAL, Convention
+from models.assessment.figures import Rules
 from models.head import Head
 
 POWER = Head(
@@ -17,3 +19,8 @@ POWER = Head(
     knowledge_measure="varm",
 )
 HEADS = (POWER,)
+
+
+def rules(convention: Convention = OFFICIAL) -> Rules:
+    """R-AUC as the released vessel notebook takes it: trapezoid over [0, 1], tied units in the order of input."""
+    return Rules(convention, released_area="trapezoid", released_groups_ties=False)

@@ -1,0 +1,154 @@
+"""Files of predicted normal distributions: NPZ with ``members`` [M, N, 2] (mean, variance) and ``target`` [N]."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment import errors
+from models.assessment import regression_calibration as calibration
+from models.assessment.figures import Rules
+from models.evaluation import files
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, Normals, first
+from models.uncertainty import gaussian, score
+
+Float64 = NDArray[np.float64]
+
+DIAGNOSTIC = "ll_fu"
+ENSEMBLE_MEASURES = ("tvar", "mvar", "varm", "epkl", "entropy")
+SINGLE_MEASURES = ("variance", "tvar", "mvar", "entropy")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What is predicted, and how the papers judge it."""
+
+    task: str
+    unit: str
+    acceptable: float | None
+    """Largest acceptable squared error, in the unit squared."""
+    rules: Rules
+    drops_large_variances: bool = False
+    """Whether the official Cv leaves out variances above 10: the limit was chosen for temperatures in °C."""
+
+
+def read(path: Path, asked: Asked) -> Judged:
+    """Any regression, in the unit of the file; no limit unless one is asked for.
+
+    Raises:
+        BadFile: see ``read_as``.
+    """
+    return read_as(path, asked, Quantity("regression", "unit of the target", None, Rules(asked.convention)))
+
+
+def read_as(path: Path, asked: Asked, quantity: Quantity) -> Judged:
+    """Members and targets of a quantity; optional ``shifted`` [N] and columns [N] to break figures down by.
+
+    Raises:
+        BadFile: a key is missing, of another shape, not numeric, or not finite; a variance that is not positive.
+    """
+    arrays = files.read_npz(path)
+    sizes: dict[str, int] = {}
+    members = files.numbers(path, arrays, "members", "M N 2", sizes)
+    target = files.finite(path, "target", files.numbers(path, arrays, "target", "N", sizes))
+    mean = files.finite(path, "members (mean)", members[..., 0])
+    variance = files.positive_variances(path, "members (variance)", members[..., 1])
+    shifted = files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target))
+    groups = files.group_columns(path, arrays, asked.by, len(target))
+    whole = Judged(
+        task=quantity.task,
+        source=str(path),
+        errors={},
+        measures={},
+        shifted=shifted,
+        groups=groups,
+        rules=quantity.rules,
+        labels=hashlib.sha256(target.tobytes()).hexdigest(),
+        members=len(mean),
+    )
+    judged = _judge(whole, mean, variance, target, asked, quantity)
+    if len(mean) == 1:
+        return judged
+    return replace(judged, singles=lambda: _singles(whole, mean, variance, target, asked, quantity))
+
+
+def _singles(
+    whole: Judged, mean: Float64, variance: Float64, target: Float64, asked: Asked, quantity: Quantity
+) -> Iterator[Judged]:
+    for one in range(len(mean)):
+        part = slice(one, one + 1)
+        named = replace(whole, source=f"{whole.source}, member {one + 1}", members=1)
+        yield _judge(named, mean[part], variance[part], target, asked, quantity)
+
+
+def _judge(
+    whole: Judged, mean: Float64, variance: Float64, target: Float64, asked: Asked, quantity: Quantity
+) -> Judged:
+    """Errors, measures and figures of an ensemble, or of a single model if there is one member."""
+    convention = asked.convention
+    statistics = gaussian.predictive(mean, variance, convention)
+    names = SINGLE_MEASURES if len(mean) == 1 else ENSEMBLE_MEASURES
+    measures: dict[str, Any] = {name: score(statistics, name) for name in names}
+    # the released code compares errors with the mean of the members' variances, whatever the members' spread
+    width = statistics.tvar if convention.total_variance else statistics.mvar
+    measures[DIAGNOSTIC] = calibration.ll_fu(target, statistics.mean, width, convention=convention)
+    likelihood = gaussian.ensemble_nll(target, mean, variance)
+    squared = errors.squared_error(target, statistics.mean)
+    limit = quantity.acceptable if asked.acceptable is None or asked.error else asked.acceptable
+    columns = {
+        "squared_error": ErrorColumn(squared, _squared(quantity.unit), limit),
+        "absolute_error": ErrorColumn(errors.absolute_error(target, statistics.mean), quantity.unit, None),
+    }
+    chosen = first(asked.error, columns, whole.source)
+    if asked.acceptable is not None:
+        name = next(iter(chosen))
+        chosen[name] = replace(chosen[name], acceptable=asked.acceptable)
+    reading = convention if quantity.drops_large_variances else replace(convention, filtered_cv=False)
+
+    def own(mask: Mask | None) -> dict[str, float]:
+        part = slice(None) if mask is None else mask
+        rows = squared[part]
+        bins = None if asked.bins is None else min(asked.bins, len(rows)) if mask is not None else asked.bins
+        try:
+            groups = calibration.bins_by_variance(rows, width[part], bins=bins)
+        except ValueError as error:
+            raise BadFile(f"{whole.source}: {error}") from error
+        spread, found = calibration.cv(width[part], convention=reading), calibration.ence(groups)
+        return {
+            "rmse": errors.rmse(target[part], statistics.mean[part]),
+            "mae": errors.mae(target[part], statistics.mean[part]),
+            "mape": errors.mape(target[part], statistics.mean[part]) / 100,
+            "nll": float(np.mean(likelihood[part])),
+            "ence": found,
+            "cv": spread,
+            "lence": calibration.lence(found, spread, convention=convention),
+            "mwse": calibration.mwse(rows, width[part]),
+            "ll_fu": float(np.mean(measures[DIAGNOSTIC][part])),
+            "r3": float(np.sqrt(np.mean(rows) / np.mean(width[part]))),
+        }
+
+    return replace(
+        whole,
+        errors=chosen,
+        measures=measures,
+        diagnostics=frozenset({DIAGNOSTIC}),
+        own=own,
+        own_units=_units(quantity.unit),
+        normals=Normals(statistics.mean, width, target, quantity.unit),
+    )
+
+
+def _units(unit: str) -> dict[str, str]:
+    squared = _squared(unit)
+    ratios = dict.fromkeys(("mape", "ence", "cv", "lence", "r3"), "1")
+    return {"rmse": unit, "mae": unit, **ratios, "nll": "nats", "mwse": f"{squared} {squared}", "ll_fu": "nats"}
+
+
+def _squared(unit: str) -> str:
+    return f"{unit}²" if " " not in unit else f"({unit})²"

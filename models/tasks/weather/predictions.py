@@ -1,0 +1,31 @@
+"""Prediction files of the weather task: temperatures as normal distributions, precipitation as class probabilities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from models.assessment.figures import Rules
+from models.evaluation import classification, regression
+from models.evaluation.files import read_npz
+from models.evaluation.judged import Asked, BadFile, Judged
+from models.tasks.weather.spec import CLASSES, TEMPERATURE
+
+
+def read(path: Path, asked: Asked) -> Judged:
+    """NPZ with ``members`` [M, N, 2] (mean °C, variance °C²) or [M, N, 9] (class probabilities), and ``target`` [N].
+
+    Raises:
+        BadFile: neither of the two, or as the readers of regression and classification.
+    """
+    members = read_npz(path).get("members")
+    if members is not None and members.ndim == 3 and members.shape[2] == CLASSES:
+        return classification.read_as(path, asked, "weather")
+    if members is not None and members.ndim == 3 and members.shape[2] != 2:
+        raise BadFile(
+            f"{path}: members has the shape {list(members.shape)}; [M, N, 2] (mean °C, variance °C²) or "
+            f"[M, N, {CLASSES}] (probabilities of the precipitation classes) is needed"
+        )
+    temperature = regression.Quantity(
+        "weather", TEMPERATURE.unit, TEMPERATURE.acceptable, Rules(asked.convention), drops_large_variances=True
+    )
+    return regression.read_as(path, asked, temperature)

@@ -1,0 +1,123 @@
+"""Uncertainty of one decoding step: nine token-level values from what members say of the vocabulary.
+
+Malinin and Gales, "Uncertainty estimation in autoregressive structured prediction"; Shifts 1.0 uses their code. Members
+are averaged in two ways: PE, the product of expectations, weighs them equally at every token; EP, the expectation of
+products, weighs them by their likelihood of the tokens so far. Everything is float64 and in nats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Result = NDArray[np.float64]
+
+_LOG_ONE = 1e-3  # log-softmax in float16 ends this much above zero
+
+
+@dataclass(frozen=True)
+class TokenUncertainty:
+    """Values of one step of N hypotheses, [N] each, or of L steps of each, [N, L].
+
+    ``mi`` is mutual information, ``mkl`` the reverse one, ``epkl`` their sum; with ``ep_`` under EP.
+    ``ep_mi`` and ``ep_epkl`` may be below zero: the expected distribution is weighted, the expected entropy is not.
+    """
+
+    eoe: Result
+    """Entropy of the expected distribution."""
+    exe: Result
+    """Expected entropy."""
+    mi: Result
+    epkl: Result
+    mkl: Result
+    ep_eoe: Result
+    ep_mi: Result
+    ep_epkl: Result
+    ep_mkl: Result
+
+    def __len__(self) -> int:
+        return len(self.eoe)
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> TokenUncertainty:
+        """Those hypotheses, in that order: a hypothesis may go on in many ways or in none."""
+        return TokenUncertainty(*(values[rows] for values in self.arrays()))
+
+    def arrays(self) -> tuple[Result, ...]:
+        """The nine arrays in the order of the fields."""
+        return tuple(getattr(self, name) for name in TOKEN_VALUES)
+
+
+TOKEN_VALUES = tuple(field.name for field in fields(TokenUncertainty))
+
+
+def token_uncertainty(log_probabilities: Floats, prefix: Floats | None = None) -> TokenUncertainty:
+    """The values of one step.
+
+    Args:
+        log_probabilities: natural logarithms of each member's distribution over V tokens, [M, N, V]; -inf is a
+            probability of zero.
+        prefix: each member's log-likelihood of the tokens before this step, [M, N]; None before the first, where EP
+            is PE.
+
+    Rounding leaves no value of ``mi``, ``epkl``, ``mkl`` and ``ep_mkl`` below zero: they are divergences. ``epkl`` and
+    ``mkl`` are infinite where a member excludes a token that another expects.
+
+    Raises:
+        ValueError: shapes that do not fit, logarithms above zero or NaN, or a prefix that is not finite.
+    """
+    logs = np.asarray(log_probabilities, np.float64)
+    if logs.ndim != 3 or not len(logs) or not logs.shape[2]:
+        raise ValueError(f"log_probabilities must be [members, hypotheses, vocabulary], got the shape {logs.shape}")
+    if not (logs <= _LOG_ONE).all():
+        raise ValueError(
+            f"log_probabilities must be 0 or less, got {logs.max():g}; take the log-softmax of logits before"
+        )
+    probabilities, mean_log = np.exp(logs), logs.mean(axis=0)
+    exe = -_expected(probabilities, logs).mean(axis=0)
+    eoe, cross = _against(probabilities.mean(axis=0), mean_log)
+    ep_eoe, ep_cross = eoe, cross
+    if prefix is not None:
+        weights = _weights(np.asarray(prefix, np.float64), logs.shape[:2])
+        ep_eoe, ep_cross = _against(np.einsum("mn,mnv->nv", weights, probabilities), mean_log)
+    return TokenUncertainty(
+        eoe=eoe,
+        exe=exe,
+        mi=np.maximum(eoe - exe, 0),
+        epkl=np.maximum(cross - exe, 0),
+        mkl=np.maximum(cross - eoe, 0),
+        ep_eoe=ep_eoe,
+        ep_mi=ep_eoe - exe,
+        ep_epkl=ep_cross - exe,
+        ep_mkl=np.maximum(ep_cross - ep_eoe, 0),
+    )
+
+
+def _against(expected: Result, mean_log: Result) -> tuple[Result, Result]:
+    """Entropy of an expected distribution [N, V], and its cross-entropy with the members' mean logarithm, [N] each."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(expected)
+    return -_expected(expected, logs), -_expected(expected, mean_log)
+
+
+def _expected(probabilities: Result, values: Result) -> Result:
+    """Expectation over the vocabulary; what has no probability counts nothing."""
+    with np.errstate(invalid="ignore"):  # 0 * -inf
+        total = np.einsum("...v,...v->...", probabilities, values)
+    if np.isnan(total).any():
+        total = np.einsum("...v,...v->...", probabilities, np.where(probabilities == 0, 0, values))
+    return np.asarray(total)
+
+
+def _weights(prefix: Result, shape: tuple[int, ...]) -> Result:
+    """Members' share in the expectation of products, [M, N]; columns sum to one."""
+    if prefix.shape != shape or not np.isfinite(prefix).all():
+        raise ValueError(
+            f"prefix must hold a finite log-likelihood for every member and hypothesis, {shape}, got the shape "
+            f"{prefix.shape} with {int((~np.isfinite(prefix)).sum())} that are not finite"
+        )
+    weights = np.exp(prefix - prefix.max(axis=0))
+    return np.asarray(weights / weights.sum(axis=0))

@@ -1,0 +1,119 @@
+"""Robust imitative planning: members score each other's plans, an operator makes one score of many.
+
+Scores are log-likelihoods in nats. The operators over models (Shifts 1.0, E.4): worst case (WCM), best case
+(BCM), model average (MA), and the "lower" and "upper quartile" (LQ, UQ), which are the mean less and plus one standard
+deviation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.predictive import Array, Trajectories
+
+Floats = NDArray[np.floating[Any]]
+Result = NDArray[np.float64]
+Operator = Literal["MA", "LQ", "UQ", "WCM", "BCM"]
+
+TOP = 5
+"""Plans that a request keeps."""
+
+
+class DeviationUndefined(ValueError):
+    """The standard deviation with ddof 1 of a single score."""
+
+
+@dataclass(frozen=True)
+class RankedPlans:
+    """The D best plans of N requests, best first; float64."""
+
+    index: NDArray[np.intp]
+    """Number of each plan, [N, D]; among equal scores the lower number comes first."""
+    score: Result
+    """The operator over models, nats, [N, D]."""
+    weight: Result
+    """Softmax of the scores, [N, D]."""
+    confidence: Result
+    """The request's operator over the D scores, nats, [N]."""
+
+    @property
+    def uncertainty(self) -> Result:
+        """Confidence, negated, [N]: larger is less certain."""
+        return -self.confidence
+
+
+def aggregate(scores: Floats, operator: Operator, ddof: int = 0) -> Result:
+    """The operator over axis 0, float64 of the rest of the shape.
+
+    Args:
+        scores: log-likelihoods, nats: of K models along axis 0, or of the plans of a request.
+        ddof: divisor K - ddof of the variance in LQ and UQ. 0 (the released post-hoc evaluation) makes both the mean
+            where K is 1; 1 is the released model code, which gives NaN there.
+
+    Raises:
+        DeviationUndefined: LQ or UQ with ddof 1 of one score.
+        ValueError: no score, one that is not finite, or an unknown operator or ddof.
+    """
+    scores = np.asarray(scores, np.float64)
+    if operator not in get_args(Operator):
+        raise ValueError(f"operator must be one of {get_args(Operator)}, got {operator!r}")
+    if ddof not in (0, 1):
+        raise ValueError(f"ddof must be 0 (post-hoc evaluation) or 1 (model code), got {ddof}")
+    if scores.ndim < 1 or not len(scores):
+        raise ValueError(f"{operator} needs at least one score along axis 0, got the shape {scores.shape}")
+    if wrong := int((~np.isfinite(scores)).sum()):
+        raise ValueError(f"scores must be finite log-likelihoods in nats, {wrong} of {scores.size} are not")
+    match operator:
+        case "MA":
+            return np.asarray(scores.mean(axis=0))
+        case "WCM":
+            return np.asarray(scores.min(axis=0))
+        case "BCM":
+            return np.asarray(scores.max(axis=0))
+    if len(scores) <= ddof:
+        raise DeviationUndefined(f"{operator} with ddof 1 needs at least 2 scores, got K = {len(scores)}; use ddof 0")
+    spread = (scores - scores[0]).std(axis=0, ddof=ddof)  # equal scores have exactly none
+    return np.asarray(scores.mean(axis=0) + (spread if operator == "UQ" else -spread))
+
+
+def rank(
+    scores: Floats, operator: Operator, *, request: Operator | None = None, count: int = TOP, ddof: int = 0
+) -> RankedPlans:
+    """The best plans of each request, their weights and the request's confidence.
+
+    Args:
+        scores: log-likelihood of each of G plans under each of K models for N requests, nats, [K, G, N].
+        operator: over models, for the score of a plan.
+        request: over the scores of the best plans, for the confidence of the request; None is the same.
+        count: D, plans to keep.
+        ddof: as in ``aggregate``, for both.
+
+    Raises:
+        DeviationUndefined: LQ or UQ with ddof 1 of one model, or of one plan.
+        ValueError: another shape, fewer than D plans, or as ``aggregate``.
+    """
+    if scores.ndim != 3:
+        raise ValueError(f"scores must be [models, plans, requests], got the shape {scores.shape}")
+    if not 1 <= count <= scores.shape[1]:
+        raise ValueError(f"count must be 1 to the number of plans, {scores.shape[1]}, got {count}")
+    plans = aggregate(scores, operator, ddof).T
+    index = np.argsort(-plans, axis=1, kind="stable")[:, :count]
+    best = np.take_along_axis(plans, index, axis=1)
+    return RankedPlans(index, best, plan_weights(best), aggregate(best.T, request or operator, ddof))
+
+
+def plan_weights(score: Floats) -> Result:
+    """Softmax over the plans of each request, [N, D]; rows sum to one."""
+    score = np.asarray(score, np.float64)
+    weight = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+MEASURES: Mapping[str, Callable[[Trajectories], Array]] = {
+    "request_uncertainty": lambda t: -t.confidence,
+}

@@ -1,0 +1,40 @@
+"""Components share faces; overlaps are those of every pair."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.assessment.components import best_overlaps, components, sizes
+
+
+def test_components_share_faces_not_edges() -> None:
+    mask = np.zeros((4, 4, 4), bool)
+    mask[0, 0, 0] = mask[0, 0, 1] = mask[0, 1, 2] = True
+    labels = components(mask)
+    assert sizes(labels).tolist() == [2, 1]
+    assert labels[0, 0, 0] == labels[0, 0, 1] == 1
+    assert labels[0, 1, 2] == 2
+
+
+def test_overlaps_are_the_largest_of_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    ours, theirs = (components(rng.random((6, 6, 6)) < 0.25) for _ in range(2))
+    table = np.array(
+        [
+            [
+                ((ours == i) & (theirs == j)).sum() / ((ours == i) | (theirs == j)).sum()
+                for j in range(1, theirs.max() + 1)
+            ]
+            for i in range(1, ours.max() + 1)
+        ]
+    )
+    mine, other = best_overlaps(ours, theirs)
+    np.testing.assert_allclose(mine, table.max(axis=1))
+    np.testing.assert_allclose(other, table.max(axis=0))
+
+
+def test_nothing_overlaps_with_nothing() -> None:
+    empty = components(np.zeros((2, 2), bool))
+    mine, other = best_overlaps(components(np.ones((2, 2), bool)), empty)
+    assert mine.tolist() == [0.0]
+    assert other.tolist() == []

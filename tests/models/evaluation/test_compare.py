@@ -1,0 +1,86 @@
+"""Differences between files: equal to those of the figures, with intervals that hold what they say."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from models.assessment.convention import OFFICIAL, PAPER
+from models.assessment.figures import Rules
+from models.evaluation import compare as module
+from models.evaluation.compare import FIGURES, compare
+from models.evaluation.evaluate import evaluate
+from models.evaluation.judged import BadFile, ErrorColumn, Judged
+
+
+def judged(
+    name: str, rng: np.random.Generator, errors: np.ndarray, noise: float, rules: Rules | None = None, digits: int = 9
+) -> Judged:
+    shifted = errors > np.median(errors)
+    uncertainty = np.round(errors + noise * rng.random(len(errors)), digits)
+    column = ErrorColumn(errors, "1", 0.5)
+    return Judged("t", name, {"e": column}, {"u": uncertainty}, shifted=shifted, rules=rules or Rules())
+
+
+@pytest.mark.parametrize("rules", [Rules(), Rules(OFFICIAL, "trapezoid"), Rules(PAPER)])
+def test_differences_are_those_of_the_figures(rules: Rules) -> None:
+    rng = np.random.default_rng(0)
+    errors = rng.random(300)
+    files = [judged("a", rng, errors, 0.2, rules), judged("b", rng, errors, 2.0, rules)]
+    found = compare(files).differences["b"]
+    one, other = (asdict(evaluate(file).full.headline) for file in files)
+    assert set(found) == set(FIGURES)
+    for name, interval in found.items():
+        assert interval.difference == pytest.approx(other[name] - one[name], rel=1e-9, abs=1e-12), name
+        assert interval.low <= interval.difference <= interval.high, name
+    assert found["r_auc"].low > 0, "the worse ranking is told apart"
+    assert found["prr"].high < 0
+
+
+def test_a_resample_has_the_figures_of_its_units_written_out() -> None:
+    """Multiplicities over ranks made once, against the plain figures of the units drawn, ties and all."""
+    rng = np.random.default_rng(1)
+    file = judged("a", rng, rng.random(80), 1.0, Rules(PAPER), digits=1)
+    drawn = rng.integers(0, 80, 80)
+    fast = module._Prepared.of(file).figures(np.bincount(drawn, minlength=80))
+    column = replace(file.error, values=file.error.values[drawn])
+    assert file.shifted is not None
+    written_out = replace(
+        file, errors={"e": column}, measures={"u": file.uncertainty[drawn]}, shifted=file.shifted[drawn]
+    )
+    slow = asdict(evaluate(written_out).full.headline)
+    for name, value in fast.items():
+        assert value == pytest.approx(slow[name], rel=1e-9), name
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two measures that are equally good: the difference of their R-AUC is zero in truth."""
+    monkeypatch.setattr(module, "MOST_DRAWS", 200 * 150)
+    rng = np.random.default_rng(2)
+    covered = 0
+    for _ in range(100):
+        errors = rng.random(150)
+        interval = compare([judged("a", rng, errors, 1.0), judged("b", rng, errors, 1.0)]).differences["b"]["r_auc"]
+        covered += interval.low <= 0 <= interval.high
+    assert 88 <= covered <= 100
+
+
+def test_the_same_files_give_the_same_intervals() -> None:
+    rng = np.random.default_rng(3)
+    errors = rng.random(60)
+    files = [judged("a", rng, errors, 0.1), judged("b", rng, errors, 1.0)]
+    assert compare(files) == compare(files)
+
+
+def test_files_about_other_units_are_refused() -> None:
+    rng = np.random.default_rng(4)
+    one = judged("a", rng, rng.random(60), 0.1)
+    with pytest.raises(BadFile, match="a has 60 units, b has 50"):
+        compare([one, judged("b", rng, rng.random(50), 0.1)])
+    labelled = replace(one, labels="x"), replace(one, source="b", labels="y")
+    with pytest.raises(BadFile, match="a and b hold different labels"):
+        compare(labelled)
+    with pytest.raises(BadFile, match="disagree on which units are shifted"):
+        compare([one, replace(one, source="b", shifted=~one.shifted)])  # type: ignore[operator]

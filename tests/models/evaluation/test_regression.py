@@ -1,0 +1,186 @@
+"""Files of normal distributions: figures against formulas, singles, conventions, refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.assessment.convention import OFFICIAL, PAPER
+from models.evaluation import regression
+from models.evaluation.evaluate import evaluate
+from models.evaluation.judged import Asked, BadFile
+from models.tasks.vessel import predictions as vessel
+from models.tasks.weather import predictions as weather
+
+CALIBRATION = json.loads((Path(__file__).parents[2] / "fixtures" / "regression_calibration.json").read_text())
+
+
+def arrays(seed: int = 0, members: int = 4, units: int = 80) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    mean = rng.normal(10, 3, units) + rng.normal(0, 0.5, (members, units))
+    variance = rng.gamma(2, 0.6, (members, units)) + 0.05
+    target = rng.normal(mean[0], 1.5)
+    return {
+        "members": np.stack([mean, variance], axis=2),
+        "target": target,
+        "shifted": (rng.random(units) < 0.4).astype(int),
+    }
+
+
+def saved(tmp_path: Path, given: dict[str, np.ndarray], name: str = "p.npz") -> Path:
+    path = tmp_path / name
+    np.savez(path, **given)
+    return path
+
+
+def test_figures_are_those_of_the_formulas(tmp_path: Path) -> None:
+    given = arrays()
+    mean, variance, target = given["members"][..., 0], given["members"][..., 1], given["target"]
+    document = evaluate(regression.read(saved(tmp_path, given), Asked(bins=4))).document()
+    squared = (target - mean.mean(0)) ** 2
+    mvar = variance.mean(0)
+    order = np.argsort(mvar, kind="stable").reshape(4, 20)
+    rmv, rmse = np.sqrt(mvar[order].mean(1)), np.sqrt(squared[order].mean(1))
+    ence, sigma = np.mean(np.abs(rmv - rmse) / rmv), np.sqrt(mvar)
+    cv = sigma.std(ddof=1) / sigma.mean()
+    likelihood = np.exp(-((target - mean) ** 2) / (2 * variance)) / np.sqrt(2 * math.pi * variance)
+    expected = {
+        "error": squared.mean(),
+        "rmse": math.sqrt(squared.mean()),
+        "mae": np.abs(target - mean.mean(0)).mean(),
+        "mape": np.mean(np.abs(target - mean.mean(0)) / np.abs(target)),
+        "nll": -np.log(likelihood.mean(0)).mean(),
+        "ence": ence,
+        "cv": cv,
+        "lence": math.log(ence + 1 / cv),
+        "mwse": np.mean(squared * mvar),
+        "ll_fu": np.mean(np.maximum(0, 0.5 * np.log10(2 * math.pi * mvar)) + squared / (2 * mvar)),
+    }
+    for name, value in expected.items():
+        assert document[name] == pytest.approx(value, rel=1e-6), name
+    assert set(document["measures"]) == {"tvar", "mvar", "varm", "epkl", "entropy", "ll_fu"}
+    assert document["measure"] == "tvar"
+    assert document["diagnostics"] == ["ll_fu"]
+    assert {"in", "shifted", "full", "singles", "units"} <= document.keys()
+    assert document["units"]["mape"] == "1"
+
+
+@pytest.mark.parametrize("case", CALIBRATION["small_ence_cases"], ids=lambda case: str(case["seed"]))
+def test_calibration_is_that_of_the_released_code(tmp_path: Path, case: dict) -> None:
+    members = np.stack([np.array(case["mean"]), np.array(case["var"])], axis=1)[None]
+    path = saved(tmp_path, {"members": members, "target": np.array(case["target"])})
+    document = evaluate(regression.read(path, Asked(bins=case["bins_used"]))).document()
+    for name, value in (("ence", "ence"), ("cv", "cv"), ("lence", "lence"), ("mwse", "mwse_full")):
+        assert document[name] == pytest.approx(case[value], rel=1e-9), name
+    assert document["r3"] == pytest.approx(case["r3_paper_full"], rel=1e-9)
+
+
+def test_members_are_judged_one_by_one_too(tmp_path: Path) -> None:
+    given = arrays()
+    found = evaluate(regression.read(saved(tmp_path, given), Asked(acceptable=1.0)))
+    alone = []
+    for member in range(4):
+        path = saved(tmp_path, {**given, "members": given["members"][member : member + 1]}, f"{member}.npz")
+        alone.append(evaluate(regression.read(path, Asked(acceptable=1.0))).full.headline)
+    assert [one.headline for one in found.singles] == alone
+    singles = found.document()["singles"]["r_auc"]
+    assert singles["mean"] == pytest.approx(np.mean([one.r_auc for one in alone]))
+    assert singles["sd"] == pytest.approx(np.std([one.r_auc for one in alone]))
+
+
+def test_a_single_model_has_no_knowledge_measure(tmp_path: Path) -> None:
+    judged = regression.read(saved(tmp_path, arrays(members=1)), Asked())
+    assert judged.measure_name == "variance"
+    assert not {"varm", "epkl"} & judged.measures.keys()
+    assert judged.singles is None
+
+
+def test_conventions_differ_where_the_papers_and_the_code_do(tmp_path: Path) -> None:
+    path = saved(tmp_path, arrays())
+    documents = [
+        evaluate(regression.read(path, Asked(convention, acceptable=1.0))).document()
+        for convention in (OFFICIAL, PAPER)
+    ]
+    for name in ("r_auc", "f1_auc", "ll_fu", "ence"):
+        assert documents[0][name] != documents[1][name], name
+    epkl = [document["measures"]["epkl"]["r_auc"] for document in documents]
+    assert epkl[0] != epkl[1]
+    assert documents[0]["rmse"] == documents[1]["rmse"]
+
+
+def test_tasks_bring_their_limits_units_and_areas(tmp_path: Path) -> None:
+    path = saved(tmp_path, arrays())
+    cold, power = evaluate(weather.read(path, Asked())).document(), evaluate(vessel.read(path, Asked())).document()
+    assert (cold["acceptable"], cold["units"]["error"]) == (1.0, "°C²")
+    assert (power["acceptable"], power["units"]["error"]) == (500.0**2, "kW²")
+    n, last = cold["n"], cold["error"]
+    assert cold["r_auc"] == pytest.approx((n * power["r_auc"] + last / 2) / (n + 1), rel=1e-9)
+
+
+def test_absurd_variances_break_nothing(tmp_path: Path) -> None:
+    given = arrays()
+    given["members"][0, :, 1] = 1.1e37
+    given["members"][1, :, 1] = 1.5e-16
+    document = evaluate(weather.read(saved(tmp_path, given), Asked())).document()
+    for name in ("r_auc", "f1_auc", "nll", "ence", "ll_fu", "mwse"):
+        assert math.isfinite(document[name]), name
+    assert all(math.isfinite(one["r_auc"]) for one in document["measures"].values())
+
+
+def broken(**changes: object) -> dict[str, np.ndarray]:
+    given = {**arrays(members=2, units=5), **changes}
+    return {name: np.asarray(value) for name, value in given.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (broken(members=None), "members is missing; the file has target, shifted"),
+        (broken(target=None), "target is missing"),
+        (broken(members=np.zeros((2, 5))), r"members has the shape \[2, 5\]; \[M, N, 2\] is needed"),
+        (broken(members=np.ones((2, 5, 3))), r"members has the shape \[2, 5, 3\]"),
+        (
+            broken(members=np.zeros((2, 0, 2)), target=np.zeros(0)),
+            r"members has the shape \[2, 0, 2\]; axis N is empty",
+        ),
+        (broken(target=np.zeros(4)), r"target has the shape \[4\]; \[N\] with M = 2, N = 5 is needed"),
+        (broken(target=np.array(list("abcde"))), "target has the type <U1; numbers are needed"),
+        (broken(target=np.array([0, 1, np.nan, 3, 4])), r"target\[2\] is nan; finite numbers are needed"),
+        (broken(members=np.zeros((2, 5, 2))), r"members \(variance\)\[0, 0\] is 0.0; a variance is positive"),
+        (broken(shifted=np.array([0, 1, 2, 0, 1])), "shifted holds 2; 0"),
+        (broken(shifted=np.zeros(3)), r"shifted has the shape \[3\]; \[N\] with N = 5"),
+    ],
+)
+def test_bad_files_are_refused_by_name_and_field(tmp_path: Path, given: dict, words: str) -> None:
+    with pytest.raises(BadFile, match=f"p.npz: {words}"):
+        regression.read(saved(tmp_path, given), Asked())
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 truncated", b"text"])
+def test_a_file_that_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "p.npz"
+    path.write_bytes(content)
+    with pytest.raises(BadFile, match=r"p.npz cannot be read as NPZ"):
+        regression.read(path, Asked())
+
+
+def test_pickled_objects_are_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"members": np.array([{}], dtype=object), "target": np.zeros(1)})
+    with pytest.raises(BadFile, match="cannot be read as NPZ of plain numbers"):
+        regression.read(path, Asked())
+
+
+def test_a_column_to_break_down_by_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="there is no column 'site'"):
+        regression.read(saved(tmp_path, arrays()), Asked(by=("site",)))
+
+
+def test_an_unknown_error_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(BadFile, match="error 'cubed' is not one of squared_error, absolute_error"):
+        regression.read(saved(tmp_path, arrays()), Asked(error="cubed"))
+    chosen = regression.read(saved(tmp_path, arrays()), Asked(error="absolute-error", acceptable=2.0))
+    assert (chosen.error_name, chosen.error.acceptable) == ("absolute_error", 2.0)

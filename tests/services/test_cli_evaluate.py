@@ -1,0 +1,173 @@
+"""``demur evaluate``: what it prints, what it refuses, and that a refusal leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services.cli import main
+
+KEYS = ("n", "error", "r_auc", "r_auc_random", "r_auc_optimal", "prr", "f1_auc", "f1_auc_random", "f1_auc_optimal")
+KEYS += ("f1_at_95", "roc_auc", "aupr", "augrc", "measures", "in", "shifted", "full", "units")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    """An ensemble of three, and two of its members as single models."""
+    rng = np.random.default_rng(0)
+    mean = rng.normal(10, 3, 200) + rng.normal(0, 0.5, (3, 200))
+    members = np.stack([mean, rng.gamma(2, 0.6, (3, 200)) + 0.05], axis=2)
+    shared = {
+        "target": rng.normal(mean[0], 1.5),
+        "shifted": rng.integers(0, 2, 200),
+        "site": rng.choice(["a", "b"], 200),
+    }
+    paths = []
+    for name, kept in (("ensemble", slice(None)), ("one", slice(0, 1)), ("two", slice(1, 2))):
+        paths.append(tmp_path / f"{name}.npz")
+        np.savez(paths[-1], members=members[kept], **shared)
+    return paths
+
+
+def judged(capsys: pytest.CaptureFixture[str], *arguments: object) -> dict:
+    assert main(["evaluate", "--json", *map(str, arguments)]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_one_file_gives_one_document(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
+    found = judged(capsys, "--task", "regression", "--predictions", files[0], "--acceptable", 1, "--by", "site")
+    assert set(KEYS) <= found.keys()
+    assert found["full"]["r_auc"] == found["r_auc"]
+    assert found["in"]["n"] + found["shifted"]["n"] == found["n"] == 200
+    assert found["measures"]["varm"]["r_auc"] > 0
+    assert set(found["by"]["site"]) == {"a", "b"}
+    assert found["in"]["roc_auc"] is None, "what does not exist is null"
+    assert found["units"]["r_auc"] == "(unit of the target)²"
+
+
+def test_several_files_are_compared(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
+    found = judged(capsys, "--task", "weather", "--predictions", *files)
+    assert [one["file"] for one in found["files"]] == [str(path) for path in files]
+    low, difference, high = (found["comparison"]["differences"][str(files[1])]["r_auc"][place] for place in (1, 0, 2))
+    assert low <= difference <= high
+    assert difference == pytest.approx(found["files"][1]["r_auc"] - found["files"][0]["r_auc"])
+    assert "mean_sd" not in found
+
+
+def test_members_given_singly_have_mean_and_deviation(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
+    found = judged(capsys, "--task", "weather", "--predictions", *files[1:])
+    values = [one["rmse"] for one in found["files"]]
+    assert found["mean_sd"]["rmse"] == {
+        "mean": pytest.approx(np.mean(values)),
+        "sd": pytest.approx(np.std(values)),
+    }
+
+
+def test_people_get_tables(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
+    assert main(["evaluate", "--task", "weather", "--predictions", *map(str, files)]) == 0
+    text = capsys.readouterr().out
+    for words in ("error: squared_error in °C²; acceptable: 1 °C²; measure: tvar", "ll_fu *", "paired-bootstrap"):
+        assert words in text
+    assert "nan" not in text
+
+
+def test_generic_rows(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("error,uncertainty\n0.5,0.1\n")
+    found = judged(capsys, "--task", "generic", "--predictions", path, "--acceptable", 1)
+    assert (found["n"], found["r_auc"], found["f1_auc"]) == (1, 0.25, pytest.approx(0.25))
+    assert found["prr"] is None
+    assert "in" not in found
+    assert found["roc_auc"] is None
+
+
+def test_operating_points_are_those_of_the_curves(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("error,uncertainty\n1,1\n2,2\n3,3\n4,4\n")
+    found = judged(
+        capsys, "--task", "generic", "--predictions", path, "--acceptable", 2, "--at", 0.5, "--at", 1, "--at", 0
+    )
+    half, whole, none = found["at"]
+    assert half == {"retention": 0.5, "error": 0.75, "answered_error": 1.5, "f1": pytest.approx(1)}
+    assert (whole["error"], whole["answered_error"]) == (2.5, 2.5)
+    assert (none["error"], none["answered_error"]) == (0, None)
+
+
+def test_conventions_are_chosen(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
+    documents = [
+        judged(capsys, "--task", "weather", "--predictions", files[0], "--convention", name)
+        for name in ("official", "paper")
+    ]
+    assert [one["convention"] for one in documents] == ["official", "paper"]
+    assert not math.isclose(documents[0]["f1_auc"], documents[1]["f1_auc"], rel_tol=1e-6)
+
+
+def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: object) -> str:
+    report = tmp_path / "report"
+    assert main(["evaluate", "--report", str(report), *map(str, arguments)]) == 2
+    assert not report.exists(), "nothing was written"
+    output = capsys.readouterr()
+    assert output.out == ""
+    return output.err
+
+
+def test_a_bad_file_is_refused_by_name_and_field(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path]
+) -> None:
+    bad = tmp_path / "bad.npz"
+    np.savez(bad, members=np.ones((1, 3, 2)))
+    words = refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], bad)
+    assert f"{bad}: target is missing; the file has members" in words
+
+
+def test_files_of_unequal_length_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path]
+) -> None:
+    short = tmp_path / "short.npz"
+    with np.load(files[0]) as whole:
+        np.savez(short, members=whole["members"][:, :50], target=whole["target"][:50])
+    words = refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], short)
+    assert "200 units" in words
+    assert "50" in words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--bins", "0"], "--bins is 0; at least 1 is needed"),
+        (["--at", "1.5"], "--at is 1.5; retention is a share between 0 and 1"),
+        (["--bins", "201"], "bins is 201 for 200 rows: allowed is 1 to 200"),
+        (["--acceptable", "-1"], "--acceptable is -1"),
+        (["--human-error", "nan"], "--human-error is nan"),
+        (["--by", "colour"], "there is no column 'colour'"),
+        (["--error", "cubed"], "error 'cubed' is not one of"),
+    ],
+)
+def test_bad_options_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path], arguments: list[str], words: str
+) -> None:
+    assert words in refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], *arguments)
+
+
+def test_a_file_that_is_not_there_or_given_twice_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path]
+) -> None:
+    assert "no such file" in refused(capsys, tmp_path, "--task", "generic", "--predictions", tmp_path / "no.csv")
+    twice = refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], files[0])
+    assert "given twice" in twice
+
+
+def test_a_directory_of_other_files_is_not_written_to(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path]
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept.txt").write_text("mine")
+    arguments = ["--task", "regression", "--predictions", str(files[0]), "--report", str(other)]
+    assert main(["evaluate", *arguments]) == 2
+    assert "holds other files" in capsys.readouterr().err
+    assert [path.name for path in other.iterdir()] == ["kept.txt"]
