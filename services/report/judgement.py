@@ -33,11 +33,12 @@ def variances(files: Sequence[File]) -> Block | None:
         assert normals is not None
         squared = np.square(np.asarray(normals.target, np.float64) - normals.mean)
         bins = calibration.bins_by_variance(squared, normals.variance)
-        ence = calibration.ence(bins)
-        cv = calibration.cv(normals.variance, convention=convention)
-        lence = calibration.lence(ence, cv, convention=convention)
-        of = f"over {count(len(bins.rmse))} bins of {count(bins.rows)}"
-        said.append((file, f"ENCE {numeral(ence)} {of}, Cv {numeral(cv)}, LENCE {numeral(lence)}"))
+        # the task's own, where it has them: it may have been asked for other bins
+        own = file.evaluation.full.own
+        ence = own.get("ence", calibration.ence(bins))
+        cv = own.get("cv", calibration.cv(normals.variance, convention=convention))
+        lence = own.get("lence", calibration.lence(ence, cv, convention=convention))
+        said.append((file, f"ENCE {numeral(ence, '1')}, Cv {numeral(cv, '1')}, LENCE {numeral(lence, '1')}"))
         if len(bins.rmse) > _MOST_DRAWN:
             bins = calibration.bins_by_variance(squared, normals.variance, bins=_MOST_DRAWN)
         clouds.append(Series(file.place, file.name, bins.rmv, bins.rmse))

@@ -18,9 +18,14 @@ def swatch(series: int | str) -> str:
     )
 
 
+def named(series: int | str, name: str) -> str:
+    """A name behind its stroke."""
+    return f'<span class="series">{swatch(series)}<span>{escape(name)}</span></span>'
+
+
 def legend(entries: Sequence[tuple[str, int | str]]) -> str:
     """Names with their strokes; nothing without entries."""
     if not entries:
         return ""
-    items = "".join(f"<li>{swatch(key)}{escape(label)}</li>" for label, key in entries)
+    items = "".join(f"<li>{named(key, label)}</li>" for label, key in entries)
     return f'<ul class="legend">{items}</ul>'

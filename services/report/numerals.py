@@ -68,8 +68,8 @@ def tick(value: float) -> str:
 
 
 def shown(unit: str) -> str:
-    """The unit if it says something behind a number; a file of any origin has "the unit of the file"."""
-    return "" if unit == "1" or unit.startswith("the ") else unit
+    """The unit if it says something behind a number, which "the unit of the file" does not."""
+    return "" if unit == "1" or "unit of" in unit else unit
 
 
 def _grouped(text: str) -> str:

@@ -8,7 +8,7 @@ from html import escape
 from models.evaluation.compare import Comparison
 from services.report import tables, words
 from services.report.blocks import Block, File, Note
-from services.report.marks import legend, swatch
+from services.report.marks import legend, named
 from services.report.numerals import THIN, numeral, percent, shown
 from services.report.style import SCRIPT, STYLE
 
@@ -105,8 +105,8 @@ def _caption(caption: Sequence[Note]) -> str:
     """Lines below a figure, a file's own ones behind its stroke."""
     if not caption:
         return ""
-    lines = (f"<span>{swatch(one.file.place) if one.file else ''}{escape(one.text)}</span>" for one in caption)
-    return f"<figcaption>{' '.join(lines)}</figcaption>"
+    lines = (named(one.file.place, one.text) if one.file else escape(one.text) for one in caption)
+    return f"<figcaption>{''.join(f'<div>{line}</div>' for line in lines)}</figcaption>"
 
 
 def _no_f1(files: Sequence[File], blocks: Sequence[Block]) -> str:
@@ -131,13 +131,13 @@ def _all_tables(files: Sequence[File]) -> str:
     parts = []
     for file in files:
         one = file.evaluation
-        content = tables.figures(one) + tables.measures(one) + tables.errors(one) + tables.groups(one)
+        content = "".join(table(one) for table in tables.OF_A_FILE)
         if len(files) == 1:
             parts.append(content)
         else:
             state = " open" if file.place == 0 else ""
             parts.append(f'<details class="file"{state}><summary>{escape(file.name)}</summary>{content}</details>')
-    lead = "Arrows say which way is better; a number under the pointer or in the page’s source is whole."
+    lead = "Arrows say which way is better. Point at a number to see all its digits."
     return f'<section id="numbers"><h2>All numbers</h2><p>{lead}</p>{"".join(parts)}</section>'
 
 
@@ -155,7 +155,7 @@ def _notes(files: Sequence[File]) -> str:
         for file in files
     )
     own = {name for file in files for name in file.evaluation.full.own}
-    known = dict(words.DEFINITIONS) | {name: words.definition(name) for name in sorted(own)}
+    known = words.DEFINITIONS | {name: words.definition(name) for name in sorted(own)}
     meanings = "".join(f"<dt>{escape(one.label)}</dt><dd>{escape(one.meaning)}</dd>" for one in known.values())
     conventions = _list(words.convention_in_words(judged.rules.convention, judged.rules.area))
     return (

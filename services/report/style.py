@@ -54,14 +54,14 @@ h2{font-size:1.55rem;margin:0}
 h3{font-size:1.12rem;margin:2.2rem 0 0}
 section>p{max-width:44em;margin:.5rem 0 0;color:var(--soft)}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;margin:1rem 0 0;padding:0;font-size:.875rem}
-.legend li{display:flex;align-items:center;min-width:0;overflow-wrap:anywhere}
-.swatch{width:30px;height:10px;flex:none;margin-right:.55rem;vertical-align:middle}
+.legend li{min-width:0}
+.swatch{width:30px;height:10px;flex:none;margin-right:.55rem}
 .panels{display:grid;gap:1.6rem 2rem;margin-top:1.2rem;
 grid-template-columns:repeat(auto-fill,minmax(min(100%,19rem),1fr))}
 .panels.two{grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));max-width:60rem}
 .panels.one{grid-template-columns:minmax(0,1fr)}
-figcaption span{display:flex}
-figcaption .swatch{margin-top:.35em}
+.series{display:flex;align-items:baseline;min-width:0}
+.series span{min-width:0;overflow-wrap:anywhere}
 figure{margin:0;min-width:0}
 figure>svg{display:block;width:100%;height:auto;overflow:visible;font-family:var(--sans)}
 figure>svg *{stroke-linejoin:round;stroke-linecap:butt}
@@ -71,10 +71,11 @@ figcaption{font-size:.8438rem;line-height:1.5;color:var(--soft);margin-top:.5rem
 .scroll{overflow-x:auto;margin-top:1.3rem;max-width:100%}
 table{border-collapse:collapse;font-size:.875rem;line-height:1.4;min-width:min(100%,52rem)}
 caption{text-align:left;font-weight:600;padding:0 0 .5rem;caption-side:top}
+caption span{position:sticky;left:0;display:inline-block;max-width:min(100%,calc(100vw - 2rem))}
 th,td{text-align:left;padding:.36rem 1.1rem .36rem 0;vertical-align:baseline;font-weight:400;white-space:nowrap}
 thead th{color:var(--soft);font-size:.8125rem;border-bottom:1px solid var(--soft);vertical-align:bottom}
 tbody tr{border-bottom:1px solid var(--grid)}
-tbody th{position:sticky;left:0;background:var(--paper);white-space:normal;min-width:9.5rem;
+tbody th{position:sticky;left:0;background:var(--paper);white-space:normal;min-width:11.5rem;
 max-width:26rem;overflow-wrap:anywhere}
 tbody tr:hover,tbody tr:hover th{background:var(--raised)}
 .num{text-align:right;padding-left:.6rem}
@@ -109,7 +110,9 @@ section{margin-top:2.4rem}dl.words{grid-template-columns:1fr;gap:0}dl.words dd{m
     + """color-scheme:light}
 body{font-size:10pt}button{display:none}main,header,footer{max-width:none;padding-left:0;padding-right:0}
 figure,tr,.tiles{break-inside:avoid}h2,h3,.legend{break-after:avoid}.scroll{overflow:visible}th,td{white-space:normal}
-section{margin-top:1.6rem}}
+section{margin-top:1.6rem}
+.panels:not(.one,.two){grid-template-columns:repeat(3,minmax(0,1fr));gap:1rem}}
+@page{margin:14mm}
 @media (prefers-reduced-motion:no-preference){button{transition:border-color .15s}}
 """
 )

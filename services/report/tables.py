@@ -14,8 +14,8 @@ from models.evaluation.judged import Judged
 from services.report import words
 from services.report.blocks import File
 from services.report.judgement import compared, reading
-from services.report.marks import swatch
-from services.report.numerals import MISSING, count, numeral, shown
+from services.report.marks import named
+from services.report.numerals import MISSING, count, numeral, percent
 
 MOST_ROWS = 200
 """Groups shown of one column: the largest ones."""
@@ -37,7 +37,8 @@ def glance(files: Sequence[File]) -> str:
             )
             for name in names
         ]
-        rows.append((f"{swatch(file.place)}{escape(file.name)}", cells))
+        rows.append((named(file.place, file.name), cells))
+    rows += _spread(files, names, units)
     heads = [_head(name, units[name]) for name in names]
     return _table("Files at a glance; the best of each column in bold", ["File", *heads], rows)
 
@@ -55,7 +56,7 @@ def figures(evaluation: Evaluation) -> str:
             missing.append(name)
             continue
         known, unit = words.definition(name), units.get(name, "")
-        cells = [f"<td>{escape(shown(unit)) or MISSING}</td>", f"<td>{_direction(known.better)}</td>"]
+        cells = [_unit(unit), f"<td>{_direction(known.better)}</td>"]
         cells += [_cell(value, unit, name, judged) for value in values]
         if singles:
             for key in ("mean", "sd"):
@@ -66,6 +67,28 @@ def figures(evaluation: Evaluation) -> str:
     if singles:
         heads += [f"{len(evaluation.singles)} single models, mean", "± sd"]
     return _table("All figures", heads, rows, texts=3) + _absent(missing, judged)
+
+
+def points(evaluation: Evaluation) -> str:
+    """The curves at the retentions that were asked for; nothing where none were."""
+    judged = evaluation.judged
+    unit = {"error": judged.error.unit, "answered_error": judged.error.unit, "f1": "1"}
+    labels = {"error": "Error over all units", "answered_error": "Mean error of the answers", "f1": "F1"}
+    sections = {"full": evaluation.full, **evaluation.domains}
+    shown = [
+        name for name in labels if any(_known(getattr(at, name)) for part in sections.values() for at in part.points)
+    ]
+    rows = [
+        (
+            percent(at.retention),
+            [f"<td>{words.DOMAINS[domain]}</td>"]
+            + [_cell(getattr(at, name), unit[name], "f1_at" if name == "f1" else name, judged) for name in shown],
+        )
+        for domain, part in sections.items()
+        for at in part.points
+    ]
+    heads = ["Retention", "Of", *(escape(words.axis(labels[name], unit[name])) for name in shown)]
+    return _table("At the retentions asked for", heads, rows, texts=2) if rows else ""
 
 
 def measures(evaluation: Evaluation) -> str:
@@ -96,7 +119,7 @@ def errors(evaluation: Evaluation) -> str:
     for error, values in table.items():
         column = judged.errors[error]
         unit = {name: column.unit if name in ("error", "r_auc") else "1" for name in names}
-        cells = [f"<td>{escape(shown(column.unit)) or MISSING}</td>"]
+        cells = [_unit(column.unit)]
         cells += [_cell(values[name], unit[name], name, judged) for name in names]
         rows.append((escape(words.spoken(error)), cells))
     heads = ["Error", "Unit", *(escape(words.definition(name).label) for name in names)]
@@ -119,7 +142,7 @@ def groups(evaluation: Evaluation) -> str:
             for value in (value for value in table if value in set(largest))
         ]
         heads = [escape(words.clean(column)), *(_head(name, units[name]) for name in names)]
-        parts.append(_table(f"By {escape(words.clean(column))}", heads, rows))
+        parts.append(_table(f"By {words.clean(column)}", heads, rows))
         if len(table) > len(largest):
             parts.append(f"<p class=note>The {MOST_ROWS} largest of {count(len(table))} groups are shown.</p>")
     return "".join(parts)
@@ -133,7 +156,7 @@ def comparison(files: Sequence[File], compared_files: Comparison) -> str:
     rows = []
     for source, found in compared_files.differences.items():
         file = places.get(source)
-        name = f"{swatch(file.place)}{escape(file.name)}" if file else escape(words.clean(source))
+        name = named(file.place, file.name) if file else escape(words.clean(source))
         for figure in compared(compared_files):
             if figure not in found:
                 continue
@@ -148,15 +171,32 @@ def comparison(files: Sequence[File], compared_files: Comparison) -> str:
     return _table("Differences from the reference", heads, rows, texts=3)
 
 
+OF_A_FILE = (figures, points, measures, errors, groups)
+"""All tables of one file in reading order."""
+
+
+def _spread(files: Sequence[File], names: Sequence[str], units: Mapping[str, str]) -> list[tuple[str, list[str]]]:
+    """Mean and standard deviation over files that each hold a single model."""
+    if any(file.evaluation.judged.members != 1 for file in files):
+        return []
+    found = mean_and_deviation(tuple(file.evaluation.full for file in files))
+    judged = files[0].evaluation.judged
+    labels = {"mean": "Mean of the files", "sd": "Standard deviation"}
+    return [
+        (label, [_cell(found[name][key], units[name], name, judged) for name in names]) for key, label in labels.items()
+    ]
+
+
 def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[str, list[str]]], texts: int = 1) -> str:
-    """A table; ``texts`` columns from the left are words, the others numbers. All arguments are HTML."""
+    """A table; ``texts`` columns from the left are words, the others numbers. Heads and rows are HTML."""
     head = "".join(
         f'<th scope="col"{"" if place < texts else " class=num"}>{one}</th>' for place, one in enumerate(heads)
     )
     body = "".join(f'<tr><th scope="row">{label}</th>{"".join(cells)}</tr>' for label, cells in rows)
     label = escape(caption)
     return (
-        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table><caption>{caption}</caption>'
+        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table>'
+        f"<caption><span>{label}</span></caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -178,6 +218,10 @@ def _head(name: str, unit: str) -> str:
     arrow = f' <span class="arrow">{_direction(better)}</span>' if better else ""
     label = words.definition(name).label
     return f"{escape(label if name == 'n' else words.axis(label, unit))}{arrow}"
+
+
+def _unit(unit: str) -> str:
+    return f"<td>{escape(words.clean(unit)) if unit not in ('', '1') else MISSING}</td>"
 
 
 def _direction(better: str) -> str:

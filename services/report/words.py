@@ -36,8 +36,8 @@ DEFINITIONS: dict[str, Definition] = {
     "r_auc": Definition(
         "R-AUC", "lower", "Area under the error-retention curve: small errors, and large ones deferred first."
     ),
-    "r_auc_random": Definition("R-AUC, random", "", "The same for deferral at random: half the mean error."),
-    "r_auc_optimal": Definition("R-AUC, optimal", "", "The same for deferral in the order of the errors themselves."),
+    "r_auc_random": Definition("R-AUC (random)", "", "The same for deferral at random: half the mean error."),
+    "r_auc_optimal": Definition("R-AUC (optimal)", "", "The same for deferral in the order of the errors themselves."),
     "prr": Definition(
         "PRR",
         "higher",
@@ -46,8 +46,8 @@ DEFINITIONS: dict[str, Definition] = {
     "f1_auc": Definition(
         "F1-AUC", "higher", "Area under the F1-retention curve; data that are acceptable throughout reach 0.614, not 1."
     ),
-    "f1_auc_random": Definition("F1-AUC, random", "", "The same for deferral at random."),
-    "f1_auc_optimal": Definition("F1-AUC, optimal", "", "The same where all acceptable units are retained first."),
+    "f1_auc_random": Definition("F1-AUC (random)", "", "The same for deferral at random."),
+    "f1_auc_optimal": Definition("F1-AUC (optimal)", "", "The same where all acceptable units are retained first."),
     "f1_at_95": Definition(
         "F1 at 95 %", "higher", "F1 of “retained” as a prediction of “the error is acceptable”, with 95 % retained."
     ),
@@ -60,15 +60,35 @@ DEFINITIONS: dict[str, Definition] = {
     "augrc": Definition("AUGRC", "lower", "Area under the error-retention curve by trapezoids, ties shared."),
 }
 """Figures that every task has, in reading order."""
-_LOWER = ("error", "rmse", "mse", "mae", "mape", "nll", "ence", "lence", "brier", "ade", "fde", "cnll", "mwse")
-_ACRONYMS = ("RMSE", "MSE", "MAE", "MAPE", "NLL", "CNLL", "ENCE", "LENCE", "ADE", "FDE", "BLEU", "GLEU", "MWSE")
+OWN: dict[str, Definition] = {
+    "rmse": Definition("RMSE", "lower", "Root of the mean squared error."),
+    "mae": Definition("MAE", "lower", "Mean absolute error."),
+    "mape": Definition("MAPE", "lower", "Mean absolute error as a share of the true value."),
+    "nll": Definition("NLL", "lower", "Mean negative log-likelihood of what was observed."),
+    "ence": Definition("ENCE", "lower", "Mean, over bins by variance, of how far RMSE is from RMV, as a share of RMV."),
+    "cv": Definition("Cv", "", "Coefficient of variation of the standard deviations: 0 says the same of every unit."),
+    "lence": Definition("LENCE", "lower", "ln (ENCE + 1 / Cv): also punishes variances that are all alike."),
+    "mwse": Definition("MWSE", "lower", "Mean of squared error times uncertainty."),
+    "ll_fu": Definition(
+        "LL-FU", "lower", "Mean log-likelihood Fisher uncertainty: a diagnostic, which needs the label."
+    ),
+    "r3": Definition("RMSE / RMV", "", "Over all rows: 1 is right, above it variances are too small."),
+    "accuracy": Definition("Accuracy", "higher", "Share of units whose most likely class is right."),
+    "macro_f1": Definition("Macro-F1", "higher", "Mean over classes of the harmonic mean of precision and recall."),
+    "brier": Definition("Brier score", "lower", "Mean squared distance of probabilities from what was observed."),
+    "majority_accuracy": Definition("Accuracy (majority)", "", "Of always answering the most frequent class."),
+    "majority_macro_f1": Definition("Macro-F1 (majority)", "", "The same answer by macro-F1."),
+}
+"""Figures of some tasks."""
+_LOWER = ("error", "rmse", "mse", "mae", "mape", "nll", "ade", "fde", "cnll")
 _HIGHER = ("accuracy", "f1", "gleu", "bleu", "dsc", "dice", "precision", "recall", "auc")
+_ACRONYMS = ("ADE", "FDE", "CNLL", "BLEU", "GLEU")
 
 
 def definition(name: str) -> Definition:
     """Of a figure of any name; a task's own figures are told by the last words of theirs."""
-    if name in DEFINITIONS:
-        return DEFINITIONS[name]
+    if name in DEFINITIONS or name in OWN:
+        return (DEFINITIONS | OWN)[name]
     words = name.lower().split("_")
     better = "lower" if set(words) & set(_LOWER) else ""
     if not better and any(word.endswith(_HIGHER) for word in words):

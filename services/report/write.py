@@ -9,6 +9,7 @@ from pathlib import Path
 
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation
+from models.evaluation.judged import BadFile
 from services import __version__
 from services.report import blocks, judgement, words
 from services.report.blocks import Block, File
@@ -37,8 +38,8 @@ def write_report(
         progress: told the share done, 0 to 1, and what is being done.
 
     Raises:
-        ValueError: no evaluations, files judged by different errors, or a human error that is negative or not finite.
-        BadFile: matplotlib is not installed.
+        ValueError: no evaluations, or a human error that is negative or not finite.
+        BadFile: files are judged by different errors, or matplotlib is not installed.
         OSError: the folder cannot be written.
     """
     _comparable(evaluations)
@@ -59,7 +60,7 @@ def _comparable(evaluations: Sequence[Evaluation]) -> None:
     for one in evaluations[1:]:
         judged = one.judged
         if (judged.error_name, judged.error.unit) != (first.error_name, first.error.unit):
-            raise ValueError(
+            raise BadFile(
                 f"{judged.source} is judged by {judged.error_name} ({judged.error.unit}), {first.source} by "
                 f"{first.error_name} ({first.error.unit}): one report needs one error; choose it, or write two reports"
             )

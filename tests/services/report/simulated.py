@@ -105,5 +105,6 @@ def _judged(
         own=own,
         own_units={"rmse": "°C", "mae": "°C"},
         normals=Normals(centre, mvar + varm, target, "°C") if normals else None,
+        members=len(mean),
         notes=("12 units had no target and were left out",),
     )

@@ -16,7 +16,7 @@ import pytest
 
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation
-from models.evaluation.judged import ErrorColumn, Judged
+from models.evaluation.judged import BadFile, ErrorColumn, Judged
 from services.report import write_report
 from services.report.style import SCRIPT
 from tests.services.report.simulated import compared, regression, three_files
@@ -75,9 +75,9 @@ class Reader(HTMLParser):
             self.tables[self._caption].append((self._row, self._cells))
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "caption":
+        if "caption" in self.open:
             self._caption = data
-        if self._head and self.open[-1] in ("th", "code"):
+        if self._head:
             self._row += data
         if "script" not in self.open and "style" not in self.open:
             self.text.append(data)
@@ -163,7 +163,7 @@ def test_numbers_in_the_tables_are_those_of_the_evaluation(one: tuple[str, Evalu
     reader, document = read(page), evaluation.document()
     singles = mean_and_deviation(evaluation.singles)
     labels = {"Mean error": "error", "R-AUC": "r_auc", "PRR": "prr", "F1 at 95 %": "f1_at_95", "AUGRC": "augrc"}
-    labels |= {"RMSE": "rmse", "MAE": "mae", "F1-AUC, optimal": "f1_auc_optimal", "E-AURC": "e_aurc"}
+    labels |= {"RMSE": "rmse", "MAE": "mae", "F1-AUC (optimal)": "f1_auc_optimal", "E-AURC": "e_aurc"}
     rows = dict(reader.tables["All figures"])
     for label, name in labels.items():
         expected = [[document["full"][name]], [document["in"][name]], [document["shifted"][name]]]
@@ -183,8 +183,30 @@ def test_numbers_in_the_tables_are_those_of_the_evaluation(one: tuple[str, Evalu
     assert errors["Absolute error"][1] == [document["errors"]["absolute_error"]["error"]]
 
 
+def test_retentions_asked_for_have_a_table(tmp_path: Path) -> None:
+    evaluation = evaluate(regression(n=300), at=(0.5, 0.9))
+    reader = read(written(tmp_path / "r", evaluation))
+    rows = reader.tables["At the retentions asked for"]
+    document = evaluation.document()
+    expected = [point for part in ("full", "in", "shifted") for point in document[part]["at"]]
+    assert [cells[1:] for _, cells in rows] == [
+        [[at[name]] for name in ("error", "answered_error", "f1")] for at in expected
+    ]
+    assert [label for label, _ in rows] == ["50\u202f%", "90\u202f%"] * 3
+
+
+def test_single_models_side_by_side_have_a_mean_and_a_deviation(tmp_path: Path) -> None:
+    files = [evaluate(regression(f"m{place}", n=300, seed=place, members=1)) for place in range(3)]
+    glance = dict(read(written(tmp_path / "r", *files)).tables["Files at a glance; the best of each column in bold"])
+    errors = [file.full.headline.error for file in files]
+    assert glance["Mean of the files"][0] == [pytest.approx(np.mean(errors))]
+    assert glance["Standard deviation"][0] == [pytest.approx(np.std(errors))]
+
+
 def test_a_measure_that_needs_the_label_is_flagged(one: tuple[str, Evaluation]) -> None:
     assert one[0].count("needs the label: not a deferral measure") == 1
+    (flagged,) = (label for label, _ in read(one[0]).tables["Every measure, on all units"] if "needs" in label)
+    assert flagged.startswith("ll_fu")
 
 
 def test_differences_are_told_with_their_intervals(three: tuple[Path, list[Evaluation], Comparison]) -> None:
@@ -255,7 +277,7 @@ def test_calibration_figures_are_those_of_the_library(tmp_path: Path) -> None:
     assert judged.normals is not None
     bins = calibration.bins_by_variance((judged.normals.target - judged.normals.mean) ** 2, judged.normals.variance)
     page = written(tmp_path / "r", evaluate(judged))
-    assert f"ENCE {calibration.ence(bins):.4f} over {len(bins.rmse)} bins" in page
+    assert f"ENCE {calibration.ence(bins):.4f}, Cv" in page
 
 
 def constant(**changes: Any) -> Judged:
@@ -315,7 +337,7 @@ def test_files_with_and_without_domains_or_limits_can_stand_together(tmp_path: P
 
 def test_files_of_different_errors_are_refused(tmp_path: Path) -> None:
     files = [evaluate(constant()), evaluate(regression(n=50))]
-    with pytest.raises(ValueError, match="one report needs one error"):
+    with pytest.raises(BadFile, match="one report needs one error"):
         written(tmp_path / "r", *files)
     with pytest.raises(ValueError, match="at least one"):
         written(tmp_path / "r")
