@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -272,7 +273,7 @@ def _error_caption(have: Sequence[File], files: Sequence[File], domain: str, uni
 def _height(files: Sequence[File]) -> float | None:
     """One upper end for all domains, so that they can be compared; None where it would flatten one of them."""
     means = [part.references["random"].value[-1] for file in files for part in file.curves.values()]
-    return float(max(means)) if 0 < max(means) < _MOST_FLATTENED * min(means) else None
+    return float(max(means)) if 0 < max(means) < math.inf and max(means) < _MOST_FLATTENED * min(means) else None
 
 
 def _references(file: File, files: int, references: dict[str, Line]) -> list[Series]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -116,13 +117,15 @@ def lines(frame: Frame, series: Sequence[Series], marks: Sequence[Mark] = (), up
         axes.set_xlim(0, 1)
         for one in reversed(series):  # the first lies on top
             _line(axes, one)
-        values = [float(value) for one in series for value in one.y]
-        low, high = min([0.0, *values]), max(values) if frame.top is None else frame.top
+        values = [float(value) for one in series for value in one.y if math.isfinite(value)]
+        low, high = min([0.0, *values]), max([0.0, *values]) if frame.top is None else frame.top
         room = (0.12 if marks else 0.04) * ((high - low) or 1.0)
         axes.set_ylim(low, high + room)
         if upright is not None:
             axes.axvline(upright, color=_ink("soft"), linewidth=0.8, dashes=(1, 2), zorder=1)
         for mark in marks:
+            if not math.isfinite(mark.y):
+                continue
             axes.plot([mark.x], [mark.y], "o", color=_ink(stroke(mark.key).ink), markersize=6, zorder=6, clip_on=False)
             if mark.text:
                 right = mark.x > 0.5

@@ -245,6 +245,7 @@ def test_what_files_say_is_escaped(tmp_path: Path) -> None:
     assert page.count("<script") == 1
     assert "<script>alert" not in page
     assert html.escape("alert('x')") in page
+    assert re.search(r"<text[^>]*>[^<]*\$x_1\$[^<]*</text>", page), "no mathematics is made of it"
 
 
 def test_letters_of_any_script_and_broken_names_are_written(tmp_path: Path) -> None:
@@ -312,6 +313,15 @@ def test_odd_data_give_a_whole_page(case: str, tmp_path: Path) -> None:
     assert not re.search(r"\bnan\b|\binf\b|None", text)
     for rows in reader.tables.values():
         assert all(math.isfinite(value) for _, cells in rows for cell in cells for value in cell)
+
+
+def test_an_infinite_error_is_shown_as_such(tmp_path: Path) -> None:
+    errors = np.r_[np.linspace(0, 3, 49), np.inf]
+    with np.errstate(invalid="ignore"):
+        evaluation = evaluate(constant(errors={"error": ErrorColumn(errors, "m", 1.0)}))
+    page = written(tmp_path / "r", evaluation)
+    read(page)
+    assert "∞" in page
 
 
 @pytest.mark.parametrize("number", [2, 5])
