@@ -143,7 +143,7 @@ def f1_retention(files: Sequence[File]) -> Block | None:
     limit = given(error.acceptable, error.unit)
     lead = (
         f"“Retained” is read as a prediction of “the error is at most {limit}”: the higher the curve, the better. "
-        f"It peaks where the model should stop answering."
+        f"Its peak balances answering much against answering well."
     )
     return Block("f1-retention", "F1 against retention", lead, tuple(panels), file_legend(files, references=True))
 
