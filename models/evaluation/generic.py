@@ -8,7 +8,7 @@ import numpy as np
 
 from models.assessment.figures import Rules
 from models.evaluation.files import shifted_flags
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, unranked
 from models.evaluation.table import column_names, read_columns
 
 ERROR, UNCERTAINTY, SHIFTED = "error", "uncertainty", "shifted"
@@ -30,7 +30,6 @@ def read(path: Path, asked: Asked) -> Judged:
     if np.isnan(columns[error]).any():
         row = int(np.flatnonzero(np.isnan(columns[error]))[0])
         raise BadFile(f"{path}: row {row} (from 0) has no {error}; a unit without one cannot be judged: leave it out")
-    unranked = int(np.isnan(columns[UNCERTAINTY]).sum())
     return Judged(
         task="generic",
         source=str(path),
@@ -39,5 +38,5 @@ def read(path: Path, asked: Asked) -> Judged:
         shifted=shifted_flags(path, SHIFTED, columns.get(SHIFTED), n),
         groups={name: columns[name] for name in asked.by},
         rules=Rules(asked.convention),
-        notes=(f"{unranked} units have no uncertainty: they rank as the least certain",) if unranked else (),
+        notes=unranked(columns[UNCERTAINTY]),
     )

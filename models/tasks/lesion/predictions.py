@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.assessment import segmentation, segmentation_retention
 from models.assessment.convention import Convention
 from models.assessment.figures import Rules
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, first
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
 from models.tasks.lesion import scans, volumes
 from models.tasks.lesion.scans import Scan
 from models.uncertainty.voxels import scan_structural_uncertainty
@@ -54,10 +54,6 @@ def read(path: Path, asked: Asked) -> Judged:
     figures = {name: np.array([one.scores[name] for one in judged]) for name in SCORES}
     columns = {f"{name}_error": ErrorColumn(1 - values, "1", None) for name, values in figures.items()}
     figures["voxel_r_aac"] = np.array([one.voxel_r_aac for one in judged])
-    chosen = first(asked.error, columns, str(path))
-    if asked.acceptable is not None:
-        name = next(iter(chosen))
-        chosen[name] = ErrorColumn(chosen[name].values, "1", asked.acceptable)
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
@@ -68,7 +64,7 @@ def read(path: Path, asked: Asked) -> Judged:
     return Judged(
         task="lesion",
         source=str(path),
-        errors=chosen,
+        errors=ordered(asked, columns, str(path)),
         measures={name: np.array([one.measures[name] for one in judged]) for name in judged[0].measures},
         shifted=None if None in known else np.array(known, bool),
         groups={"folder": np.array([scan.folder for scan in found.scans])},

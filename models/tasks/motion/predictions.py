@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from models.assessment.figures import Rules
 from models.assessment.trajectories import WeightsError, checked_weights
 from models.evaluation import files
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, first
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered, unranked
 from models.tasks.motion import submission, truth
 from models.tasks.motion.errors import ACCEPTABLE, UNITS, request_errors
 
@@ -45,8 +45,6 @@ def _of_arrays(path: Path, asked: Asked) -> Judged:
     weights = files.numbers(path, arrays, "weights", "N D", sizes)
     target = files.stored_numbers(path, arrays, "target", "N T 2", sizes)
     uncertainty = files.numbers(path, arrays, UNCERTAINTY, "N", sizes)
-    if np.isnan(uncertainty).any():
-        raise BadFile(f"{path}: uncertainty[{int(np.argmax(np.isnan(uncertainty)))}] is nan; numbers are needed")
     try:
         checked_weights(weights)
     except WeightsError as error:
@@ -107,10 +105,6 @@ def _judged(
     labels: str,
 ) -> Judged:
     columns = {name: ErrorColumn(errors[name], unit, ACCEPTABLE[name]) for name, unit in UNITS.items()}
-    chosen = first(asked.error, columns, str(path))
-    if asked.acceptable is not None:
-        name = next(iter(chosen))
-        chosen[name] = replace(chosen[name], acceptable=asked.acceptable)
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
@@ -119,7 +113,7 @@ def _judged(
     return Judged(
         task="motion",
         source=str(path),
-        errors=chosen,
+        errors=ordered(asked, columns, str(path)),
         measures={UNCERTAINTY: uncertainty},
         shifted=shifted,
         groups=groups,
@@ -127,4 +121,5 @@ def _judged(
         own=own,
         own_units=UNITS,
         labels=labels,
+        notes=unranked(uncertainty),
     )

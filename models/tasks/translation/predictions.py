@@ -11,7 +11,7 @@ import numpy as np
 from models.assessment import text
 from models.assessment.figures import Rules
 from models.evaluation.files import need
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, first
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
 from models.tasks.translation import nbest, references
 from models.tasks.translation.spec import GLEU_UNIT, HYPOTHESES
 
@@ -35,8 +35,7 @@ def read(path: Path, asked: Asked) -> Judged:
     gleus = text.n_best_gleu(truth, lists.texts)
     expected, best = text.egleu(gleus, lists.confidences), text.max_gleu(gleus)
     firsts = [texts[0] for texts in lists.texts]
-    limit = HYPOTHESES.acceptable if asked.acceptable is None else asked.acceptable
-    columns = {"egleu_error": ErrorColumn(text.egleu_error(gleus, lists.confidences), GLEU_UNIT, limit)}
+    columns = {"egleu_error": ErrorColumn(text.egleu_error(gleus, lists.confidences), GLEU_UNIT, HYPOTHESES.acceptable)}
 
     def own(mask: Mask | None) -> dict[str, float]:
         rows = np.arange(len(truth)) if mask is None else np.flatnonzero(mask)
@@ -49,7 +48,7 @@ def read(path: Path, asked: Asked) -> Judged:
     judged = Judged(
         task="translation",
         source=str(path),
-        errors=first(asked.error, columns, str(path)),
+        errors=ordered(asked, columns, str(path)),
         measures={"uncertainty": lists.uncertainty},
         rules=Rules(asked.convention),
         own=own,

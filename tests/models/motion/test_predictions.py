@@ -128,7 +128,6 @@ def place(index: Any, value: float) -> Callable[[Any], Any]:
         (with_("trajectories", lambda a: np.concatenate([a, a], axis=3)), r"\[6, 3, 25, 4\]"),
         (with_("target", lambda a: a[:, :20]), r"target has the shape \[6, 20, 2\]"),
         (with_("uncertainty", lambda a: a[:5]), r"uncertainty has the shape \[5\]; \[N\] with N = 6"),
-        (with_("uncertainty", place(2, math.nan)), r"uncertainty\[2\] is nan"),
         (with_("uncertainty", lambda a: a.astype(str)), "uncertainty has the type <U"),
         (with_("weights", lambda a: a * 0.9), r"weights: Weights are expected to sum to 1. Sum: 0.[89]"),
         (with_("weights", place((3, 0), math.nan)), "weights: Weights are expected to sum to 1. Sum: nan in row 3"),
@@ -164,3 +163,9 @@ def test_garbage_is_refused_in_words_whatever_the_bytes(tmp_path: Path) -> None:
             path.write_bytes(content)
             with contextlib.suppress(BadFile):
                 read(path, Asked())
+
+
+def test_a_request_without_uncertainty_is_the_least_certain_and_noted(tmp_path: Path) -> None:
+    judged = read(saved(tmp_path, with_("uncertainty", place(2, math.nan))), Asked())
+    assert judged.notes == ("1 units have no uncertainty: they rank as the least certain",)
+    assert evaluate(judged).full.headline.n == 6
