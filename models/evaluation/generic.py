@@ -33,7 +33,7 @@ def read(path: Path, asked: Asked) -> Judged:
     return Judged(
         task="generic",
         source=str(path),
-        errors={error: ErrorColumn(columns[error], "the unit of the file", asked.acceptable)},
+        errors={error: ErrorColumn(columns[error], "(unit of the file)", asked.acceptable)},
         measures={UNCERTAINTY: columns[UNCERTAINTY]},
         shifted=shifted_flags(path, SHIFTED, columns.get(SHIFTED), n),
         groups={name: columns[name] for name in asked.by},

@@ -44,7 +44,7 @@ def read(path: Path, asked: Asked) -> Judged:
     Raises:
         BadFile: see ``read_as``.
     """
-    return read_as(path, asked, Quantity("regression", "unit of the target", None, Rules(asked.convention)))
+    return read_as(path, asked, Quantity("regression", "(unit of the target)", None, Rules(asked.convention)))
 
 
 def read_as(path: Path, asked: Asked, quantity: Quantity) -> Judged:
@@ -146,4 +146,4 @@ def _units(unit: str) -> dict[str, str]:
 
 
 def _squared(unit: str) -> str:
-    return f"{unit}²" if " " not in unit else f"({unit})²"
+    return f"{unit}²"
