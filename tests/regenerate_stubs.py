@@ -12,11 +12,15 @@ from pathlib import Path
 from grpc_tools import protoc
 
 PROJECT = Path(__file__).resolve().parents[1]
-STUBS = PROJECT / "clients" / "python" / "demur" / "v1"
+STUBS = {
+    "demur/v1": PROJECT / "clients" / "python" / "demur" / "v1",
+    "shifts": PROJECT / "models" / "tasks" / "motion" / "protocol",
+}
+"""Folder below ``proto/`` to the folder of its stubs. Files of ``shifts`` import no others: they are moved."""
 
 
-def generate(target: Path) -> list[str]:
-    """Writes the stubs below ``target`` and returns their file names.
+def generate(target: Path) -> dict[Path, Path]:
+    """Writes the stubs below ``target`` and returns each with the place where it belongs.
 
     Messages without services get no ``_grpc`` module.
     """
@@ -27,8 +31,9 @@ def generate(target: Path) -> list[str]:
         raise SystemExit(f"protoc failed with exit code {code}")
     for source in sources:
         if "\nservice " not in source.read_text():
-            (target / "demur" / "v1" / f"{source.stem}_pb2_grpc.py").unlink()
-    return sorted(path.name for path in (target / "demur" / "v1").iterdir())
+            folder = source.parent.relative_to(PROJECT / "proto")
+            (target / folder / f"{source.stem}_pb2_grpc.py").unlink()
+    return {path: STUBS[folder] / path.name for folder in STUBS for path in sorted((target / folder).iterdir())}
 
 
 def main() -> int:
@@ -36,19 +41,23 @@ def main() -> int:
     parser.add_argument("--check", action="store_true")
     check = parser.parse_args().check
     with tempfile.TemporaryDirectory() as scratch:
-        names = generate(Path(scratch))
-        fresh = Path(scratch) / "demur" / "v1"
-        stale = [n for n in names if not (STUBS / n).exists() or not filecmp.cmp(fresh / n, STUBS / n, shallow=False)]
-        extra = [path.name for path in STUBS.glob("*_pb2*") if path.name not in names]
+        places = generate(Path(scratch))
+        stale = [
+            place
+            for fresh, place in places.items()
+            if not place.exists() or not filecmp.cmp(fresh, place, shallow=False)
+        ]
+        extra = [path for folder in STUBS.values() for path in folder.glob("*_pb2*") if path not in places.values()]
         if check:
             if stale or extra:
-                print(f"stubs differ from proto/: {', '.join(stale + extra)}; run `make protos`", file=sys.stderr)
+                names = ", ".join(str(path.relative_to(PROJECT)) for path in stale + extra)
+                print(f"stubs differ from proto/: {names}; run `make protos`", file=sys.stderr)
             return 1 if stale or extra else 0
-        for name in extra:
-            (STUBS / name).unlink()
-        for name in names:
-            shutil.copyfile(fresh / name, STUBS / name)
-        print(f"{len(names)} stubs written, {len(stale)} changed")
+        for path in extra:
+            path.unlink()
+        for fresh, place in places.items():
+            shutil.copyfile(fresh, place)
+        print(f"{len(places)} stubs written, {len(stale)} changed")
     return 0
 
 

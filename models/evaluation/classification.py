@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from models.assessment import classification
 from models.assessment.figures import Rules
 from models.evaluation import files
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, first
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
 from models.uncertainty import categorical, score
 
 ENSEMBLE_MEASURES = ("confidence", "entropy", "data_entropy", "mi", "epkl", "rmi")
@@ -77,10 +77,6 @@ def _judge(whole: Judged, members: Any, target: NDArray[np.int64], asked: Asked)
         "error_rate": ErrorColumn(wrong, "1", CORRECT),
         "brier": ErrorColumn(classification.brier(target, probabilities), "1", None),
     }
-    chosen = first(asked.error, columns, whole.source)
-    if asked.acceptable is not None:
-        name = next(iter(chosen))
-        chosen[name] = replace(chosen[name], acceptable=asked.acceptable)
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
@@ -97,7 +93,7 @@ def _judge(whole: Judged, members: Any, target: NDArray[np.int64], asked: Asked)
 
     return replace(
         whole,
-        errors=chosen,
+        errors=ordered(asked, columns, whole.source),
         measures={name: score(statistics, name) for name in names},
         own=own,
         own_units={**dict.fromkeys(("accuracy", "macro_f1", "brier"), "1"), "nll": "nats"}

@@ -95,14 +95,14 @@ def evaluate(judged: Judged, by: tuple[str, ...] = (), at: tuple[float, ...] = (
         if column not in judged.groups:
             have = ", ".join(judged.groups) or "none"
             raise BadFile(f"{judged.source}: there is no column {column!r} to break figures down by; it has {have}")
-    singles = tuple(section(one, None) for one in judged.singles()) if judged.singles else ()
-    return Evaluation(
-        judged,
-        full=section(judged, None, at),
-        domains={name: section(judged, mask, at) for name, mask in domains(judged)},
-        groups={column: dict(_groups(judged, column, at)) for column in by},
-        singles=singles,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):  # what exceeds float64 is infinite, and does not exist in JSON
+        return Evaluation(
+            judged,
+            full=section(judged, None, at),
+            domains={name: section(judged, mask, at) for name, mask in domains(judged)},
+            groups={column: dict(_groups(judged, column, at)) for column in by},
+            singles=tuple(section(one, None) for one in judged.singles()) if judged.singles else (),
+        )
 
 
 def section(judged: Judged, mask: Mask | None, at: tuple[float, ...] = ()) -> Section:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,14 +28,19 @@ def read_npz(path: Path) -> dict[str, Array]:
             return {name: archive[name] for name in archive.files}
     except BadFile:
         raise
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
-        raise BadFile(f"{path} cannot be read as NPZ: {error}") from error
     except ValueError as error:
         raise BadFile(f"{path} cannot be read as NPZ of plain numbers: {error}") from error
+    except Exception as error:  # garbled archives and headers fail in a dozen ways, token errors among them
+        raise BadFile(f"{path} cannot be read as NPZ: {error}") from error
 
 
 def numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str, sizes: dict[str, int]) -> Array:
-    """The named array as float64, its axes checked.
+    """The named array as float64; otherwise as ``stored_numbers``."""
+    return np.asarray(stored_numbers(path, arrays, name, axes, sizes), np.float64)
+
+
+def stored_numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str, sizes: dict[str, int]) -> Array:
+    """The named array in the precision of the file, which for large ones saves memory, its axes checked.
 
     Args:
         axes: one word an axis, such as ``"M N 2"``; digits are fixed lengths, words must agree with ``sizes``.
@@ -61,7 +65,7 @@ def numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str, sizes
             raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; {shape} with {known} is needed")
         if not length:
             raise BadFile(f"{path}: {name} has the shape {list(found.shape)}; axis {word} is empty")
-    return np.asarray(found, np.float64)
+    return found
 
 
 def finite(path: Path, name: str, values: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from models.assessment.figures import Rules
 from models.evaluation.files import shifted_flags
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, unranked
 from models.evaluation.table import column_names, read_columns
 
 ERROR, UNCERTAINTY, SHIFTED = "error", "uncertainty", "shifted"
@@ -30,14 +30,13 @@ def read(path: Path, asked: Asked) -> Judged:
     if np.isnan(columns[error]).any():
         row = int(np.flatnonzero(np.isnan(columns[error]))[0])
         raise BadFile(f"{path}: row {row} (from 0) has no {error}; a unit without one cannot be judged: leave it out")
-    unranked = int(np.isnan(columns[UNCERTAINTY]).sum())
     return Judged(
         task="generic",
         source=str(path),
-        errors={error: ErrorColumn(columns[error], "the unit of the file", asked.acceptable)},
+        errors={error: ErrorColumn(columns[error], "(unit of the file)", asked.acceptable)},
         measures={UNCERTAINTY: columns[UNCERTAINTY]},
         shifted=shifted_flags(path, SHIFTED, columns.get(SHIFTED), n),
         groups={name: columns[name] for name in asked.by},
         rules=Rules(asked.convention),
-        notes=(f"{unranked} units have no uncertainty: they rank as the least certain",) if unranked else (),
+        notes=unranked(columns[UNCERTAINTY]),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -110,19 +110,31 @@ class Judged:
         return self.measures[self.measure_name]
 
 
-def first(name: str | None, columns: Mapping[str, ErrorColumn], source: str) -> dict[str, ErrorColumn]:
-    """The columns with the named error first (case and underscores do not matter); None leaves the order.
+def ordered(asked: Asked, columns: Mapping[str, ErrorColumn], source: str) -> dict[str, ErrorColumn]:
+    """The columns with the error that was asked for first, and with the limit that was asked for in the first.
+
+    Case, hyphens and underscores of the name do not matter.
 
     Raises:
         BadFile: no such error.
     """
-    if name is None:
-        return dict(columns)
-    plain = {_plain(key): key for key in columns}
-    if _plain(name) not in plain:
-        raise BadFile(f"{source}: error {name!r} is not one of {', '.join(columns)}")
-    chosen = plain[_plain(name)]
-    return {chosen: columns[chosen], **columns}
+    chosen = dict(columns)
+    if asked.error is not None:
+        plain = {_plain(key): key for key in columns}
+        if _plain(asked.error) not in plain:
+            raise BadFile(f"{source}: error {asked.error!r} is not one of {', '.join(columns)}")
+        name = plain[_plain(asked.error)]
+        chosen = {name: columns[name], **columns}
+    if asked.acceptable is not None:
+        name = next(iter(chosen))
+        chosen[name] = replace(chosen[name], acceptable=asked.acceptable)
+    return chosen
+
+
+def unranked(uncertainty: Floats) -> tuple[str, ...]:
+    """A note about units without an uncertainty, if there are any."""
+    count = int(np.isnan(uncertainty).sum())
+    return (f"{count} units have no uncertainty: they rank as the least certain",) if count else ()
 
 
 def _plain(name: str) -> str:

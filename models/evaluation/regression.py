@@ -15,7 +15,7 @@ from models.assessment import errors
 from models.assessment import regression_calibration as calibration
 from models.assessment.figures import Rules
 from models.evaluation import files
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, Normals, first
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, Normals, ordered
 from models.uncertainty import gaussian, score
 
 Float64 = NDArray[np.float64]
@@ -44,7 +44,7 @@ def read(path: Path, asked: Asked) -> Judged:
     Raises:
         BadFile: see ``read_as``.
     """
-    return read_as(path, asked, Quantity("regression", "unit of the target", None, Rules(asked.convention)))
+    return read_as(path, asked, Quantity("regression", "(unit of the target)", None, Rules(asked.convention)))
 
 
 def read_as(path: Path, asked: Asked, quantity: Quantity) -> Judged:
@@ -100,15 +100,10 @@ def _judge(
     measures[DIAGNOSTIC] = calibration.ll_fu(target, statistics.mean, width, convention=convention)
     likelihood = gaussian.ensemble_nll(target, mean, variance)
     squared = errors.squared_error(target, statistics.mean)
-    limit = quantity.acceptable if asked.acceptable is None or asked.error else asked.acceptable
     columns = {
-        "squared_error": ErrorColumn(squared, _squared(quantity.unit), limit),
+        "squared_error": ErrorColumn(squared, _squared(quantity.unit), quantity.acceptable),
         "absolute_error": ErrorColumn(errors.absolute_error(target, statistics.mean), quantity.unit, None),
     }
-    chosen = first(asked.error, columns, whole.source)
-    if asked.acceptable is not None:
-        name = next(iter(chosen))
-        chosen[name] = replace(chosen[name], acceptable=asked.acceptable)
     reading = convention if quantity.drops_large_variances else replace(convention, filtered_cv=False)
 
     def own(mask: Mask | None) -> dict[str, float]:
@@ -135,7 +130,7 @@ def _judge(
 
     return replace(
         whole,
-        errors=chosen,
+        errors=ordered(asked, columns, whole.source),
         measures=measures,
         diagnostics=frozenset({DIAGNOSTIC}),
         own=own,
@@ -151,4 +146,4 @@ def _units(unit: str) -> dict[str, str]:
 
 
 def _squared(unit: str) -> str:
-    return f"{unit}²" if " " not in unit else f"({unit})²"
+    return f"{unit}²"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,12 @@ def column_names(path: Path) -> list[str]:
     try:
         with path.open("rb") as file:
             header = file.readline(1 << 16)
-        names = header.decode("utf-8-sig").strip().split(",")
+        names = next(csv.reader([header.decode("utf-8-sig")]), [])
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile(f"{path} cannot be read as CSV: {error}") from error
-    if names == [""]:
+    if not names:
         raise BadFile(f"{path} is empty; a header with the columns error and uncertainty is needed")
-    return [name.strip('"') for name in names]
+    return names
 
 
 def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) -> dict[str, Array]:
@@ -47,6 +48,8 @@ def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) 
     for name in (*numeric, *other):
         if name not in have:
             raise BadFile(f"{path}: column {name} is missing; the file has {', '.join(have)}")
+        if have.count(name) > 1:
+            raise BadFile(f"{path}: there are {have.count(name)} columns {name}; one is needed")
     columns = {name: np.empty(0) for name in numeric}
     texts: dict[str, list[Array]] = {name: [] for name in other}
     row = 0
@@ -81,11 +84,13 @@ def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterat
             .iter_batches(1 << 17, columns=wanted)
         )
         return
-    csv = need("pyarrow.csv", "reading CSV")
+    reader = need("pyarrow.csv", "reading CSV")
     kinds = dict.fromkeys(numeric, arrow.float64())
-    convert = csv.ConvertOptions(column_types=kinds, include_columns=wanted)
+    convert = reader.ConvertOptions(column_types=kinds, include_columns=wanted)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
-    yield from csv.open_csv(path, csv.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert)
+    yield from reader.open_csv(
+        path, reader.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert
+    )
 
 
 def _numbers(path: Path, name: str, column: Any, start: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -48,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(given)
     run: Callable[[argparse.Namespace], int] = parsed.run
     try:
-        return run(parsed)
+        code = run(parsed)
+        sys.stdout.flush()
+        return code
     except BadInput as error:
         print(f"demur {parsed.command}: {error}", file=sys.stderr)
         return 2
@@ -57,3 +60,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever read the output, such as head, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141

@@ -75,10 +75,9 @@ def run(given: argparse.Namespace) -> int:
         comparison = None if len(files) == 1 or given.singles else _compare(files)
         line = ProgressLine("judging")
         evaluations = []
-        for number, judged in enumerate(files):
-            line(number / len(files), judged.source)
+        for number, judged in enumerate(files, 1):
             evaluations.append(_judge(judged, asked.by, tuple(given.at)))
-        line(1.0)
+            line(number / len(files), judged.source)
         page = _report(given, evaluations, comparison) if given.report else None
     except BadFile as error:
         raise BadInput(str(error)) from error
@@ -117,12 +116,11 @@ def _read(reader: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
     read: Callable[[Path, Asked], Judged] = getattr(importlib.import_module(module), name)
     files = []
     line = ProgressLine("reading")
-    for number, path in enumerate(paths):
-        line(number / len(paths), path.name)
+    for number, path in enumerate(paths, 1):
         if not path.exists():
             raise BadFile(f"{path}: no such file")
         files.append(read(path, asked))
-    line(1.0)
+        line(number / len(paths), path.name)
     return files
 
 

@@ -171,3 +171,47 @@ def test_a_directory_of_other_files_is_not_written_to(
     assert main(["evaluate", *arguments]) == 2
     assert "holds other files" in capsys.readouterr().err
     assert [path.name for path in other.iterdir()] == ["kept.txt"]
+
+
+def test_structured_tasks_take_their_companions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    lines = [
+        {
+            "id": i,
+            "uncertainty": rng.random(),
+            "hypos": [{"text": "a b", "confidence": 0.25}, {"text": "c", "confidence": 0.75}],
+        }
+        for i in range(4)
+    ]
+    texts = tmp_path / "submission.json"
+    texts.write_text("\n".join(json.dumps(line) for line in lines))
+    (tmp_path / "refs.txt").write_text("a b\nc\nd\na b\n")
+    (tmp_path / "domains.txt").write_text("0\n0\n1\n1\n")
+    found = judged(
+        capsys,
+        "--task",
+        "translation",
+        "--predictions",
+        texts,
+        "--references",
+        tmp_path / "refs.txt",
+        "--domains",
+        tmp_path / "domains.txt",
+    )
+    assert found["egleu"] == pytest.approx(100 * (0.25 + 0.75 + 0 + 0.25) / 4)
+    assert found["shifted"]["egleu"] == pytest.approx(100 * 0.25 / 2)
+    assert found["acceptable"] == 60
+
+    scenes = tmp_path / "motion.npz"
+    np.savez(
+        scenes,
+        trajectories=np.zeros((3, 1, 25, 2)),
+        weights=np.ones((3, 1)),
+        target=np.ones((3, 25, 2)),
+        uncertainty=np.arange(3.0),
+    )
+    found = judged(capsys, "--task", "motion", "--predictions", scenes, "--error", "minADE")
+    assert found["error_name"] == "minade"
+    assert found["minade"] == pytest.approx(2**0.5)
+    assert found["cnll"] == pytest.approx(25.0)
+    assert (found["acceptable"], found["f1_at_95"]) == (1.0, None)

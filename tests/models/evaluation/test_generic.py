@@ -76,6 +76,9 @@ def test_figures_by_domain_and_group_are_those_of_their_rows(tmp_path: Path) -> 
     [
         ("", "is empty"),
         ("error,uncertainty\n", "has no rows"),
+        ("error,error,uncertainty\n1,2,3\n", "there are 2 columns error; one is needed"),
+        ("\n1,2\n", "is empty|column error is missing"),
+        ("error;uncertainty\n1;2\n", "column error is missing; the file has error;uncertainty"),
         ("error\n1\n", "column uncertainty is missing; the file has error"),
         ("uncertainty\n1\n", "column error is missing"),
         ("error,uncertainty\n1,2\nx,3\n", "column error: .*invalid value 'x'"),

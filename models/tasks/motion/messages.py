@@ -1,0 +1,138 @@
+"""Official motion files message by message, so that memory does not grow with the file.
+
+A submission is a sequence of its field 1; a scene has other fields as well. Files are cut at their top level here, and
+what lies below is parsed by the generated classes. That also tells the two apart, which protobuf itself does not.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+from google.protobuf.message import DecodeError, Message
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Trajectory
+
+_PREDICTIONS = 1  # field of Submission
+_LENGTH_DELIMITED = 2  # wire type of all top-level fields of both files
+_VARINT_BYTES = 10  # the longest, for 64 bits
+_POINT = np.dtype([("head", "<u2"), ("x_tag", "u1"), ("x", "<f8"), ("y_tag", "u1"), ("y", "<f8")])
+_FRAME = np.array((0x120A, 0x09, 0x11), _POINT[["head", "x_tag", "y_tag"]])
+"""Around the coordinates of each: field 1 of 18 bytes, and in it the doubles of fields 1 and 2."""
+M = TypeVar("M", bound=Message)
+
+
+class _Bytes(Protocol):
+    """Of ``bytes`` and ``mmap``, what a parser needs."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, key: slice, /) -> bytes: ...
+
+
+def predictions(path: Path) -> Iterator[ObjectPrediction]:
+    """The predictions of a submission in their order, parsed one at a time.
+
+    Raises:
+        BadFile: no such file, empty, cut off, or no submission.
+    """
+    if other := {field for field, _, _ in _top_level(path)} - {_PREDICTIONS}:
+        raise BadFile(
+            f"{path} is no submission: field {min(other)}, where only predictions (field 1) may be; a scene is given "
+            "as ground truth"
+        )
+    for number, (_, start, content) in enumerate(_top_level(path)):
+        yield _parsed(ObjectPrediction(), content, f"{path}: predictions[{number}], at byte {start},")
+
+
+def is_submission(path: Path) -> bool:
+    """Whether the file holds a submission, and no scene.
+
+    Raises:
+        BadFile: no such file, empty, cut off, or neither.
+    """
+    return all(field == _PREDICTIONS for field, _, _ in _top_level(path))
+
+
+def scene(path: Path) -> Scene:
+    """The scene of a file.
+
+    Raises:
+        BadFile: no such file, empty, cut off, or no scene.
+    """
+    fields = {descriptor.number for descriptor in Scene.DESCRIPTOR.fields}
+    found = {field for field, _, _ in _top_level(path)}
+    if unknown := found - fields:
+        raise BadFile(f"{path} is no scene: it has the field {min(unknown)}; those of a scene are 1 to {max(fields)}")
+    if found == {_PREDICTIONS}:
+        raise BadFile(f"{path} is no scene: it has an id at most, or is a submission")
+    return _parsed(Scene(), path.read_bytes(), f"{path}: the scene")
+
+
+def positions(trajectories: Sequence[Trajectory]) -> NDArray[np.float64]:
+    """The points of trajectories, one after another and without z, float64 [all points, 2].
+
+    Points of two coordinates that are not zero have one length in bytes, and are read without an object for each:
+    a full submission has some ten million.
+    """
+    packed = b"".join(trajectory.SerializeToString() for trajectory in trajectories)
+    if len(packed) == sum(len(trajectory.points) for trajectory in trajectories) * _POINT.itemsize:
+        table = np.frombuffer(packed, _POINT)
+        frames = table[["head", "x_tag", "y_tag"]]
+        if (frames == _FRAME).all():
+            return np.stack([table["x"], table["y"]], axis=1)
+    points = (point for trajectory in trajectories for point in trajectory.points)
+    flat = [coordinate for point in points for coordinate in (point.x, point.y)]
+    return np.array(flat, np.float64).reshape(-1, 2)
+
+
+def _parsed(message: M, content: bytes, what: str) -> M:
+    try:
+        message.ParseFromString(content)
+    except DecodeError as error:
+        raise BadFile(f"{what} cannot be decoded: {error}") from error
+    return message
+
+
+def _top_level(path: Path) -> Iterator[tuple[int, int, bytes]]:
+    """Number, first byte and content of each top-level field."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            yield from _fields(path, data)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error}") from error
+    except ValueError as error:
+        if isinstance(error, BadFile):
+            raise
+        raise BadFile(f"{path} is empty; a protobuf file of predictions or of a scene is needed") from error
+
+
+def _fields(path: Path, data: _Bytes) -> Iterator[tuple[int, int, bytes]]:
+    position = 0
+    while position < len(data):
+        start = position
+        tag, position = _varint(path, data, position)
+        field, kind = tag >> 3, tag & 7
+        if not field or kind != _LENGTH_DELIMITED:
+            raise BadFile(f"{path} is neither a submission nor a scene: tag {tag} at byte {start}")
+        length, position = _varint(path, data, position)
+        if position + length > len(data):
+            raise BadFile(
+                f"{path} is cut off: field {field} at byte {start} has {length} bytes, and the file ends before"
+            )
+        yield field, start, data[position : position + length]
+        position += length
+
+
+def _varint(path: Path, data: _Bytes, position: int) -> tuple[int, int]:
+    """A number in base 128, least digits first, and the position behind it."""
+    value = 0
+    for digit, byte in enumerate(data[position : position + _VARINT_BYTES]):
+        value |= (byte & 127) << 7 * digit
+        if byte < 128:
+            return value, position + digit + 1
+    raise BadFile(f"{path} is cut off or no protobuf file: a number at byte {position} does not end")

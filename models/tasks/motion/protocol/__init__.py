@@ -1,0 +1,1 @@
+"""Generated from ``proto/shifts/motion.proto``; do not edit."""
