@@ -10,9 +10,10 @@ import numpy as np
 from models.assessment import regression_calibration as calibration
 from models.evaluation.compare import Comparison, Interval
 from services.report import charts, words
-from services.report.blocks import Block, File, Note, Panel, file_legend, notes, spoken
-from services.report.charts import WIDE, Frame, Series, Span
+from services.report.block import Block, File, Note, Panel, file_legend, notes, spoken
+from services.report.charts import Series, Span
 from services.report.curves import r3_line
+from services.report.drawing import WIDE, Frame
 from services.report.numerals import count, numeral, percent
 
 _MOST_DRAWN = 50

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from services.report.palette import stroke
+from services.report.palette import Key, stroke
 
 
-def swatch(series: int | str) -> str:
+def swatch(series: Key) -> str:
     """A short stroke of a series, as inline SVG."""
     pen = stroke(series)
     dashes = f' stroke-dasharray="{" ".join(f"{length:g}" for length in pen.dash)}"' if pen.dash else ""
@@ -18,12 +18,12 @@ def swatch(series: int | str) -> str:
     )
 
 
-def named(series: int | str, name: str) -> str:
+def named(series: Key, name: str) -> str:
     """A name behind its stroke."""
     return f'<span class="series">{swatch(series)}<span>{escape(name)}</span></span>'
 
 
-def legend(entries: Sequence[tuple[str, int | str]]) -> str:
+def legend(entries: Sequence[tuple[str, Key]]) -> str:
     """Names with their strokes; nothing without entries."""
     if not entries:
         return ""

@@ -7,7 +7,7 @@ from html import escape
 
 from models.evaluation.compare import Comparison
 from services.report import tables, words
-from services.report.blocks import Block, File, Note
+from services.report.block import Block, File, Note
 from services.report.marks import legend, named
 from services.report.numerals import THIN, numeral, percent, shown
 from services.report.style import SCRIPT, STYLE

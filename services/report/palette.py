@@ -61,8 +61,16 @@ class Stroke:
     """Pixels."""
 
 
-def stroke(series: int | str) -> Stroke:
-    """Of a file by its place, of the references ``random`` and ``optimal``, of the classes ``plain`` and ``marked``."""
-    if isinstance(series, str):
-        return Stroke(series, *_NAMED[series])
-    return Stroke(SERIES[series % len(SERIES)], DASHES[series % len(DASHES)], 2.0)
+Key = int | str
+"""A file by its place, the references ``random`` and ``optimal``, the classes ``plain`` and ``marked``."""
+
+
+def stroke(key: Key) -> Stroke:
+    """How a series is drawn.
+
+    Raises:
+        KeyError: a name that is none of the four.
+    """
+    if isinstance(key, str):
+        return Stroke(key, *_NAMED[key])
+    return Stroke(SERIES[key % len(SERIES)], DASHES[key % len(DASHES)], 2.0)

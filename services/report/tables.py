@@ -12,7 +12,7 @@ from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation
 from models.evaluation.judged import Judged
 from services.report import words
-from services.report.blocks import File
+from services.report.block import File
 from services.report.judgement import compared, reading
 from services.report.marks import named
 from services.report.numerals import MISSING, count, numeral, percent

@@ -11,12 +11,13 @@ from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation
 from models.evaluation.judged import BadFile
 from services import __version__
-from services.report import blocks, judgement, words
-from services.report.blocks import Block, File
-from services.report.charts import Chart
+from services.report import judgement, retentions, words
+from services.report.block import Block, File
 from services.report.curves import retention_curves, system_curve
+from services.report.drawing import Chart
 from services.report.histograms import uncertainty_histogram
 from services.report.page import page
+from services.report.spread import uncertainty
 
 PAGE, FIGURES = "report.html", "figures"
 
@@ -81,11 +82,11 @@ def _blocks(
 ) -> tuple[list[Block], Block | None]:
     """The figures in reading order, and those of the comparison."""
     progress(0.4, "retention figures")
-    made: list[Block | None] = [blocks.error_retention(files), blocks.f1_retention(files)]
+    made: list[Block | None] = [retentions.error_retention(files), retentions.f1_retention(files)]
     progress(0.6, "system error")
-    made.append(blocks.system_error(files, human_error))
+    made.append(retentions.system_error(files, human_error))
     progress(0.65, "uncertainty")
-    made.append(blocks.uncertainty(files, [uncertainty_histogram(file.evaluation.judged) for file in files]))
+    made.append(uncertainty(files, [uncertainty_histogram(file.evaluation.judged) for file in files]))
     progress(0.8, "calibration")
     made.append(judgement.variances(files))
     progress(0.9, "comparison")

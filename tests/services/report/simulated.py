@@ -67,6 +67,17 @@ def three_files() -> tuple[list[Evaluation], Comparison]:
     return files, compared(files)
 
 
+def constant(**changes: Any) -> Judged:
+    """Fifty units of error 2 in a file of any origin, with changes."""
+    plain = {
+        "task": "generic",
+        "source": "constant.csv",
+        "errors": {"error": ErrorColumn(np.full(50, 2.0), "the unit of the file", 3.0)},
+        "measures": {"uncertainty": np.arange(50.0)},
+    }
+    return Judged(**{**plain, **changes})
+
+
 def _judged(
     source: str,
     mean: Any,

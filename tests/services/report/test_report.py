@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import html
-import math
 import re
-from collections.abc import Callable
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Tree
@@ -16,79 +13,11 @@ import pytest
 
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation
-from models.evaluation.judged import BadFile, ErrorColumn, Judged
+from models.evaluation.judged import ErrorColumn, Judged
 from services.report import write_report
 from services.report.style import SCRIPT
+from tests.services.report.reading import quiet, read, written
 from tests.services.report.simulated import compared, regression, three_files
-
-VOID = {"meta", "link", "br", "hr", "img", "input"}
-
-
-def quiet(share: float, note: str) -> None:
-    assert 0 <= share <= 1
-    assert note
-
-
-def written(folder: Path, *evaluations: Evaluation, comparison: Comparison | None = None, human: float = 0.9) -> str:
-    return write_report(folder, evaluations, comparison, human, quiet).read_text(encoding="utf-8")
-
-
-class Reader(HTMLParser):
-    """Checks that tags nest; collects tables, ids and text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.tables: dict[str, list[tuple[str, list[list[float]]]]] = {}
-        self.text: list[str] = []
-        self._caption, self._row, self._head, self._cells = "", "", False, list[list[float]]()
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        found = dict(attributes)
-        if found.get("id"):
-            self.ids.append(str(found["id"]))
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag == "th":
-            assert found.get("scope") in ("row", "col")
-            self._head = found["scope"] == "row"
-        if tag == "tr":
-            self._row, self._cells = "", []
-        if tag == "td":
-            self._cells.append([])
-        if tag == "data":
-            self._cells[-1].append(float(str(found["value"])))
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-        if tag == "caption":
-            self.tables.setdefault(self._caption, [])
-        if tag == "th":
-            self._head = False
-        if tag == "tr" and self._row:
-            self.tables[self._caption].append((self._row, self._cells))
-
-    def handle_data(self, data: str) -> None:
-        if "caption" in self.open:
-            self._caption = data
-        if self._head:
-            self._row += data
-        if "script" not in self.open and "style" not in self.open:
-            self.text.append(data)
-
-
-def read(page: str) -> Reader:
-    reader = Reader()
-    reader.feed(page)
-    reader.close()
-    assert reader.open == []
-    return reader
 
 
 @pytest.fixture(scope="module")
@@ -281,49 +210,6 @@ def test_calibration_figures_are_those_of_the_library(tmp_path: Path) -> None:
     assert f"ENCE {calibration.ence(bins):.4f}, Cv" in page
 
 
-def constant(**changes: Any) -> Judged:
-    plain = {
-        "task": "generic",
-        "source": "constant.csv",
-        "errors": {"error": ErrorColumn(np.full(50, 2.0), "the unit of the file", 3.0)},
-        "measures": {"uncertainty": np.arange(50.0)},
-    }
-    return Judged(**{**plain, **changes})
-
-
-EDGES: dict[str, Callable[[], Judged]] = {
-    "one unit": lambda: regression(n=1, members=1, domains=False),
-    "two units": lambda: regression(n=2, members=2),
-    "constant errors": constant,
-    "constant uncertainty": lambda: constant(measures={"u": np.full(50, 0.5)}),
-    "no uncertainty": lambda: constant(measures={"u": np.full(50, np.nan)}),
-    "infinite uncertainty": lambda: constant(measures={"u": np.r_[np.arange(40.0), np.full(10, np.inf)]}),
-    "no error at all": lambda: constant(errors={"error": ErrorColumn(np.zeros(50), "1", 0.5)}),
-    "no acceptable error": lambda: constant(errors={"error": ErrorColumn(np.full(50, 9.0), "1", 0.5)}),
-    "negative errors": lambda: constant(errors={"error": ErrorColumn(np.linspace(-9, 4, 50), "nat", 0.5)}),
-    "huge errors": lambda: constant(errors={"error": ErrorColumn(np.geomspace(1e-30, 1e30, 50), "kW²", 1.0)}),
-    "all shifted": lambda: constant(shifted=np.ones(50, bool)),
-}
-
-
-@pytest.mark.parametrize("case", EDGES)
-def test_odd_data_give_a_whole_page(case: str, tmp_path: Path) -> None:
-    reader = read(written(tmp_path / "r", evaluate(EDGES[case]())))
-    text = " ".join(reader.text)
-    assert not re.search(r"\bnan\b|\binf\b|None", text)
-    for rows in reader.tables.values():
-        assert all(math.isfinite(value) for _, cells in rows for cell in cells for value in cell)
-
-
-def test_an_infinite_error_is_shown_as_such(tmp_path: Path) -> None:
-    errors = np.r_[np.linspace(0, 3, 49), np.inf]
-    with np.errstate(invalid="ignore"):
-        evaluation = evaluate(constant(errors={"error": ErrorColumn(errors, "m", 1.0)}))
-    page = written(tmp_path / "r", evaluation)
-    read(page)
-    assert "∞" in page
-
-
 @pytest.mark.parametrize("number", [2, 5])
 def test_several_files_stand_side_by_side(number: int, tmp_path: Path) -> None:
     files = [evaluate(regression(f"runs/m{place}.npz", n=300, seed=place)) for place in range(number)]
@@ -343,45 +229,6 @@ def test_files_with_and_without_domains_or_limits_can_stand_together(tmp_path: P
     page = written(tmp_path / "r", *files)
     assert 'id="f1-retention"' in page
     assert (tmp_path / "r" / "figures" / "error-retention-shifted.png").exists()
-
-
-def test_files_of_different_errors_are_refused(tmp_path: Path) -> None:
-    files = [evaluate(constant()), evaluate(regression(n=50))]
-    with pytest.raises(BadFile, match="one report needs one error"):
-        written(tmp_path / "r", *files)
-    with pytest.raises(ValueError, match="at least one"):
-        written(tmp_path / "r")
-    assert not (tmp_path / "r").exists()
-
-
-def test_an_earlier_report_is_replaced_and_other_files_stay(tmp_path: Path) -> None:
-    folder = tmp_path / "r"
-    written(folder, evaluate(regression(n=50)))
-    (folder / "mine.txt").write_text("kept")
-    page = written(folder, evaluate(regression(n=60, domains=False)))
-    assert "60 units" in page
-    assert not (folder / "figures" / "error-retention-in.svg").exists()
-    assert sorted(path.name for path in folder.iterdir()) == ["figures", "mine.txt", "report.html"]
-
-
-def test_a_failure_leaves_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "r"
-    earlier = written(folder, evaluate(regression(n=50)))
-    original = Path.write_bytes
-
-    def fails(path: Path, data: bytes) -> int:
-        if path.suffix == ".png":
-            raise OSError("disk full")
-        return original(path, data)
-
-    monkeypatch.setattr(Path, "write_bytes", fails)
-    for target in (folder, tmp_path / "new"):
-        with pytest.raises(OSError, match="disk full"):
-            written(target, evaluate(regression(n=60)))
-    assert (folder / "report.html").read_text() == earlier
-    assert (folder / "figures" / "error-retention-in.svg").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["r"]
-    assert len(list(folder.iterdir())) == 2
 
 
 def test_a_large_file_makes_a_small_page(tmp_path: Path) -> None:

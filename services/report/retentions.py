@@ -1,71 +1,22 @@
-"""The report's figures in groups: what each shows, in one sentence, and what its panels say."""
+"""The blocks of retention: error, F1, and the error of model and human together."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from models.assessment.ranking import Floats
-from models.evaluation.evaluate import Evaluation, Section
 from services.report import charts, words
-from services.report.charts import WIDE, Chart, Frame, Key, Mark, Series
-from services.report.curves import OPERATING_POINT, Curves, Line, System
-from services.report.histograms import Histogram
-from services.report.numerals import count, given, numeral, percent, with_unit
+from services.report.block import Block, File, Note, Panel, file_legend, notes, spoken
+from services.report.charts import Mark, Series
+from services.report.curves import OPERATING_POINT, Line
+from services.report.drawing import NARROW, WIDE, Frame
+from services.report.numerals import given, numeral, percent, with_unit
 
 RETENTION = "retention: share of units answered"
 _ALL_GOOD = 1.0
 _MOST_FLATTENED = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class File:
-    """One evaluation with its short name and its curves."""
-
-    place: int
-    name: str
-    evaluation: Evaluation
-    curves: dict[str, Curves]
-    """Of ``full``, and of ``in`` and ``shifted`` where there are such."""
-    system: System
-
-    def section(self, domain: str) -> Section:
-        return self.evaluation.full if domain == "full" else self.evaluation.domains[domain]
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A line of a caption."""
-
-    text: str
-    file: File | None = None
-    """The file that it is about, where there are several."""
-
-    @property
-    def spoken(self) -> str:
-        """The line with the file's name."""
-        return self.text if self.file is None else f"{self.file.name}: {self.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A figure and what stands below it."""
-
-    chart: Chart
-    caption: tuple[Note, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Figures that answer one question."""
-
-    key: str
-    title: str
-    lead: str
-    """One sentence, plain text."""
-    panels: tuple[Panel, ...]
-    legend: tuple[tuple[str, Key], ...] = ()
 
 
 def error_retention(files: Sequence[File]) -> Block:
@@ -186,79 +137,6 @@ def system_error(files: Sequence[File], human_error: float) -> Block:
     return Block("system-error", "Error of the whole system", lead, (panel,), file_legend(files))
 
 
-def uncertainty(files: Sequence[File], histograms: Sequence[Histogram | None]) -> Block | None:
-    """A histogram of the uncertainty for each file."""
-    panels = []
-    for file, found in zip(files, histograms, strict=True):
-        if found is None:
-            continue
-        keys = dict(zip(found.counts, _class_keys(found), strict=True))
-        bars = [
-            charts.Bars(keys[name], f"{name} ({count(found.counts[name])})", found.edges, shares)
-            for name, shares in found.shares.items()
-        ]
-        judged, figures = file.evaluation.judged, file.evaluation.full.headline
-        said = [", ".join(f"{name.lower()} {words.count_units(number)}" for name, number in found.counts.items())]
-        said[0] = said[0][:1].upper() + said[0][1:]
-        if judged.shifted is not None and len(found.counts) == 2:
-            said.append(f"ROC-AUC of telling shifted units by it: {numeral(figures.roc_auc, '1')}")
-        if found.above or found.below:
-            said.append(f"{count(found.above + found.below)} units beyond the axis stand in the outermost bins")
-        if found.left_out:
-            said.append(f"{count(found.left_out)} units without a finite value are left out")
-        caption = tuple(Note(f"{one}.") for one in said)
-        names = list(found.counts)
-        title = file.name if len(files) > 1 else " against ".join([names[0], *(name.lower() for name in names[1:])])
-        frame = Frame(
-            f"uncertainty-{file.place + 1}",
-            title,
-            f"{words.clean(judged.measure_name)}, larger is less certain" + (" (log)" if found.logarithmic else ""),
-            "share of the class’s units per bin",
-            f"Histogram of the uncertainty, {file.name}. {spoken(caption)}",
-            logarithmic=(found.logarithmic, False),
-            width=WIDE if len(files) < 3 else charts.NARROW,
-        )
-        panels.append(Panel(charts.histogram(frame, bars), caption))
-    if not panels:
-        return None
-    known = [found for found in histograms if found is not None]
-    entries: dict[str, Key] = {
-        name: key for one in known for name, key in zip(one.counts, _class_keys(one), strict=True)
-    }
-    shifted = any(file.evaluation.judged.shifted is not None for file in files)
-    lead = (
-        "The further apart the two, the better does the uncertainty "
-        + ("notice that data have shifted." if shifted else "notice answers that are not acceptable.")
-        if len(entries) > 1
-        else "How the uncertainty is spread over the units."
-    )
-    legend = tuple(entries.items()) if len(entries) > 1 else ()
-    return Block("uncertainty", "How uncertain, where", lead, tuple(panels), legend)
-
-
-def _class_keys(found: Histogram) -> list[Key]:
-    return ["plain" if name in ("In-domain", "Acceptable error", "All units") else "marked" for name in found.counts]
-
-
-def file_legend(files: Sequence[File], *, references: bool = False) -> tuple[tuple[str, Key], ...]:
-    """The files by their strokes; nothing to tell for one file alone."""
-    entries: list[tuple[str, Key]] = [(file.name, file.place) for file in files]
-    if references:
-        of = f" for {files[0].name}" if len(files) > 1 else ""
-        entries += [(f"Random{of}", "random"), (f"Optimal{of}", "optimal")]
-    return tuple(entries) if len(entries) > 1 else ()
-
-
-def notes(said: Sequence[tuple[File, str]], files: Sequence[File]) -> tuple[Note, ...]:
-    """A line a file, which is named where there are several."""
-    return tuple(Note(f"{text}.", file if len(files) > 1 else None) for file, text in said)
-
-
-def spoken(caption: Sequence[Note]) -> str:
-    """A caption for those who cannot see strokes."""
-    return " ".join(one.spoken for one in caption)
-
-
 def _error_caption(have: Sequence[File], files: Sequence[File], domain: str, unit: str) -> tuple[Note, ...]:
     if len(files) > 1:
         return notes([(file, f"Area {numeral(file.section(domain).headline.r_auc, unit)}") for file in have], files)
@@ -294,7 +172,7 @@ def _domains(files: Sequence[File]) -> list[str]:
 
 
 def _width(panels: Sequence[str]) -> int:
-    return WIDE if len(panels) < 3 else charts.NARROW
+    return WIDE if len(panels) < 3 else NARROW
 
 
 def _of_first(files: Sequence[File]) -> str:

@@ -1,0 +1,79 @@
+"""Writing a report and reading its page as a browser would."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+from models.evaluation.compare import Comparison
+from models.evaluation.evaluate import Evaluation
+from services.report import write_report
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+def quiet(share: float, note: str) -> None:
+    assert 0 <= share <= 1
+    assert note
+
+
+def written(folder: Path, *evaluations: Evaluation, comparison: Comparison | None = None, human: float = 0.9) -> str:
+    return write_report(folder, evaluations, comparison, human, quiet).read_text(encoding="utf-8")
+
+
+class Reader(HTMLParser):
+    """Checks that tags nest; collects tables, ids and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.tables: dict[str, list[tuple[str, list[list[float]]]]] = {}
+        self.text: list[str] = []
+        self._caption, self._row, self._head, self._cells = "", "", False, list[list[float]]()
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = dict(attributes)
+        if found.get("id"):
+            self.ids.append(str(found["id"]))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "th":
+            assert found.get("scope") in ("row", "col")
+            self._head = found["scope"] == "row"
+        if tag == "tr":
+            self._row, self._cells = "", []
+        if tag == "td":
+            self._cells.append([])
+        if tag == "data":
+            self._cells[-1].append(float(str(found["value"])))
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        if tag == "caption":
+            self.tables.setdefault(self._caption, [])
+        if tag == "th":
+            self._head = False
+        if tag == "tr" and self._row:
+            self.tables[self._caption].append((self._row, self._cells))
+
+    def handle_data(self, data: str) -> None:
+        if "caption" in self.open:
+            self._caption = data
+        if self._head:
+            self._row += data
+        if "script" not in self.open and "style" not in self.open:
+            self.text.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
