@@ -140,9 +140,8 @@ def _judge(
 
 
 def _units(unit: str) -> dict[str, str]:
-    squared = _squared(unit)
     ratios = dict.fromkeys(("mape", "ence", "cv", "lence", "r3"), "1")
-    return {"rmse": unit, "mae": unit, **ratios, "nll": "nats", "mwse": f"{squared} {squared}", "ll_fu": "nats"}
+    return {"rmse": unit, "mae": unit, **ratios, "nll": "nats", "mwse": f"{unit}⁴", "ll_fu": "nats"}
 
 
 def _squared(unit: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,8 +97,8 @@ def _check(given: argparse.Namespace) -> None:
         raise BadInput(f"--bins is {given.bins}; at least 1 is needed")
     for name in ("acceptable", "human_error"):
         value = getattr(given, name)
-        if value is not None and not value >= 0:
-            raise BadInput(f"--{name.replace('_', '-')} is {value:g}; an error of at least 0 is needed")
+        if value is not None and not 0 <= value < math.inf:
+            raise BadInput(f"--{name.replace('_', '-')} is {value:g}; a finite error of at least 0 is needed")
     for share in given.at:
         if not 0 <= share <= 1:
             raise BadInput(f"--at is {share:g}; retention is a share between 0 and 1")

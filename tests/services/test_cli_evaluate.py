@@ -143,6 +143,7 @@ def test_files_of_unequal_length_are_refused(
         (["--bins", "201"], "bins is 201 for 200 rows: allowed is 1 to 200"),
         (["--acceptable", "-1"], "--acceptable is -1"),
         (["--human-error", "nan"], "--human-error is nan"),
+        (["--human-error", "inf"], "--human-error is inf; a finite error"),
         (["--by", "colour"], "there is no column 'colour'"),
         (["--error", "cubed"], "error 'cubed' is not one of"),
     ],
