@@ -28,7 +28,8 @@ Integers = NDArray[np.integer[Any]]
 Floats = NDArray[np.floating[Any]]
 Float64 = NDArray[np.float64]
 
-_SUM_TOLERANCE = 1e-4  # of a row of probabilities: float32 softmax over many classes stays well inside
+SUM_TOLERANCE = 5e-3
+"""Of a row of probabilities: they may have passed through float16, or be written with three decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +161,11 @@ def _checked_probabilities(probabilities: Floats) -> Floats:
     if probabilities.ndim != 2 or not probabilities.size:
         raise ValueError(f"probabilities need the shape [N, C] with N and C at least 1, got {probabilities.shape}")
     sums = probabilities.sum(axis=1, dtype=np.float64)
-    wrong = ~((probabilities >= 0).all(axis=1) & (np.abs(sums - 1) <= _SUM_TOLERANCE))  # NaN is wrong, too
+    wrong = ~((probabilities >= 0).all(axis=1) & (np.abs(sums - 1) <= SUM_TOLERANCE))  # NaN is wrong, too
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
             f"probabilities[{row}] sums to {sums[row]:.6g} with least value {probabilities[row].min():.6g}: "
-            f"a row has values from 0 to 1 that sum to 1 within {_SUM_TOLERANCE:g}; apply softmax to logits first"
+            f"a row has values from 0 to 1 that sum to 1 within {SUM_TOLERANCE:g}; apply softmax to logits first"
         )
     return probabilities

@@ -41,8 +41,6 @@ class Convention:
     """LL-FU takes the natural logarithm; otherwise log10 in its first term."""
     filtered_cv: bool
     """Cv leaves out variances above 10 (squared units of the target), which ENCE keeps; otherwise it keeps all."""
-    total_variance: bool
-    """Calibration figures take the total variance of an ensemble; otherwise the mean of its members' variances."""
     absolute_lence: bool
     """LENCE is ln |ENCE + 1 / Cv|; otherwise ln (ENCE + 1 / Cv)."""
 
@@ -59,7 +57,6 @@ OFFICIAL = Convention(
     strict_overlap=False,
     natural_ll_fu=False,
     filtered_cv=True,
-    total_variance=False,
     absolute_lence=False,
 )
 PAPER = Convention(
@@ -74,7 +71,6 @@ PAPER = Convention(
     strict_overlap=True,
     natural_ll_fu=True,
     filtered_cv=False,
-    total_variance=True,
     absolute_lence=True,
 )
 CONVENTIONS = {convention.name: convention for convention in (OFFICIAL, PAPER)}

@@ -42,14 +42,14 @@ def roc_auc(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
 def aupr(shifted: NDArray[np.bool_], uncertainty: Floats | Ranking) -> float:
     """Area under precision against recall of "shifted", 0 to 1: trapezoid between thresholds, as released.
 
-    (Average precision, a step function, is a different number.) NaN where nothing is shifted.
+    (Average precision, a step function, is a different number.) NaN where one of the two domains is empty.
 
     Raises:
         ValueError: different lengths.
     """
     ranks = _checked(shifted, uncertainty)
     positive = int(np.count_nonzero(shifted))
-    if not positive:
+    if not positive or positive == len(shifted):
         return math.nan
     descending = shifted[ranks.order][::-1]
     # a threshold takes whole groups of ties, so that points of the curve lie where a group ends

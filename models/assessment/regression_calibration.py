@@ -81,7 +81,7 @@ def bins_by_variance(
 
 def ence(groups: Bins) -> float:
     """Expected normalised calibration error, mean of |RMV - RMSE| / RMV over bins (equation 3)."""
-    return float(np.mean(np.abs(1 - _ratio(groups.rmse, groups.rmv))))
+    return float(np.mean(np.abs(1 - ratio(groups.rmse, groups.rmv))))
 
 
 def cv(variance: Floats, *, convention: Convention = OFFICIAL) -> float:
@@ -121,7 +121,7 @@ def r3_curve(squared_error: Floats, variance: Floats) -> Float64:
     squared_error, variance = _checked(squared_error, variance)
     order = np.argsort(variance, kind="stable")
     errors, variances = np.cumsum(squared_error[order]), np.cumsum(variance[order])
-    return np.concatenate([[math.nan], _ratio(np.sqrt(errors), np.sqrt(variances))])
+    return np.concatenate([[math.nan], ratio(np.sqrt(errors), np.sqrt(variances))])
 
 
 def mwse(squared_error: Floats, uncertainty: Floats) -> float:
@@ -180,7 +180,8 @@ def ll_fu(target: Floats, mean: Floats, variance: Floats, *, convention: Convent
     return np.asarray(width + misfit)
 
 
-def _ratio(rmse: Float64, rmv: Float64) -> Float64:
+def ratio(rmse: Float64, rmv: Float64) -> Float64:
+    """RMSE / RMV element by element: 1 where both are zero, infinite where RMV alone is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((rmse == 0) & (rmv == 0), 1.0, rmse / rmv)
 

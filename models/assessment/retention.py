@@ -153,12 +153,14 @@ def f_auc(curve: Curve, convention: Convention = OFFICIAL) -> float:
 def f_at(curve: Curve, retention: float = 0.95, convention: Convention = OFFICIAL) -> float:
     """F at a retention in [0, 1]: with int(retention * (n + 1)) units as released, floor(retention * n) in the text.
 
+    NaN where nothing is acceptable, whatever is retained.
+
     Raises:
         ValueError: a retention outside [0, 1].
     """
     n = len(curve) - 1
     retained = math.floor(_share(retention) * n + 1e-9) if convention.f_axis_to_one else int(retention * (n + 1))
-    return float(curve[min(retained, n)])
+    return float(curve[min(retained, n)]) if np.isfinite(curve[-1]) else math.nan
 
 
 def error_at(curve: Curve, retention: float) -> float:
@@ -171,7 +173,8 @@ def error_at(curve: Curve, retention: float) -> float:
     below = int(position)
     if below == len(curve) - 1:
         return float(curve[-1])
-    return float(curve[below] + (position - below) * (curve[below + 1] - curve[below]))
+    low, high = float(curve[below]), float(curve[below + 1])
+    return low + (position - below) * (high - low)
 
 
 def f_of_hits(hits: Curve, total: int, beta: float = 1.0) -> Curve:

@@ -17,11 +17,13 @@ from models.evaluation import files
 from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
 from models.uncertainty import categorical, score
 
+OPTIONS: frozenset[str] = frozenset()
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
 ENSEMBLE_MEASURES = ("confidence", "entropy", "data_entropy", "mi", "epkl", "rmi")
 SINGLE_MEASURES = ("entropy", "confidence")
 CORRECT = 0.5
 """Limit of the error rate: a prediction is acceptable if it is right, under either convention."""
-_SUM_TOLERANCE = 1e-3
 
 
 def read(path: Path, asked: Asked) -> Judged:
@@ -111,11 +113,11 @@ def _classes(path: Path, target: Any, classes: int) -> NDArray[np.int64]:
 
 def _check_distributions(path: Path, members: Any) -> None:
     files.finite(path, "members", members)
-    if (outside := (members < 0) | (members > 1 + _SUM_TOLERANCE)).any():
+    if (outside := (members < 0) | (members > 1 + classification.SUM_TOLERANCE)).any():
         place = [int(index) for index in np.argwhere(outside)[0]]
         raise BadFile(f"{path}: members{place} is {members[tuple(place)]:g}; a probability lies between 0 and 1")
     sums = members.sum(axis=2)
-    if (off := np.abs(sums - 1) > _SUM_TOLERANCE).any():
+    if (off := np.abs(sums - 1) > classification.SUM_TOLERANCE).any():
         place = [int(index) for index in np.argwhere(off)[0]]
         total = sums[tuple(place)]
         raise BadFile(f"{path}: members{place} sums to {total:g} over the classes; probabilities sum to 1")

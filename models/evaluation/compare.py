@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models.assessment.convention import Area
 from models.assessment.figures import Rules
-from models.assessment.ranking import Ranking, ranking
+from models.assessment.ranking import Ranking, ranking, reverse_ties
 from models.assessment.retention import acceptable_units, f_at, f_auc, f_of_hits, rejection_ratio
 from models.evaluation.judged import BadFile, Judged
 
@@ -62,17 +62,18 @@ class Comparison:
 def compare(files: Sequence[Judged], progress: Progress | None = None, seed: int = 0) -> Comparison:
     """Differences of the headline figures of all files from those of the first.
 
-    Tied units share their errors and acceptability here under every convention, since resampling makes ties.
+    Copies of a unit are ties; they rank where the file's unit ranks among its ties.
 
     Raises:
         BadFile: files that are not about the same units.
     """
     for other in files[1:]:
-        _same_units(files[0], other)
+        same_units(files[0], other)
     n = len(files[0])
     resamples = int(np.clip(MOST_DRAWS // n, 100, 1000))
     prepared = [_Prepared.of(judged) for judged in files]
-    names = [name for name in FIGURES if all(name in one.figures(np.ones(n, np.int64)) for one in prepared)]
+    whole = [one.figures(np.ones(n, np.int64)) for one in prepared]
+    names = [name for name in FIGURES if all(math.isfinite(one.get(name, math.nan)) for one in whole)]
     rng = np.random.default_rng(seed)
     drawn = np.empty((resamples, len(files), len(names)))
     for turn in range(resamples):
@@ -82,19 +83,32 @@ def compare(files: Sequence[Judged], progress: Progress | None = None, seed: int
             drawn[turn, number] = [found[name] for name in names]
         if progress is not None:
             progress((turn + 1) / resamples)
-    whole = [one.figures(np.ones(n, np.int64)) for one in prepared]
-    tail = (1 - LEVEL) / 2
-    differences: dict[str, dict[str, Interval]] = {}
-    for number in range(1, len(files)):
-        low, high = np.nanquantile(drawn[:, number] - drawn[:, 0], (tail, 1 - tail), axis=0)
-        differences[files[number].source] = {
-            name: Interval(whole[number][name] - whole[0][name], float(low[place]), float(high[place]))
+    differences = {
+        files[number].source: {
+            name: _interval(whole[number][name] - whole[0][name], drawn[:, number, place] - drawn[:, 0, place])
             for place, name in enumerate(names)
         }
+        for number in range(1, len(files))
+    }
     return Comparison(files[0].source, LEVEL, resamples, differences)
 
 
-def _same_units(one: Judged, other: Judged) -> None:
+def _interval(difference: float, drawn: NDArray[np.float64]) -> Interval:
+    """Percentiles of the resamples in which the figure exists (one of few units may hold nothing acceptable)."""
+    exist = drawn[np.isfinite(drawn)]
+    if not len(exist):
+        return Interval(difference, math.nan, math.nan)
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(exist, (tail, 1 - tail))
+    return Interval(difference, float(low), float(high))
+
+
+def same_units(one: Judged, other: Judged) -> None:
+    """Refuses files that cannot be judged side by side, row by row.
+
+    Raises:
+        BadFile: other numbers of units, labels, domains or errors, as far as the files tell.
+    """
     if len(one) != len(other):
         counts = f"{one.source} has {len(one)} units, {other.source} has {len(other)}"
         raise BadFile(f"{counts}: only predictions for the same units can be compared")
@@ -117,7 +131,10 @@ class _Prepared:
     ranked: NDArray[np.float64]
     by_error: NDArray[np.intp]
     by_error_ranked: NDArray[np.float64]
+    good_order: NDArray[np.integer[Any]]
+    """Units in the order in which F retains them."""
     good: NDArray[np.bool_] | None
+    """Whether the unit in that order is acceptable."""
     shifted: NDArray[np.bool_] | None
     rules: Rules
 
@@ -128,8 +145,10 @@ class _Prepared:
         values = np.asarray(column.values, np.float64)
         by_error = np.argsort(values, kind="stable")
         good = None
+        shares = judged.rules.convention.f_ties_share
+        good_order = ranks.order if shares else reverse_ties(ranks.order, ranks)
         if column.acceptable is not None:
-            good = acceptable_units(values, column.acceptable, judged.rules.convention)[ranks.order]
+            good = acceptable_units(values, column.acceptable, judged.rules.convention)[good_order]
         both = judged.shifted is not None and bool(judged.shifted.any()) and not bool(judged.shifted.all())
         return cls(
             ranks=ranks,
@@ -137,6 +156,7 @@ class _Prepared:
             ranked=values[ranks.order],
             by_error=by_error,
             by_error_ranked=values[by_error],
+            good_order=good_order,
             good=good,
             shifted=judged.shifted[ranks.order] if both and judged.shifted is not None else None,
             rules=judged.rules,
@@ -147,8 +167,10 @@ class _Prepared:
         n = len(counts)
         weights = counts[self.ranks.order]
         sums, sizes = self._by_group(self.ranked * weights), self._by_group(weights)
-        area = _area(sums, sizes, n, self.rules.area)
         mean = float(sums.sum()) / n
+        area = _area(sums, sizes, n, self.rules.area)
+        if not self.rules.groups_ties:
+            area = _area(self.ranked * weights, weights, n, self.rules.area)
         often = counts[self.by_error]
         optimal = _area(self.by_error_ranked * often, often, n, self.rules.area)
         found = {
@@ -158,12 +180,7 @@ class _Prepared:
             "augrc": _area(sums, sizes, n, "trapezoid"),
         }
         if self.good is not None:
-            curve = np.zeros(n + 1)
-            hits = self._by_group(weights * self.good)
-            curve[1:] = np.repeat(hits / np.maximum(sizes, 1), sizes)
-            curve = f_of_hits(curve, int(hits.sum()), 1.0)
-            convention = self.rules.convention
-            found |= {"f1_auc": f_auc(curve, convention), "f1_at_95": f_at(curve, convention=convention)}
+            found |= self._f_figures(counts[self.good_order])
         if self.shifted is not None:
             positive = self._by_group(weights * self.shifted)
             negative = sizes - positive
@@ -171,6 +188,17 @@ class _Prepared:
             pairs = float(positive.sum()) * float(negative.sum())
             found["roc_auc"] = float(positive @ below) / pairs if pairs else math.nan
         return found
+
+    def _f_figures(self, weights: NDArray[np.int64]) -> dict[str, float]:
+        assert self.good is not None
+        convention = self.rules.convention
+        hits = weights * self.good
+        if convention.f_ties_share:
+            hits, weights = self._by_group(hits), self._by_group(weights)
+        curve = np.zeros(int(weights.sum()) + 1)
+        curve[1:] = np.repeat(hits / np.maximum(weights, 1), weights)
+        curve = f_of_hits(curve, int(hits.sum()))
+        return {"f1_auc": f_auc(curve, convention), "f1_at_95": f_at(curve, convention=convention)}
 
     def _by_group(self, values: NDArray[Any]) -> NDArray[Any]:
         return values if self.starts is None else np.add.reduceat(values, self.starts)

@@ -60,9 +60,9 @@ class Evaluation:
             "acceptable": judged.error.acceptable,
             "measure": judged.measure_name,
             "diagnostics": sorted(judged.diagnostics),
-            **_document(self.full),
-            **{name: _document(section) for name, section in self.domains.items()},
-            "full": _document(self.full),
+            **self._section(self.full),
+            **{name: self._section(section) for name, section in self.domains.items()},
+            "full": self._section(self.full),
             **({"by": self._by()} if self.groups else {}),
             **({"singles": mean_and_deviation(self.singles)} if self.singles else {}),
             "units": {
@@ -76,8 +76,20 @@ class Evaluation:
 
     def _by(self) -> dict[str, Any]:
         return {
-            column: {value: _document(section) for value, section in sections.items()}
+            column: {value: self._section(section) for value, section in sections.items()}
             for column, sections in self.groups.items()
+        }
+
+    def _section(self, part: Section) -> dict[str, Any]:
+        columns = self.judged.errors
+        return {
+            **part.scalars(),
+            "measures": {name: asdict(one) for name, one in part.measures.items()},
+            "errors": {
+                name: {**asdict(one), "unit": columns[name].unit, "acceptable": columns[name].acceptable}
+                for name, one in part.errors.items()
+            },
+            **({"at": [asdict(point) for point in part.points]} if part.points else {}),
         }
 
 
@@ -95,14 +107,13 @@ def evaluate(judged: Judged, by: tuple[str, ...] = (), at: tuple[float, ...] = (
         if column not in judged.groups:
             have = ", ".join(judged.groups) or "none"
             raise BadFile(f"{judged.source}: there is no column {column!r} to break figures down by; it has {have}")
-    with np.errstate(over="ignore", invalid="ignore"):  # what exceeds float64 is infinite, and does not exist in JSON
-        return Evaluation(
-            judged,
-            full=section(judged, None, at),
-            domains={name: section(judged, mask, at) for name, mask in domains(judged)},
-            groups={column: dict(_groups(judged, column, at)) for column in by},
-            singles=tuple(section(one, None) for one in judged.singles()) if judged.singles else (),
-        )
+    return Evaluation(
+        judged,
+        full=section(judged, None, at),
+        domains={name: section(judged, mask, at) for name, mask in domains(judged)},
+        groups={column: dict(_groups(judged, column, at)) for column in by},
+        singles=tuple(section(one, None) for one in judged.singles()) if judged.singles else (),
+    )
 
 
 def section(judged: Judged, mask: Mask | None, at: tuple[float, ...] = ()) -> Section:
@@ -110,11 +121,9 @@ def section(judged: Judged, mask: Mask | None, at: tuple[float, ...] = ()) -> Se
     part = judged if mask is None else select(judged, mask)
     columns = {name: Errors(column.values, column.acceptable, part.rules) for name, column in part.errors.items()}
     errors = columns[part.error_name]
-    # of one domain there is nothing to tell apart
-    both = part.shifted if mask is None else None
-    measures = {name: figures(errors, values, both) for name, values in part.measures.items()}
+    measures = {name: figures(errors, values, part.shifted) for name, values in part.measures.items()}
     headline = measures[part.measure_name]
-    others = {name: figures(one, part.uncertainty, both) for name, one in columns.items() if one is not errors}
+    others = {name: figures(one, part.uncertainty, part.shifted) for name, one in columns.items() if one is not errors}
     return Section(
         headline=headline,
         own=judged.own(mask) if judged.own else {},
@@ -152,19 +161,9 @@ def mean_and_deviation(sections: tuple[Section, ...]) -> dict[str, dict[str, flo
 
 
 def _groups(judged: Judged, column: str, at: tuple[float, ...]) -> Iterator[tuple[str, Section]]:
-    values = judged.groups[column]
+    values = judged.groups[column].astype(str)  # NaN, which equals nothing, is a group too
     for value in np.unique(values):
         yield str(value), section(judged, values == value, at)
-
-
-def _document(part: Section) -> dict[str, Any]:
-    document: dict[str, Any] = part.scalars()
-    document["measures"] = {name: asdict(one) for name, one in part.measures.items()}
-    if part.points:
-        document["at"] = [asdict(point) for point in part.points]
-    if len(part.errors) > 1:
-        document["errors"] = {name: asdict(one) for name, one in part.errors.items()}
-    return document
 
 
 def plain(document: Mapping[str, Any]) -> dict[str, Any]:

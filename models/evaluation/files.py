@@ -22,9 +22,10 @@ def read_npz(path: Path) -> dict[str, Array]:
     """
     try:
         with path.open("rb") as file:  # opened here, so that it is closed whatever numpy meets
+            if not file.read(2).startswith(b"PK"):
+                raise BadFile(f"{path} is no NPZ file; numpy.savez writes one")
+            file.seek(0)
             archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise BadFile(f"{path} holds one array; an NPZ file with named arrays is needed")
             return {name: archive[name] for name in archive.files}
     except BadFile:
         raise
@@ -112,17 +113,17 @@ def group_columns(path: Path, arrays: Mapping[str, Array], wanted: Sequence[str]
     return {name: arrays[name] for name in wanted}
 
 
-def positive_variances(path: Path, name: str, variance: Array) -> Array:
-    """The array itself.
+def variances(path: Path, name: str, values: Array) -> Array:
+    """The array itself; a variance of zero is one.
 
     Raises:
-        BadFile: a variance that is not positive and finite.
+        BadFile: a variance that is negative or not finite.
     """
-    wrong = ~((variance > 0) & np.isfinite(variance))
+    wrong = ~((values >= 0) & np.isfinite(values))
     if wrong.any():
         place = [int(index) for index in np.argwhere(wrong)[0]]
-        raise BadFile(f"{path}: {name}{place} is {variance[tuple(place)]}; a variance is positive and finite")
-    return variance
+        raise BadFile(f"{path}: {name}{place} is {values[tuple(place)]}; a variance is finite and at least 0")
+    return values
 
 
 def need(module: str, purpose: str) -> Any:

@@ -11,6 +11,9 @@ from models.evaluation.files import shifted_flags
 from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, unranked
 from models.evaluation.table import column_names, read_columns
 
+OPTIONS: frozenset[str] = frozenset()
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
 ERROR, UNCERTAINTY, SHIFTED = "error", "uncertainty", "shifted"
 
 

@@ -22,7 +22,7 @@ class BadFile(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the user chose; every reader takes the same, and refuses what it has no use for."""
+    """What the user chose; every reader takes the same, and names in ``OPTIONS`` what of it it has a use for."""
 
     convention: Convention = OFFICIAL
     error: str | None = None

@@ -15,8 +15,11 @@ from models.assessment import errors
 from models.assessment import regression_calibration as calibration
 from models.assessment.figures import Rules
 from models.evaluation import files
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, Normals, ordered
+from models.evaluation.judged import Asked, ErrorColumn, Judged, Mask, Normals, ordered
 from models.uncertainty import gaussian, score
+
+OPTIONS = frozenset({"bins"})
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
 
 Float64 = NDArray[np.float64]
 
@@ -51,14 +54,14 @@ def read_as(path: Path, asked: Asked, quantity: Quantity) -> Judged:
     """Members and targets of a quantity; optional ``shifted`` [N] and columns [N] to break figures down by.
 
     Raises:
-        BadFile: a key is missing, of another shape, not numeric, or not finite; a variance that is not positive.
+        BadFile: a key is missing, of another shape, not numeric, or not finite; a negative variance.
     """
     arrays = files.read_npz(path)
     sizes: dict[str, int] = {}
     members = files.numbers(path, arrays, "members", "M N 2", sizes)
     target = files.finite(path, "target", files.numbers(path, arrays, "target", "N", sizes))
     mean = files.finite(path, "members (mean)", members[..., 0])
-    variance = files.positive_variances(path, "members (variance)", members[..., 1])
+    variance = files.variances(path, "members (variance)", members[..., 1])
     shifted = files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target))
     groups = files.group_columns(path, arrays, asked.by, len(target))
     whole = Judged(
@@ -95,8 +98,8 @@ def _judge(
     statistics = gaussian.predictive(mean, variance, convention)
     names = SINGLE_MEASURES if len(mean) == 1 else ENSEMBLE_MEASURES
     measures: dict[str, Any] = {name: score(statistics, name) for name in names}
-    # the released code compares errors with the mean of the members' variances, whatever the members' spread
-    width = statistics.tvar if convention.total_variance else statistics.mvar
+    # calibration is, as released, that of the mean of the members' variances, whatever the members' spread
+    width = statistics.mvar
     measures[DIAGNOSTIC] = calibration.ll_fu(target, statistics.mean, width, convention=convention)
     likelihood = gaussian.ensemble_nll(target, mean, variance)
     squared = errors.squared_error(target, statistics.mean)
@@ -110,12 +113,10 @@ def _judge(
         part = slice(None) if mask is None else mask
         rows = squared[part]
         bins = None if asked.bins is None else min(asked.bins, len(rows)) if mask is not None else asked.bins
-        try:
-            groups = calibration.bins_by_variance(rows, width[part], bins=bins)
-        except ValueError as error:
-            raise BadFile(f"{whole.source}: {error}") from error
-        spread, found = calibration.cv(width[part], convention=reading), calibration.ence(groups)
-        return {
+        found = calibration.ence(calibration.bins_by_variance(rows, width[part], bins=bins))
+        spread = calibration.cv(width[part], convention=reading)
+        of_all = calibration.bins_by_variance(rows, width[part], bins=1)
+        figures = {
             "rmse": errors.rmse(target[part], statistics.mean[part]),
             "mae": errors.mae(target[part], statistics.mean[part]),
             "mape": errors.mape(target[part], statistics.mean[part]) / 100,
@@ -125,8 +126,12 @@ def _judge(
             "lence": calibration.lence(found, spread, convention=convention),
             "mwse": calibration.mwse(rows, width[part]),
             "ll_fu": float(np.mean(measures[DIAGNOSTIC][part])),
-            "r3": float(np.sqrt(np.mean(rows) / np.mean(width[part]))),
+            "r3": float(calibration.ratio(of_all.rmse, of_all.rmv)[0]),
         }
+        if len(mean) > 1:
+            total = calibration.bins_by_variance(rows, statistics.tvar[part], bins=bins)
+            figures["ence_tvar"] = calibration.ence(total)
+        return figures
 
     return replace(
         whole,
@@ -140,7 +145,7 @@ def _judge(
 
 
 def _units(unit: str) -> dict[str, str]:
-    ratios = dict.fromkeys(("mape", "ence", "cv", "lence", "r3"), "1")
+    ratios = dict.fromkeys(("mape", "ence", "ence_tvar", "cv", "lence", "r3"), "1")
     return {"rmse": unit, "mae": unit, **ratios, "nll": "nats", "mwse": f"{unit}⁴", "ll_fu": "nats"}
 
 

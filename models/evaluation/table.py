@@ -21,7 +21,7 @@ def column_names(path: Path) -> list[str]:
     Raises:
         BadFile: no such file, or neither CSV with a header nor Parquet.
     """
-    if path.suffix == ".parquet":
+    if _is_parquet(path):
         parquet = need("pyarrow.parquet", "reading Parquet")
         try:
             return list(parquet.read_schema(path).names)
@@ -31,7 +31,7 @@ def column_names(path: Path) -> list[str]:
         with path.open("rb") as file:
             header = file.readline(1 << 16)
         names = next(csv.reader([header.decode("utf-8-sig")]), [])
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadFile(f"{path} cannot be read as CSV: {error}") from error
     if not names:
         raise BadFile(f"{path} is empty; a header with the columns error and uncertainty is needed")
@@ -39,7 +39,7 @@ def column_names(path: Path) -> list[str]:
 
 
 def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) -> dict[str, Array]:
-    """Columns as float64 [n] (an empty cell is NaN), and others as they are.
+    """Columns as float64 [n] (an empty cell is NaN), and others as text.
 
     Raises:
         BadFile: a column is missing, a cell is not a number, rows of different length, no rows.
@@ -60,7 +60,7 @@ def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) 
                     column.resize(max(len(column) * 5 // 4, row + batch.num_rows), refcheck=False)
                 column[row : row + batch.num_rows] = _numbers(path, name, _column(batch, name), row)
             for name, parts in texts.items():
-                parts.append(np.asarray(_column(batch, name).to_pylist(), str))
+                parts.append(_texts(path, name, _column(batch, name)))
             row += batch.num_rows
     except (OSError, ValueError) as error:
         if isinstance(error, BadFile):
@@ -77,7 +77,7 @@ def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) 
 def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterator[Any]:
     arrow = need("pyarrow", "reading CSV and Parquet")
     wanted = [*numeric, *other]
-    if path.suffix == ".parquet":
+    if _is_parquet(path):
         yield from (
             need("pyarrow.parquet", "reading Parquet")
             .ParquetFile(path, buffer_size=_PIECE_BYTES, pre_buffer=False)
@@ -85,7 +85,8 @@ def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterat
         )
         return
     reader = need("pyarrow.csv", "reading CSV")
-    kinds = dict.fromkeys(numeric, arrow.float64())
+    # groups as binary: what is no text is then refused by the name of its column
+    kinds = dict.fromkeys(numeric, arrow.float64()) | dict.fromkeys(other, arrow.binary())
     convert = reader.ConvertOptions(column_types=kinds, include_columns=wanted)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
     yield from reader.open_csv(
@@ -94,10 +95,33 @@ def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterat
 
 
 def _numbers(path: Path, name: str, column: Any, start: int) -> Array:
-    kind = str(column.type)
-    if not any(word in kind for word in ("int", "float", "double", "bool", "decimal", "null")):
+    types = need("pyarrow.types", "reading CSV and Parquet")
+    kind = column.type
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
+    if not any(test(kind) for test in tests):
         raise BadFile(f"{path}: column {name} holds {kind}, from row {start} (from 0) on; numbers are needed")
     return np.asarray(column.to_numpy(zero_copy_only=False), np.float64)
+
+
+def _texts(path: Path, name: str, column: Any) -> Array:
+    """Values of a column as text; an empty cell is the empty text."""
+    arrow = need("pyarrow", "reading CSV and Parquet")
+    try:
+        values = column.cast(arrow.string()).to_pylist()
+    except (ValueError, NotImplementedError) as error:
+        raise BadFile(f"{path}: column {name} holds {column.type}, which is no text in UTF-8: {error}") from error
+    return np.asarray([value or "" for value in values], str)
+
+
+def _is_parquet(path: Path) -> bool:
+    """By name or, whatever the name, by its first bytes."""
+    if path.suffix == ".parquet":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False  # reading it as CSV says what is wrong
 
 
 def _column(batch: Any, name: str) -> Any:

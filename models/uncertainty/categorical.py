@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.assessment.classification import SUM_TOLERANCE
 from models.predictive import Array, Categorical
 from models.uncertainty.refusals import need
 
@@ -20,7 +21,6 @@ Result = NDArray[np.float64]
 
 LOG_EPSILON = 1e-10
 RENYI_ORDER = 0.8
-_SUM_TOLERANCE = 1e-3  # probabilities may have passed through float16 or been rounded
 
 
 def predictive(members: Floats) -> Categorical:
@@ -126,6 +126,6 @@ def _checked(members: Floats) -> Result:
     if (p < 0).any():
         raise ValueError(f"probabilities must be 0 or larger, got {p.min():g}; are they logits?")
     total = p.sum(axis=2)
-    if (off := np.abs(total - 1) > _SUM_TOLERANCE).any():
+    if (off := np.abs(total - 1) > SUM_TOLERANCE).any():
         raise ValueError(f"probabilities of a unit must sum to 1, got {total[off][0]:g}; are they logits?")
     return p

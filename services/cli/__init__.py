@@ -56,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"demur {parsed.command}: {error}", file=sys.stderr)
         return 2
     except (CommandError, SettingsError, ArtefactError, LookupError) as error:
+        if isinstance(error, IndexError | KeyError):  # ours, not the user's: the store raises LookupError itself
+            raise
         print(f"demur {parsed.command}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

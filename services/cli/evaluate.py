@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import math
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from models.assessment.convention import CONVENTIONS
-from models.evaluation.compare import Comparison, compare
+from models.evaluation.compare import Comparison, compare, same_units
 from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation, plain
 from models.evaluation.judged import Asked, BadFile, Judged
 from services.cli.evaluate_text import lines
@@ -53,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--singles", action="store_true", help="the files are members of one ensemble: mean ± σ, no differences"
     )
     parser.add_argument(
-        "--human-error", type=float, default=0.0, help="mean error of who answers deferred units, for the report"
+        "--human-error", type=float, help="mean error of who answers deferred units, for the report; default 0"
     )
     parser.add_argument("--json", action="store_true", help="print a JSON document")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write a page with figures there")
@@ -70,18 +73,22 @@ def run(given: argparse.Namespace) -> int:
         by=tuple(given.by),
         companions={name: getattr(given, name) for name in COMPANIONS if getattr(given, name) is not None},
     )
-    try:
-        files = _read(READERS[given.task], given.predictions, asked)
-        together = len(files) > 1 and (given.singles or all(one.members == 1 for one in files))
-        comparison = None if len(files) == 1 or given.singles else _compare(files)
-        line = ProgressLine("judging")
-        evaluations = []
-        for number, judged in enumerate(files, 1):
-            evaluations.append(_judge(judged, asked.by, tuple(given.at)))
-            line(number / len(files), judged.source)
-        page = _report(given, evaluations, comparison) if given.report else None
-    except BadFile as error:
-        raise BadInput(str(error)) from error
+    # what exceeds float64 is infinite, and what does not exist NaN: figures say so, numpy need not
+    with np.errstate(all="ignore"):
+        try:
+            files = _read(READERS[given.task], given.predictions, asked)
+            for other in files[1:]:
+                same_units(files[0], other)
+            together = len(files) > 1 and (given.singles or all(one.members == 1 for one in files))
+            comparison = None if len(files) == 1 or given.singles else compare(files, ProgressLine("comparing"))
+            line = ProgressLine("judging")
+            evaluations = []
+            for number, judged in enumerate(files, 1):
+                evaluations.append(_judge(judged, asked.by, tuple(given.at)))
+                line(number / len(files), judged.source)
+            page = _report(given, evaluations, comparison) if given.report else None
+        except BadFile as error:
+            raise BadInput(str(error)) from error
     document = _document(evaluations, comparison, together)
     if given.json:
         print_json(plain(document))
@@ -104,23 +111,47 @@ def _check(given: argparse.Namespace) -> None:
             raise BadInput(f"--at is {share:g}; retention is a share between 0 and 1")
     if len({str(path) for path in given.predictions}) < len(given.predictions):
         raise BadInput("a file is given twice")
-    report = given.report
-    if report is not None and report.exists():
-        if not report.is_dir():
-            raise BadInput(f"--report {report} is a file; a directory is needed")
+    if given.report is not None:
+        _check_report(given.report)
+    elif given.human_error is not None:
+        raise BadInput("--human-error is for the report: give --report too")
+
+
+def _check_report(report: Path) -> None:
+    """Before hours of work, not after: whether the page can be written there."""
+    if report.is_dir():
         if any(report.iterdir()) and not (report / MARK).is_file():
             raise BadInput(f"--report {report} holds other files; give a new directory or that of an earlier report")
+        return
+    there = report
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise BadInput(f"--report {report} cannot be a directory: {there} is a file")
+    if not os.access(there, os.W_OK):
+        raise BadInput(f"--report {report} cannot be written: no permission in {there}")
 
 
 def _read(reader: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
-    module, _, name = reader.partition(":")
-    read: Callable[[Path, Asked], Judged] = getattr(importlib.import_module(module), name)
+    name, _, function = reader.partition(":")
+    module = importlib.import_module(name)
+    read: Callable[[Path, Asked], Judged] = getattr(module, function)
+    given = {*asked.companions, *(["bins"] if asked.bins is not None else [])}
+    if useless := sorted(given - module.OPTIONS):
+        raise BadFile(f"--{useless[0].replace('_', '-')} says nothing about files of this task; leave it out")
     files = []
     line = ProgressLine("reading")
     for number, path in enumerate(paths, 1):
         if not path.exists():
             raise BadFile(f"{path}: no such file")
-        files.append(read(path, asked))
+        if not (path.is_file() or path.is_dir()):
+            raise BadFile(f"{path} is a pipe or a device; write it to a file first")
+        try:
+            files.append(read(path, asked))
+        except BadFile:
+            raise
+        except ValueError as error:  # numbers that the figures refuse; they say which
+            raise BadFile(f"{path}: {error}") from error
         line(number / len(paths), path.name)
     return files
 
@@ -134,14 +165,13 @@ def _judge(judged: Judged, by: tuple[str, ...], at: tuple[float, ...]) -> Evalua
         raise BadFile(f"{judged.source}: {error}") from error
 
 
-def _compare(files: Sequence[Judged]) -> Comparison:
-    return compare(files, ProgressLine("comparing"))
-
-
 def _report(given: argparse.Namespace, evaluations: Sequence[Evaluation], comparison: Comparison | None) -> Path:
     from services.report import write_report
 
-    return write_report(given.report, evaluations, comparison, given.human_error, ProgressLine("drawing"))
+    try:
+        return write_report(given.report, evaluations, comparison, given.human_error or 0.0, ProgressLine("drawing"))
+    except OSError as error:
+        raise BadInput(f"--report {given.report} cannot be written: {error}") from error
 
 
 def _document(evaluations: Sequence[Evaluation], comparison: Comparison | None, together: bool) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def lines(
         yield from _file(one, first=number == 0)
     if mean_sd:
         yield from ("", f"mean ± σ of {len(evaluations)} files")
-        yield from _table([], ([name, _spread(mean_sd, name)] for name in mean_sd))
+        yield from _table([], ([name, _spread(mean_sd, name)] for name in mean_sd if _exists(mean_sd[name]["mean"])))
     if comparison:
         yield from ("", f"difference from {comparison.reference}, {comparison.level:.0%} paired-bootstrap interval")
         yield f"of {comparison.resamples} resamples; * excludes 0"

@@ -36,6 +36,8 @@ class ProgressLine:
         elapsed = time.monotonic() - self._start
         if fraction < 1 and elapsed - self._shown < (0.2 if self._terminal else 10.0):
             return
+        if not self._terminal and self._shown < 0 and elapsed < 2:
+            return  # what takes no time needs no line in a log
         self._shown = elapsed
         left = f"{elapsed / fraction - elapsed:.0f} s left" if 0 < fraction < 1 else f"{elapsed:.0f} s"
         line = f"{self._title}: {fraction:6.1%}  {left}  {note}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +163,74 @@ def test_a_file_that_is_not_there_or_given_twice_is_refused(
     assert "no such file" in refused(capsys, tmp_path, "--task", "generic", "--predictions", tmp_path / "no.csv")
     twice = refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], files[0])
     assert "given twice" in twice
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path]
+) -> None:
+    (tmp_path / "file").write_text("")
+    for report in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert main(["evaluate", "--task", "regression", "--predictions", str(files[0]), "--report", str(report)]) == 2
+        assert "file" in capsys.readouterr().err
+    assert main(["evaluate", "--task", "regression", "--predictions", str(files[0]), "--human-error", "1"]) == 2
+    assert "give --report too" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["scenes", "references", "domains", "ground-truth"])
+def test_options_that_say_nothing_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path], option: str
+) -> None:
+    words = refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], f"--{option}", tmp_path)
+    assert f"--{option} says nothing about files of this task" in words
+
+
+def test_members_of_other_ensembles_are_not_averaged(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path]
+) -> None:
+    with np.load(files[1]) as one:
+        np.savez(tmp_path / "other.npz", members=one["members"], target=one["target"] + 1, shifted=one["shifted"])
+    words = refused(
+        capsys, tmp_path, "--singles", "--task", "weather", "--predictions", files[1], tmp_path / "other.npz"
+    )
+    assert "different labels" in words
+
+
+def test_numbers_beyond_all_figures_are_refused_by_their_row(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "huge.npz"
+    np.savez(path, members=np.array([[[1e200, 1.0], [0.0, 1.0]]]), target=np.zeros(2))
+    words = refused(capsys, tmp_path, "--task", "regression", "--predictions", path)
+    assert f"{path}: the squared error of row 0 is inf" in words
+
+
+def test_a_pipe_is_refused_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a pipe" in refused(capsys, tmp_path, "--task", "generic", "--predictions", tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    ["1,1\n1,1\n", "1,1\n", "inf,1\n1,2\n", "1,inf\n2,nan\n3,-inf\n", "1e308,1\n1e308,2\n"],
+    ids=["constant", "one", "infinite error", "infinite uncertainty", "overflow"],
+)
+def test_odd_rows_are_judged_without_a_word_on_standard_error(tmp_path: Path, rows: str) -> None:
+    paths = []
+    for number in (1, 2):
+        paths.append(tmp_path / f"{number}.csv")
+        paths[-1].write_text("error,uncertainty\n" + rows)
+    command = [sys.executable, "-m", "services.cli", "evaluate", "--json", "--task", "generic", "--acceptable", "1"]
+    ran = subprocess.run(
+        [*command, "--predictions", *map(str, paths), "--report", str(tmp_path / "report")],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(["clients/python", "."])},
+    )
+    assert ran.returncode == 0
+    assert "Warning" not in ran.stderr
+    json.loads(ran.stdout, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
 def test_a_directory_of_other_files_is_not_written_to(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,9 @@ from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, 
 from models.tasks.lesion import scans, volumes
 from models.tasks.lesion.scans import Scan
 from models.uncertainty.voxels import scan_structural_uncertainty
+
+OPTIONS = frozenset({"ground_truth"})
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
 
 SCORES = ("ndsc", "dice", "lesion_f1")
 STRUCTURAL = "scan_structural"
@@ -50,15 +54,16 @@ def read(path: Path, asked: Asked) -> Judged:
     """
     companion = asked.companions.get("ground_truth")
     found = scans.find(path, None if companion is None else Path(companion))
-    judged = [_judge(scan, asked.convention) for scan in found.scans]
+    found, judged, left_out = _with_ndsc(found, [_judge(scan, asked.convention) for scan in found.scans])
     figures = {name: np.array([one.scores[name] for one in judged]) for name in SCORES}
     columns = {f"{name}_error": ErrorColumn(1 - values, "1", None) for name, values in figures.items()}
     figures["voxel_r_aac"] = np.array([one.voxel_r_aac for one in judged])
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
-        means = {name: float(np.mean(values[part])) for name, values in figures.items()}
-        return means | {f"{name}_sd": float(np.std(values[part])) for name, values in figures.items()}
+        exist = {name: values[part][np.isfinite(values[part])] for name, values in figures.items()}
+        means = {name: float(np.mean(values)) if len(values) else math.nan for name, values in exist.items()}
+        return means | {f"{name}_sd": float(np.std(exist[name])) if len(exist[name]) else math.nan for name in figures}
 
     known = [scan.shifted for scan in found.scans]
     return Judged(
@@ -73,15 +78,25 @@ def read(path: Path, asked: Asked) -> Judged:
         own_units={name: "1" for score in figures for name in (score, f"{score}_sd")},
         members=len(found.scans[0].members) or None,
         labels=hashlib.sha256(b"".join(one.digest for one in judged)).hexdigest(),
-        notes=_notes(found, judged),
+        notes=left_out + _notes(found, judged),
     )
+
+
+def _with_ndsc(found: scans.Scans, judged: list[ScanFigures]) -> tuple[scans.Scans, list[ScanFigures], tuple[str, ...]]:
+    """The scans whose nDSC exists, and a note about others: a truth of lesion only has none."""
+    kept = [place for place, one in enumerate(judged) if math.isfinite(one.scores["ndsc"])]
+    if len(kept) == len(judged):
+        return found, judged, ()
+    lost = [scan for place, scan in enumerate(found.scans) if place not in kept]
+    if not kept:
+        raise BadFile(f"{lost[0].truth} marks every voxel as lesion: it has no nDSC, and no other scan is there")
+    note = f"{', '.join(scan.id for scan in lost[:5])}: every voxel is lesion, so that no nDSC exists; left out"
+    return replace(found, scans=tuple(found.scans[place] for place in kept)), [judged[place] for place in kept], (note,)
 
 
 def _judge(scan: Scan, convention: Convention) -> ScanFigures:
     """Reads and judges one scan; memory is a few volumes of it, whatever the number of members and measures."""
     truth, lesions = volumes.mask(scan.truth)
-    if lesions.all():
-        raise BadFile(f"{scan.truth} marks every voxel as lesion: no nDSC exists")
     if scan.segmentation is not None:
         volume, predicted = volumes.same_shape(volumes.mask, scan.segmentation, truth)
     else:
@@ -150,6 +165,9 @@ def _notes(found: scans.Scans, judged: Sequence[ScanFigures]) -> tuple[str, ...]
         f"{segmentation.SMALL_VOXELS} voxels dropped": [one.thresholded for one in judged],
         "no brain mask, so measures and voxel_r_aac are of the whole volume": [
             scan.mask is None for scan in found.scans
+        ],
+        "lesions fill the voxels that voxel_r_aac is about, so that the scan has none": [
+            math.isnan(one.voxel_r_aac) for one in judged
         ],
         "voxels are not of 1 mm; lesions are counted in voxels": [not one.isotropic for one in judged],
         "prediction and ground truth have different affines; voxels are compared by index": [

@@ -18,6 +18,9 @@ from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, 
 from models.tasks.motion import submission, truth
 from models.tasks.motion.errors import ACCEPTABLE, UNITS, request_errors
 
+OPTIONS = frozenset({"scenes"})
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
 UNCERTAINTY = "uncertainty"
 
 

@@ -15,6 +15,9 @@ from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, 
 from models.tasks.translation import nbest, references
 from models.tasks.translation.spec import GLEU_UNIT, HYPOTHESES
 
+OPTIONS = frozenset({"references", "domains"})
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
 OWN_UNITS = {"egleu": GLEU_UNIT, "maxgleu": GLEU_UNIT, "bleu": "BLEU points, 0 to 100"}
 
 

@@ -8,6 +8,9 @@ from models.evaluation import regression
 from models.evaluation.judged import Asked, Judged
 from models.tasks.vessel.spec import POWER, rules
 
+OPTIONS = regression.OPTIONS
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
 
 def read(path: Path, asked: Asked) -> Judged:
     """NPZ with ``members`` [M, N, 2] (mean kW, variance kW²) and ``target`` [N] (kW).

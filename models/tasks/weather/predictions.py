@@ -10,6 +10,9 @@ from models.evaluation.files import read_npz
 from models.evaluation.judged import Asked, BadFile, Judged
 from models.tasks.weather.spec import CLASSES, TEMPERATURE
 
+OPTIONS = regression.OPTIONS
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
 
 def read(path: Path, asked: Asked) -> Judged:
     """NPZ with ``members`` [M, N, 2] (mean °C, variance °C²) or [M, N, 9] (class probabilities), and ``target`` [N].

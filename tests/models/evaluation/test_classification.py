@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,18 @@ def test_a_correct_prediction_is_the_acceptable_one(tmp_path: Path) -> None:
         accepted = 1 - judged.error.values.mean()
         whole = 2 * accepted / (1 + accepted)  # precision and recall with everything retained
         assert figures.f1_at_95 == pytest.approx(whole, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "rounded", [lambda p: np.round(p, 3), lambda p: p.astype(np.float16)], ids=["3 digits", "half"]
+)
+def test_rounded_probabilities_are_judged(tmp_path: Path, rounded: Callable[[np.ndarray], np.ndarray]) -> None:
+    given = arrays()
+    path = saved(tmp_path, {**given, "members": rounded(given["members"])})
+    document = evaluate(classification.read(path, Asked())).document()
+    assert document["brier"] == pytest.approx(
+        evaluate(classification.read(saved(tmp_path, given), Asked())).full.own["brier"], rel=1e-2
+    )
 
 
 def test_nine_classes_are_precipitation_and_two_columns_temperature(tmp_path: Path) -> None:

@@ -24,11 +24,12 @@ def judged(
     return Judged("t", name, {"e": column}, {"u": uncertainty}, shifted=shifted, rules=rules or Rules())
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(OFFICIAL, "trapezoid"), Rules(PAPER)])
-def test_differences_are_those_of_the_figures(rules: Rules) -> None:
+@pytest.mark.parametrize("digits", [9, 1])
+@pytest.mark.parametrize("rules", [Rules(), Rules(OFFICIAL, "trapezoid", released_groups_ties=False), Rules(PAPER)])
+def test_differences_are_those_of_the_figures(rules: Rules, digits: int) -> None:
     rng = np.random.default_rng(0)
     errors = rng.random(300)
-    files = [judged("a", rng, errors, 0.2, rules), judged("b", rng, errors, 2.0, rules)]
+    files = [judged("a", rng, errors, 0.2, rules, digits), judged("b", rng, errors, 2.0, rules, digits)]
     found = compare(files).differences["b"]
     one, other = (asdict(evaluate(file).full.headline) for file in files)
     assert set(found) == set(FIGURES)
@@ -39,11 +40,12 @@ def test_differences_are_those_of_the_figures(rules: Rules) -> None:
     assert found["prr"].high < 0
 
 
-def test_a_resample_has_the_figures_of_its_units_written_out() -> None:
+@pytest.mark.parametrize("rules", [Rules(), Rules(OFFICIAL, "trapezoid", released_groups_ties=False), Rules(PAPER)])
+def test_a_resample_has_the_figures_of_its_units_written_out(rules: Rules) -> None:
     """Multiplicities over ranks made once, against the plain figures of the units drawn, ties and all."""
     rng = np.random.default_rng(1)
-    file = judged("a", rng, rng.random(80), 1.0, Rules(PAPER), digits=1)
-    drawn = rng.integers(0, 80, 80)
+    file = judged("a", rng, rng.random(80), 1.0, rules, digits=1)
+    drawn = np.sort(rng.integers(0, 80, 80))  # copies stand where their unit stood
     fast = module._Prepared.of(file).figures(np.bincount(drawn, minlength=80))
     column = replace(file.error, values=file.error.values[drawn])
     assert file.shifted is not None
@@ -72,6 +74,13 @@ def test_the_same_files_give_the_same_intervals() -> None:
     errors = rng.random(60)
     files = [judged("a", rng, errors, 0.1), judged("b", rng, errors, 1.0)]
     assert compare(files) == compare(files)
+
+
+@pytest.mark.filterwarnings("error")
+def test_figures_that_do_not_exist_are_left_out() -> None:
+    rng = np.random.default_rng(5)
+    files = [judged("a", rng, np.ones(4), 1.0), judged("b", rng, np.ones(4), 1.0)]
+    assert set(compare(files).differences["b"]) == {"error", "r_auc", "augrc"}
 
 
 def test_files_about_other_units_are_refused() -> None:

@@ -99,6 +99,40 @@ def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
         generic.read(path, Asked())
 
 
+def test_parquet_is_known_by_its_first_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "rows.PQ"
+    pq.write_table(pa.table({"error": [1.0], "uncertainty": [2.0]}), path)
+    assert generic.read(path, Asked()).error.values.tolist() == [1.0]
+
+
+def test_columns_of_lists_or_of_no_text_are_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"error": [[1.0, 2.0]], "uncertainty": [1.0]}), path)
+    with pytest.raises(BadFile, match=r"rows.parquet: column error holds list<.*double>"):
+        generic.read(path, Asked())
+    pq.write_table(pa.table({"error": [1.0], "uncertainty": [1.0], "site": [["a"]]}), path)
+    with pytest.raises(BadFile, match="rows.parquet: column site holds list"):
+        generic.read(path, Asked(by=("site",)))
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"error,uncertainty,site\n1,2,caf\xe9\n")
+    with pytest.raises(BadFile, match="rows.csv: column site holds binary, which is no text in UTF-8"):
+        generic.read(path, Asked(by=("site",)))
+
+
+def test_groups_of_numbers_and_empty_cells_are_groups(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"error": [1.0, 2.0, 3.0], "uncertainty": [1.0] * 3, "zone": [1, None, 1]}), path)
+    found = evaluate(generic.read(path, Asked(by=("zone",))), by=("zone",)).groups["zone"]
+    assert {name: part.headline.n for name, part in found.items()} == {"1": 2, "": 1}
+
+
+def test_groups_tell_domains_apart_too(tmp_path: Path) -> None:
+    rows = "error,uncertainty,shifted,site\n1,1,0,a\n1,2,1,a\n1,3,0,b\n1,4,0,b\n"
+    found = evaluate(generic.read(written(tmp_path, rows), Asked(by=("site",))), by=("site",)).document()["by"]["site"]
+    assert found["a"]["roc_auc"] == 1.0
+    assert np.isnan(found["b"]["roc_auc"])
+
+
 def test_text_in_a_parquet_column_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"error": ["a"], "uncertainty": [1.0]}), path)

@@ -16,7 +16,9 @@ from models.evaluation.judged import Asked, BadFile
 from models.tasks.vessel import predictions as vessel
 from models.tasks.weather import predictions as weather
 
-CALIBRATION = json.loads((Path(__file__).parents[2] / "fixtures" / "regression_calibration.json").read_text())
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+CALIBRATION = json.loads((FIXTURES / "regression_calibration.json").read_text())
+UNCERTAINTY = json.loads((FIXTURES / "regression_uncertainty.json").read_text())["cases"]
 
 
 def arrays(seed: int = 0, members: int = 4, units: int = 80) -> dict[str, np.ndarray]:
@@ -79,6 +81,40 @@ def test_calibration_is_that_of_the_released_code(tmp_path: Path, case: dict) ->
     assert document["r3"] == pytest.approx(case["r3_paper_full"], rel=1e-9)
 
 
+@pytest.mark.parametrize("case", CALIBRATION["llfu_cases"], ids=lambda case: str(case["seed"]))
+def test_ll_fu_is_that_of_the_released_code_and_of_the_text(tmp_path: Path, case: dict) -> None:
+    path = saved(tmp_path, {"members": np.array(case["preds_mean_var"]), "target": np.array(case["targets"])})
+    for convention, name in ((OFFICIAL, "official_llfu_ensemble"), (PAPER, "paper_llfu_natural_log_ensemble")):
+        found = evaluate(regression.read(path, Asked(convention))).document()["ll_fu"]
+        assert found == pytest.approx(np.mean(case[name]), rel=1e-9), name
+
+
+@pytest.mark.parametrize("case", UNCERTAINTY, ids=lambda case: f"{case['seed']}-{case['mode']}")
+@pytest.mark.filterwarnings("error")
+def test_likelihood_and_error_are_those_of_the_released_code(tmp_path: Path, case: dict) -> None:
+    """Among them members whose variance is zero."""
+    path = saved(tmp_path, {"members": np.array(case["preds_mean_var"]), "target": np.array(case["targets"])})
+    with np.errstate(all="ignore"):
+        document = evaluate(regression.read(path, Asked())).document()
+    assert document["rmse"] == pytest.approx(case["ens_rmse"], rel=1e-9)
+    if case["ens_nll_mean"] != "inf":  # there the released code underflows
+        assert document["nll"] == pytest.approx(case["ens_nll_mean"], rel=1e-9)
+    tvar = regression.read(path, Asked()).measures["tvar"]
+    np.testing.assert_allclose(tvar, case["official"]["tvar"], rtol=1e-9)
+
+
+def test_the_total_variance_is_judged_beside_the_released_one(tmp_path: Path) -> None:
+    given = arrays()
+    given["members"][..., 0] += np.array([-2, -1, 1, 2])[:, None]  # members that disagree
+    document = evaluate(regression.read(saved(tmp_path, given), Asked(bins=1))).document()
+    mean, variance = given["members"][..., 0], given["members"][..., 1]
+    rmse = document["rmse"]
+    for name, width in (("ence", variance.mean(0)), ("ence_tvar", variance.mean(0) + mean.var(0))):
+        assert document[name] == pytest.approx(abs(1 - rmse / math.sqrt(width.mean())), rel=1e-9), name
+    single = evaluate(regression.read(saved(tmp_path, arrays(members=1)), Asked())).document()
+    assert "ence_tvar" not in single
+
+
 def test_members_are_judged_one_by_one_too(tmp_path: Path) -> None:
     given = arrays()
     found = evaluate(regression.read(saved(tmp_path, given), Asked(acceptable=1.0)))
@@ -105,7 +141,7 @@ def test_conventions_differ_where_the_papers_and_the_code_do(tmp_path: Path) -> 
         evaluate(regression.read(path, Asked(convention, acceptable=1.0))).document()
         for convention in (OFFICIAL, PAPER)
     ]
-    for name in ("r_auc", "f1_auc", "ll_fu", "ence"):
+    for name in ("r_auc", "f1_auc", "ll_fu"):
         assert documents[0][name] != documents[1][name], name
     epkl = [document["measures"]["epkl"]["r_auc"] for document in documents]
     assert epkl[0] != epkl[1]
@@ -150,7 +186,10 @@ def broken(**changes: object) -> dict[str, np.ndarray]:
         (broken(target=np.zeros(4)), r"target has the shape \[4\]; \[N\] with M = 2, N = 5 is needed"),
         (broken(target=np.array(list("abcde"))), "target has the type <U1; numbers are needed"),
         (broken(target=np.array([0, 1, np.nan, 3, 4])), r"target\[2\] is nan; finite numbers are needed"),
-        (broken(members=np.zeros((2, 5, 2))), r"members \(variance\)\[0, 0\] is 0.0; a variance is positive"),
+        (
+            broken(members=np.full((2, 5, 2), -1.0)),
+            r"members \(variance\)\[0, 0\] is -1.0; a variance is finite and at",
+        ),
         (broken(shifted=np.array([0, 1, 2, 0, 1])), "shifted holds 2; 0"),
         (broken(shifted=np.zeros(3)), r"shifted has the shape \[3\]; \[N\] with N = 5"),
     ],
@@ -160,11 +199,17 @@ def test_bad_files_are_refused_by_name_and_field(tmp_path: Path, given: dict, wo
         regression.read(saved(tmp_path, given), Asked())
 
 
+def test_each_error_names_its_own_unit_and_limit(tmp_path: Path) -> None:
+    found = evaluate(vessel.read(saved(tmp_path, arrays()), Asked())).document()["errors"]
+    assert (found["squared_error"]["unit"], found["squared_error"]["acceptable"]) == ("kW²", 500.0**2)
+    assert (found["absolute_error"]["unit"], found["absolute_error"]["acceptable"]) == ("kW", None)
+
+
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 truncated", b"text"])
 def test_a_file_that_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "p.npz"
     path.write_bytes(content)
-    with pytest.raises(BadFile, match=r"p.npz cannot be read as NPZ"):
+    with pytest.raises(BadFile, match=r"p.npz (cannot be read as NPZ|is no NPZ file)"):
         regression.read(path, Asked())
 
 

@@ -169,3 +169,22 @@ def test_a_real_lesion_mask_is_judged_as_by_other_means(tmp_path: Path) -> None:
     own = judged.own(None)
     assert own["dice"] == pytest.approx(both / (both + wrong))
     assert 0 < own["voxel_r_aac"] < 1 - own["ndsc"], "uncertainty that marks the errors retains better than the error"
+
+
+def test_a_scan_of_lesion_only_is_left_out_and_named(tmp_path: Path) -> None:
+    for number in ("1", "2", "3"):
+        scan(tmp_path, number, seed=int(number))
+    saved(tmp_path / "2_gt_isovox.nii.gz", np.ones(SHAPE, bool))
+    judged = read(tmp_path, Asked())
+    assert len(judged) == 2
+    assert judged.notes[0] == "2: every voxel is lesion, so that no nDSC exists; left out"
+
+
+def test_a_scan_whose_lesions_fill_the_brain_has_no_retention_area_and_is_named(tmp_path: Path) -> None:
+    scan(tmp_path, "1")
+    scan(tmp_path, "2", isovox_fg_mask=box(1))
+    judged = read(tmp_path, Asked())
+    assert judged.own is not None
+    assert judged.own(None)["voxel_r_aac"] == judged.own(np.array([True, False]))["voxel_r_aac"]
+    assert np.isnan(judged.own(np.array([False, True]))["voxel_r_aac"])
+    assert any("so that the scan has none: 2" in note for note in judged.notes)
