@@ -118,7 +118,8 @@ def figures(errors: Errors, uncertainty: Floats | Ranking, shifted: NDArray[np.b
     if errors.acceptable is not None:
         f1 = retention.f_curve(errors.values, ranks, errors.acceptable, convention=rules.convention)
         f1_auc = retention.f_auc(f1, rules.convention)
-        f1_at_95 = retention.f_at(f1, convention=rules.convention)
+        if math.isfinite(f1_auc):  # where nothing is acceptable F does not exist, not even with nothing retained
+            f1_at_95 = retention.f_at(f1, convention=rules.convention)
         del f1
     optimal, optimal_aurc = errors.optimal
     f1_random, f1_optimal = errors.f1_references

@@ -153,14 +153,12 @@ def f_auc(curve: Curve, convention: Convention = OFFICIAL) -> float:
 def f_at(curve: Curve, retention: float = 0.95, convention: Convention = OFFICIAL) -> float:
     """F at a retention in [0, 1]: with int(retention * (n + 1)) units as released, floor(retention * n) in the text.
 
-    NaN where nothing is acceptable, whatever is retained.
-
     Raises:
         ValueError: a retention outside [0, 1].
     """
     n = len(curve) - 1
     retained = math.floor(_share(retention) * n + 1e-9) if convention.f_axis_to_one else int(retention * (n + 1))
-    return float(curve[min(retained, n)]) if np.isfinite(curve[-1]) else math.nan
+    return float(curve[min(retained, n)])
 
 
 def error_at(curve: Curve, retention: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from models.assessment import detection, retention, selective
-from models.assessment.convention import OFFICIAL, PAPER
+from models.assessment.convention import OFFICIAL, PAPER, Convention
 from models.assessment.figures import Errors, Rules, figures
 
 VESSEL_LIKE = Rules(OFFICIAL, released_area="trapezoid", released_groups_ties=False)
@@ -85,3 +85,10 @@ def test_memory_stays_within_three_times_the_input(ties: bool) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert given + peak < 3 * given
+
+
+@pytest.mark.parametrize("convention", [OFFICIAL, PAPER], ids=lambda one: one.name)
+def test_nothing_acceptable_has_no_f1_even_where_nothing_would_be_retained(convention: Convention) -> None:
+    found = figures(Errors(np.ones(1), 0.5, Rules(convention)), np.zeros(1))
+    assert math.isnan(found.f1_auc)
+    assert math.isnan(found.f1_at_95)
