@@ -90,19 +90,6 @@ def max_gleu(gleus: Floats) -> Float64:
     return np.asarray(_percent(gleus).max(axis=1))
 
 
-def top1(hypotheses: Sequence[Sequence[str]], weights: Floats) -> list[str]:
-    """The first most confident hypothesis of each sentence.
-
-    The released evaluation takes the first of the list, which is the same for lists in order of confidence.
-
-    Raises:
-        ValueError: as ``n_best_gleu`` and ``egleu``.
-    """
-    _check_lists(hypotheses, hypotheses)
-    best = np.argmax(_confidences(weights, (len(hypotheses), len(hypotheses[0]))), axis=1)
-    return [texts[index] for texts, index in zip(hypotheses, best.tolist(), strict=True)]
-
-
 def bleu(references: Sequence[str], hypotheses: Sequence[str]) -> float:
     """Corpus BLEU of one hypothesis a sentence, %, by sacrebleu with its defaults.
 

@@ -78,11 +78,6 @@ def test_bleu_is_that_of_sacrebleu_by_default() -> None:
     assert text.bleu(references, hypotheses) == pytest.approx(theirs)
 
 
-def test_the_first_most_confident_hypothesis_is_the_answer() -> None:
-    lists = [["a", "b", "c"], ["d", "e", "f"]]
-    assert text.top1(lists, np.array([[0.2, 0.4, 0.4], [0.5, 0.25, 0.25]])) == ["b", "d"]
-
-
 def test_lists_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match=r"hypotheses\[1\]"):
         text.n_best_gleu(["a", "b"], [["a", "b"], ["a"]])
