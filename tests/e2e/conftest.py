@@ -69,12 +69,3 @@ def served(installations: Callable[[], Installation]) -> Installation:
     status = json.loads(installation.run("status", "--json").stdout)
     assert status["services"]["vessel"]["ready"], status
     return installation
-
-
-@pytest.fixture(scope="session")
-def test_data() -> Path:
-    """Real inputs; they are not part of the repository."""
-    path = Path(os.environ.get("DEMUR_TEST_DATA", PROJECT.parent / "shared" / "data"))
-    if not path.is_dir():
-        pytest.skip(f"no test data at {path}; set DEMUR_TEST_DATA")
-    return path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -150,11 +149,10 @@ def test_empty_truths_have_their_released_values(tmp_path: Path) -> None:
     assert judged.error.values.tolist() == [0, 1]
 
 
-def test_a_real_lesion_mask_is_judged_as_by_other_means(tmp_path: Path) -> None:
-    data = Path(os.environ.get("DEMUR_TEST_DATA", PROJECT.parent / "shared" / "data"))
-    real = data / "lesion" / "lesion_masks_mni" / "patient01.nii.gz"
+def test_a_real_lesion_mask_is_judged_as_by_other_means(tmp_path: Path, test_data: Path) -> None:
+    real = test_data / "lesion" / "lesion_masks_mni" / "patient01.nii.gz"
     if not real.exists():
-        pytest.skip(f"no real mask at {real}; set DEMUR_TEST_DATA")
+        pytest.skip(f"no real mask at {real}")
     truth = np.asarray(nibabel.load(real).dataobj) == 1
     predicted = np.roll(truth, 1, axis=2)
     saved(tmp_path / "1_gt_isovox.nii.gz", truth)
