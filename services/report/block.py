@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from models.evaluation.evaluate import Evaluation, Section
-from services.report.curves import Curves, System
+from services.report.charts import Series
+from services.report.curves import Curves, Line, System
 from services.report.drawing import Chart
 from services.report.palette import Key
 
@@ -20,7 +21,8 @@ class File:
     evaluation: Evaluation
     curves: dict[str, Curves]
     """Of ``full``, and of ``in`` and ``shifted`` where there are such."""
-    system: System
+    system: System | None
+    """None without a human to answer what is deferred."""
 
     def section(self, domain: str) -> Section:
         return self.evaluation.full if domain == "full" else self.evaluation.domains[domain]
@@ -67,6 +69,17 @@ def file_legend(files: Sequence[File], *, references: bool = False) -> tuple[tup
         of = f" for {files[0].name}" if len(files) > 1 else ""
         entries += [(f"Random{of}", "random"), (f"Optimal{of}", "optimal")]
     return tuple(entries) if len(entries) > 1 else ()
+
+
+def references(file: File, files: int, lines: dict[str, Line]) -> list[Series]:
+    """What a ranking that says nothing and a perfect one would give, as far as there are such lines."""
+    of = f" for {file.name}" if files > 1 else ""
+    return [Series(key, f"{key.capitalize()}{of}", *lines[key].points) for key in ("random", "optimal") if key in lines]
+
+
+def of_first(files: Sequence[File]) -> str:
+    """Whose numbers are written in a figure of several files."""
+    return f", with the value for {files[0].name}" if len(files) > 1 else ""
 
 
 def notes(said: Sequence[tuple[File, str]], files: Sequence[File]) -> tuple[Note, ...]:

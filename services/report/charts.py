@@ -10,6 +10,7 @@ from typing import Any
 from models.assessment.ranking import Floats
 from services.report.drawing import Chart, Frame, chart, dashes, ink
 from services.report.palette import Key, stroke
+from services.report.ranges import LARGEST, apart, drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +61,13 @@ def lines(frame: Frame, series: Sequence[Series], marks: Sequence[Mark] = (), up
         axes.set_xlim(0, 1)
         for one in reversed(series):  # the first lies on top
             _line(axes, one)
-        values = [float(value) for one in series for value in one.y if math.isfinite(value)]
-        low, high = min([0.0, *values]), max([0.0, *values]) if frame.top is None else frame.top
-        room = (0.12 if marks else 0.04) * ((high - low) or 1.0)
-        axes.set_ylim(low, high + room)
+        values = [float(value) for one in series for value in drawn(one.y) if value == value]
+        low, high = apart(min([0.0, *values]), max([0.0, *values]) if frame.top is None else frame.top)
+        axes.set_ylim(0.0 if not values or min(values) >= 0 else low, high + (0.12 if marks else 0.04) * (high - low))
         if upright is not None:
             axes.axvline(upright, color=ink("soft"), linewidth=0.8, dashes=(1, 2), zorder=1)
         for mark in marks:
-            if not math.isfinite(mark.y):
+            if not abs(mark.y) <= LARGEST:
                 continue
             axes.plot([mark.x], [mark.y], "o", color=ink(stroke(mark.key).ink), markersize=6, zorder=6, clip_on=False)
             if mark.text:
@@ -104,17 +104,20 @@ def agreement(frame: Frame, clouds: Sequence[Series]) -> Chart:
     """Points against the diagonal on equal axes."""
 
     def draw(axes: Any) -> None:
-        values = [float(value) for one in clouds for part in (one.x, one.y) for value in part]
-        low, high = min(values), max(values)
+        values = [float(value) for one in clouds for part in (one.x, one.y) for value in drawn(part) if value == value]
+        low, high = apart(min(values), max(values))
         if frame.logarithmic[0]:
-            low, high = low / 1.2, high * 1.2
+            room = max(1.2, 10 ** (0.04 * (math.log10(high) - math.log10(low))))
+            low, high = low / room, high * room
         else:
-            room = 0.06 * ((high - low) or abs(high) or 1.0)
-            low, high = max(0.0, low - room) if low >= 0 else low - room, high + room
+            room = 0.06 * (high - low)
+            low, high = max(0.0, low - room) if min(values) >= 0 else low - room, high + room
         axes.plot([low, high], [low, high], color=ink("random"), linewidth=1.2, dashes=(4, 2.2), zorder=1)
         for one, form in zip(clouds, "os^Dv" * len(clouds), strict=False):
             colour = ink(stroke(one.key).ink)
-            axes.plot(one.x, one.y, form, color=colour, markersize=4.6, alpha=0.85, markeredgewidth=0, zorder=3)
+            axes.plot(
+                drawn(one.x), drawn(one.y), form, color=colour, markersize=4.6, alpha=0.85, markeredgewidth=0, zorder=3
+            )
         axes.set_xlim(low, high)
         axes.set_ylim(low, high)
 
@@ -141,8 +144,8 @@ def intervals(frame: Frame, spans: Sequence[Span]) -> Chart:
                 bbox={"facecolor": ink("paper"), "edgecolor": "none", "pad": 1.5},
                 zorder=4,
             )
-        reach = 1.12 * max([abs(end) for span in spans for end in (span.low, span.high, span.difference)] + [1e-300])
-        axes.set_xlim(-reach, reach)
+        reach = 1.12 * max(abs(end) for span in spans for end in (span.low, span.high, span.difference))
+        axes.set_xlim(*apart(-reach, reach))
         axes.set_ylim(len(spans) - 0.6, -0.8)
         axes.set_yticks([])
         axes.locator_params(axis="x", nbins=5)
@@ -155,7 +158,9 @@ def _line(axes: Any, series: Series) -> None:
     order = 3 if isinstance(series.key, int) else 2
     colour = ink(pen.ink)
     if len(series.x) == 1:
-        axes.plot(series.x, series.y, "o", color=colour, markersize=4, zorder=order)
+        axes.plot(series.x, drawn(series.y), "o", color=colour, markersize=4, zorder=order)
         return
     style = dashes(pen.dash, pen.width)
-    axes.plot(series.x, series.y, color=colour, linewidth=pen.width, linestyle=style, zorder=order, clip_on=False)
+    axes.plot(
+        series.x, drawn(series.y), color=colour, linewidth=pen.width, linestyle=style, zorder=order, clip_on=False
+    )

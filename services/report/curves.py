@@ -19,6 +19,9 @@ POINTS = 400
 """Points of a thinned curve at most."""
 OPERATING_POINT = 0.95
 """The retention that is marked, as in Shifts 1.0."""
+ANSWERED_FROM = 0.05
+"""The mean error of the answers is drawn from here on: of fewer units a mean says little."""
+ANSWERED_AT = (0.95, 0.8, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,11 @@ class Line:
     retention: Curve
     """Share of the units answered, 0 to 1."""
     value: Curve
+
+    @property
+    def points(self) -> tuple[Curve, Curve]:
+        """Where and how high."""
+        return self.retention, self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,11 @@ class Curves:
     references: dict[str, Line]
     """``random`` and ``optimal`` of the error; straight from the errors, the same for every measure."""
     f1_references: dict[str, Line]
+    answered: Line
+    """Mean error of the answered units alone, from ANSWERED_FROM on."""
+    answered_at: dict[float, float]
+    """The same at the shares of ANSWERED_AT."""
+    answered_references: dict[str, Line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,14 @@ def system_curve(judged: Judged, human_error: float) -> System:
     return System(thinned(curve), best / n, float(curve[best]), retention.error_at(curve, OPERATING_POINT))
 
 
+def answered_line(curve: Curve) -> Line:
+    """E(r) / r, the mean error of the answered units alone, thinned, from an error curve [n + 1]."""
+    n = len(curve) - 1
+    first = max(1, math.ceil(ANSWERED_FROM * n))
+    kept = np.unique(np.round(np.linspace(first, n, min(POINTS, n + 1 - first))).astype(np.int64))
+    return Line(kept / n, curve[kept] * (n / kept))
+
+
 def r3_line(curve: Floats) -> Line:
     """RMSE / RMV of the retained rows [N + 1], without its undefined start."""
     line = thinned(np.asarray(curve, np.float64))
@@ -110,15 +131,27 @@ def _curves(judged: Judged, mask: Mask | None) -> Curves:
     ranks = ranking(uncertainty)
     curve = retention.error_curve(errors, ranks, group_ties=judged.rules.groups_ties)
     error, error_at_95 = thinned(curve), retention.error_at(curve, OPERATING_POINT)
+    answered, answered_at = answered_line(curve), {at: retention.error_at(curve, at) / at for at in ANSWERED_AT}
     del curve
-    mean = float(np.mean(errors, dtype=np.float64))
-    references = {
-        "random": Line(np.array([0.0, 1.0]), np.array([0.0, mean])),
-        "optimal": thinned(retention.optimal_curve(errors)),
-    }
+    mean, best = float(np.mean(errors, dtype=np.float64)), retention.optimal_curve(errors)
+    references = {"random": Line(np.array([0.0, 1.0]), np.array([0.0, mean])), "optimal": thinned(best)}
+    of_answers = {"random": Line(answered.retention[[0, -1]], np.full(2, mean)), "optimal": answered_line(best)}
+    del best
     f1, f1_at_95, f1_references = _f1(judged, errors, ranks)
     marked = f1_place(len(errors), judged.rules.convention)
-    return Curves(len(errors), error, error_at_95, f1, f1_at_95, marked, references, f1_references)
+    return Curves(
+        n=len(errors),
+        error=error,
+        error_at_95=error_at_95,
+        f1=f1,
+        f1_at_95=f1_at_95,
+        f1_marked=marked,
+        references=references,
+        f1_references=f1_references,
+        answered=answered,
+        answered_at=answered_at,
+        answered_references=of_answers,
+    )
 
 
 def f1_place(n: int, convention: Convention) -> float:

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any
 
 from models.evaluation.files import need
@@ -17,6 +18,8 @@ NARROW, WIDE = 360, 420
 """Width in pixels, as drawn, of a panel among three and of one with more room; the page scales it by a little."""
 _HEIGHT = 0.76
 """Of the width."""
+_LABEL = 42
+"""Letters in a line of the y axis's label; they fit into the lowest figure."""
 _LEGEND_ROW = 18
 _PNG_DPI = 180
 _SETTINGS = {
@@ -124,7 +127,14 @@ def _dress(axes: Any, frame: Frame) -> None:
     if frame.title:
         axes.set_title(frame.title, loc="left", color=ink("ink"), fontsize=12, fontweight="bold", pad=10)
     axes.set_xlabel(frame.x_label, color=ink("soft"), labelpad=6)
-    axes.set_ylabel(frame.y_label, color=ink("soft"), labelpad=6)
+    axes.set_ylabel(_wrapped(frame.y_label), color=ink("soft"), labelpad=6)
+
+
+def _wrapped(label: str) -> str:
+    """In lines that fit beside a figure; a unit is kept together."""
+    quantity, comma, unit = label.rpartition(", ")
+    parts = [label] if len(label) <= _LABEL or not comma else [quantity + ",", unit]
+    return "\n".join(fill(part, _LABEL, max_lines=2, placeholder="…") for part in parts)
 
 
 def _legend(figure: Any, entries: list[tuple[str, Key]]) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from models.assessment.retention import acceptable_units
 from models.evaluation.judged import Judged, Mask
+from services.report.ranges import LARGEST, apart
 
 _BINS = 48
 _LOG_SPAN = 50.0  # from here on of the middle 98 %, a linear axis would crowd most units into its first bins
@@ -42,19 +43,16 @@ def uncertainty_histogram(judged: Judged) -> Histogram | None:
     if not finite.any():
         return None
     classes = {name: mask & finite for name, mask in _classes(judged).items()}
-    known = np.asarray(values[finite], np.float64)
+    known = np.clip(np.asarray(values[finite], np.float64), -LARGEST, LARGEST)
     low, first, last, tail, high = np.quantile(known, [0, 0.01, 0.99, _TAIL, 1])
-    logarithmic = bool(first > 0 and last / first >= _LOG_SPAN)
+    logarithmic = bool(first >= 1 / LARGEST and last >= _LOG_SPAN * first)
     if logarithmic:
-        low, high = np.quantile(known, [1 - _LOG_TAIL, _LOG_TAIL])
+        low, high = np.maximum(np.quantile(known, [1 - _LOG_TAIL, _LOG_TAIL]), 1 / LARGEST)
     elif high > low + 2 * (tail - low):
         high = tail
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
+    low, high = apart(float(low), float(high))
     edges = np.geomspace(low, high, _BINS + 1) if logarithmic else np.linspace(low, high, _BINS + 1)
     edges[0], edges[-1] = low, high
-    if not (np.diff(edges) > 0).all():  # values that differ in their last digits only
-        edges = np.array([low, high])
     above, below = int((known > high).sum()), int((known < low).sum())
     del known
     shares, counts = {}, {}

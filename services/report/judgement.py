@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from models.assessment import regression_calibration as calibration
 from models.evaluation.compare import Comparison, Interval
-from services.report import charts, words
+from services.report import charts, glossary, naming, words
 from services.report.block import Block, File, Note, Panel, file_legend, notes, spoken
 from services.report.charts import Series, Span
 from services.report.curves import r3_line
 from services.report.drawing import WIDE, Frame
 from services.report.numerals import count, numeral, percent
+from services.report.ranges import LARGEST, drawn
 
 _MOST_DRAWN = 50
 """Points of one file in the figure of bins; figures in the caption are of all bins."""
@@ -42,15 +42,21 @@ def variances(files: Sequence[File]) -> Block | None:
         said.append((file, f"ENCE {numeral(ence, '1')}, Cv {numeral(cv, '1')}, LENCE {numeral(lence, '1')}"))
         if len(bins.rmse) > _MOST_DRAWN:
             bins = calibration.bins_by_variance(squared, normals.variance, bins=_MOST_DRAWN)
-        clouds.append(Series(file.place, file.name, bins.rmv, bins.rmse))
+        shown = np.isfinite(drawn(bins.rmv)) & np.isfinite(drawn(bins.rmse))
+        if shown.any():
+            clouds.append(Series(file.place, file.name, bins.rmv[shown], bins.rmse[shown]))
         line = r3_line(calibration.r3_curve(squared, normals.variance))
         if len(line.value):
             curves.append(Series(file.place, file.name, line.retention, line.value))
             ends.append((file, f"{numeral(float(line.value[-1]))} over all rows"))
     unit = have[0].evaluation.judged.normals.unit  # type: ignore[union-attr]
-    panels = [_bins_panel(clouds, unit, notes(said, files))]
+    panels = []
+    if clouds:
+        panels.append(_bins_panel(clouds, unit, notes(said, files)))
     if curves:
         panels.append(_r3_panel(curves, notes(ends, files)))
+    if not panels:
+        return None
     lead = (
         "Rows are binned by predicted variance. On the diagonal, errors are as large as announced; above it the model "
         "is too sure of itself."
@@ -60,7 +66,7 @@ def variances(files: Sequence[File]) -> Block | None:
 
 def _bins_panel(clouds: Sequence[Series], unit: str, caption: tuple[Note, ...]) -> Panel:
     values = np.concatenate([part for one in clouds for part in (one.x, one.y)])
-    log = bool((values > 0).all() and values.max() / values.min() > _LOG_SPAN)
+    log = bool((values > 0).all() and values.max() > _LOG_SPAN * values.min())
     frame = Frame(
         "calibration-bins",
         "Root mean squared error by bin",
@@ -92,15 +98,15 @@ def differences(files: Sequence[File], comparison: Comparison) -> Block | None:
     places = {file.evaluation.judged.source: file for file in files}
     panels = []
     for figure in compared(comparison):
-        known = words.definition(figure)
+        known = glossary.definition(figure)
         unit = files[0].evaluation.document()["units"].get(figure, "1")
         spans, said = [], []
         for source, figures in comparison.differences.items():
             one = figures.get(figure)
-            if one is None or not all(math.isfinite(end) for end in (one.difference, one.low, one.high)):
+            if one is None or not all(abs(end) <= LARGEST for end in (one.difference, one.low, one.high)):
                 continue
             file = places.get(source)
-            name = file.name if file else words.clean(source)
+            name = file.name if file else naming.clean(source)
             spans.append(Span(file.place if file else 0, name, one.difference, one.low, one.high))
             said.append(f"{name} {reading(figure, one)}")
         if not spans:
@@ -117,7 +123,7 @@ def differences(files: Sequence[File], comparison: Comparison) -> Block | None:
         panels.append(Panel(charts.intervals(frame, spans), ()))
     if not panels:
         return None
-    names = words.labels([comparison.reference])
+    names = naming.labels([comparison.reference])
     reference = places[comparison.reference].name if comparison.reference in places else names[0]
     lead = (
         f"Each file minus {reference}, with {percent(comparison.level)} intervals from {count(comparison.resamples)} "
@@ -135,7 +141,7 @@ def reading(figure: str, interval: Interval) -> str:
     """What an interval says about a file: better, worse or not told apart from the reference."""
     if not (interval.low > 0 or interval.high < 0):
         return "not told apart"
-    better = words.definition(figure).better
+    better = glossary.definition(figure).better
     if not better:
         return "higher" if interval.low > 0 else "lower"
     return "better" if (interval.high < 0) == (better == "lower") else "worse"

@@ -45,6 +45,16 @@ def percent(share: float) -> str:
     return _grouped(f"{100 * share:,.{1 if near_an_end else 0}f}") + f"{THIN}%"
 
 
+def change(share: float) -> str:
+    """A relative change in per cent, a rise with its sign as a fall with its own."""
+    text = percent(share)
+    if math.isnan(share):
+        return text
+    if math.isfinite(share) and not any(digit in text for digit in "123456789"):
+        return f"0{THIN}%"
+    return f"+{text}" if share > 0 else text
+
+
 def with_unit(value: float | None, unit: str) -> str:
     """A number and its unit; shares have none."""
     text, known = numeral(value, unit), shown(unit)
@@ -58,7 +68,9 @@ def given(value: float, unit: str) -> str:
 
 
 def tick(value: float) -> str:
-    """A number at an axis: short, and without zeros behind it."""
+    """A number at an axis: short, and without zeros behind it; nothing where an axis runs out of numbers."""
+    if not math.isfinite(value):
+        return ""
     if value and not 1e-3 <= abs(value) < 1e5:
         digits, _, power = f"{value:e}".partition("e")
         front = f"{float(digits):g}"
@@ -68,8 +80,8 @@ def tick(value: float) -> str:
 
 
 def shown(unit: str) -> str:
-    """The unit if it says something behind a number, which "the unit of the file" does not."""
-    return "" if unit == "1" or "unit of" in unit else unit
+    """The unit as it stands behind a number, without its scale; "the unit of the file" says nothing there."""
+    return "" if unit == "1" or "unit of" in unit else unit.partition(", ")[0]
 
 
 def _grouped(text: str) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from models.evaluation.compare import Comparison
-from services.report import tables, words
+from services.report import glossary, naming, tables, words
 from services.report.block import Block, File, Note
 from services.report.marks import legend, named
-from services.report.numerals import THIN, numeral, percent, shown
+from services.report.numerals import THIN, change, numeral, shown
 from services.report.style import SCRIPT, STYLE
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+_OPTION = re.compile(r"(?<!\S)--[a-z-]+")
+"""Of the command line; it is not to be broken."""
 
 
 def page(
@@ -34,7 +38,7 @@ def page(
         "</main>",
         f"<footer>Made by demur {escape(version)}. One file, no network: it can be kept, sent and printed.</footer>",
     ]
-    title = f"{words.labels([files[0].evaluation.judged.source])[0]} – demur report"
+    title = f"{naming.labels([files[0].evaluation.judged.source])[0]} – demur report"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -51,8 +55,8 @@ def _header(files: Sequence[File]) -> str:
     first = files[0]
     judged = first.evaluation.judged
     what = f"{len(files)} files" if len(files) > 1 else f"<code>{escape(first.name)}</code>"
-    measure = escape(words.clean(judged.measure_name))
-    kicker = f"{escape(words.spoken(judged.task))}: {what}, deferred by <code>{measure}</code>"
+    measure = escape(naming.clean(judged.measure_name))
+    kicker = f"{escape(glossary.heading(naming.clean(judged.task)))}: {what}, deferred by <code>{measure}</code>"
     sentence = words.result(first.evaluation, first.curves["full"])
     if len(files) > 1:
         sentence = f"With {first.name}, {sentence[:1].lower()}{sentence[1:]}"
@@ -72,10 +76,10 @@ def _tiles(file: File) -> str:
     """The few numbers to remember."""
     judged, figures, curves = file.evaluation.judged, file.evaluation.full.headline, file.curves["full"]
     unit, name = judged.error.unit, words.mean_error(judged)
-    tiles = [(f"{words.spoken(name)}, all answered", figures.error, unit, words.count_units(figures.n))]
+    tiles = [(f"{glossary.heading(name)}, all answered", figures.error, unit, words.count_units(figures.n))]
     if figures.n >= words.FEWEST:
         answered = words.mean_of_answered(curves)
-        foot = f"{percent(answered / figures.error - 1)} against all" if figures.error > 0 else ""
+        foot = f"{change(answered / figures.error - 1)} against all" if 0 < figures.error < math.inf else ""
         tiles.append((f"Of the most certain 95{THIN}%", answered, unit, foot))
     if figures.prr == figures.prr:
         tiles.append(("Ranking of errors (PRR)", figures.prr, "1", "0 is random, 1 perfect"))
@@ -85,7 +89,7 @@ def _tiles(file: File) -> str:
         tiles.append(("Noticing shift (ROC-AUC)", figures.roc_auc, "1", "0.5 is blind, 1 perfect"))
     items = "".join(
         f'<div><dt>{escape(label)}</dt><dd><span class="value">{numeral(value, unit)}'
-        f"{f'<small>{escape(shown(unit))}</small>' if shown(unit) else ''}</span>"
+        f"{f' <small>{escape(shown(unit))}</small>' if shown(unit) else ''}</span>"
         f'<div class="foot" style="border:0;padding:0">{escape(foot)}</div></dd></div>'
         for label, value, unit, foot in tiles
     )
@@ -94,9 +98,10 @@ def _tiles(file: File) -> str:
 
 def _block(block: Block) -> str:
     size = {1: " one", 2: " two"}.get(len(block.panels), "")
+    lead = _OPTION.sub(r"<code>\g<0></code>", escape(block.lead))
     figures = "".join(f"<figure>{panel.chart.inline}{_caption(panel.caption)}</figure>" for panel in block.panels)
     return (
-        f'<section id="{block.key}"><h2>{escape(block.title)}</h2><p>{escape(block.lead)}</p>'
+        f'<section id="{block.key}"><h2>{escape(block.title)}</h2><p>{lead}</p>'
         f'{legend(block.legend)}<div class="panels{size}">{figures}</div></section>'
     )
 
@@ -144,25 +149,31 @@ def _all_tables(files: Sequence[File]) -> str:
 def _notes(files: Sequence[File]) -> str:
     judged = files[0].evaluation.judged
     said = [
-        (f"{file.name}: {words.clean(note)}" if len(files) > 1 else words.clean(note))
+        (f"{file.name}: {naming.clean(note)}" if len(files) > 1 else naming.clean(note))
         for file in files
         for note in file.evaluation.judged.notes
     ]
     notes = _list(f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in said) if said else ""
     sources = "".join(
-        f"<dt>{escape(file.name)}</dt><dd><code>{escape(words.clean(file.evaluation.judged.source))}</code>, "
+        f"<dt>{escape(file.name)}</dt><dd><code>{escape(naming.clean(file.evaluation.judged.source))}</code>, "
         f"{words.count_units(len(file.evaluation.judged))}</dd>"
         for file in files
     )
-    own = {name for file in files for name in file.evaluation.full.own}
-    known = words.DEFINITIONS | {name: words.definition(name) for name in sorted(own)}
-    meanings = "".join(f"<dt>{escape(one.label)}</dt><dd>{escape(one.meaning)}</dd>" for one in known.values())
+    meanings = "".join(f"<dt>{escape(label)}</dt><dd>{escape(said)}</dd>" for label, said in _meanings(files).items())
     conventions = _list(words.convention_in_words(judged.rules.convention, judged.rules.area))
     return (
         f'<section id="notes"><h2>Notes</h2>{notes}<dl class="words">{sources}</dl>'
         f'<details><summary>What each figure means</summary><dl class="words">{meanings}</dl></details>'
         f"<details><summary>Conventions</summary>{conventions}</details></section>"
     )
+
+
+def _meanings(files: Sequence[File]) -> dict[str, str]:
+    """Label to meaning of the figures and errors of these files that are defined, in reading order."""
+    own = dict.fromkeys(name for file in files for name in file.evaluation.full.own)
+    errors = dict.fromkeys(name for file in files for name in file.evaluation.judged.errors)
+    known = [*glossary.COMMON.values(), *map(glossary.definition, own), *map(glossary.error, errors)]
+    return {glossary.heading(one.label): one.meaning for one in known if one.meaning}
 
 
 def _list(items: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""The blocks of retention: error, F1, and the error of model and human together."""
+"""The blocks of retention: error and F1."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.assessment.ranking import Floats
-from services.report import charts, words
-from services.report.block import Block, File, Note, Panel, file_legend, notes, spoken
+from services.report import charts, glossary, words
+from services.report.block import Block, File, Note, Panel, file_legend, notes, of_first, references, spoken
 from services.report.charts import Mark, Series
-from services.report.curves import OPERATING_POINT, Line
+from services.report.curves import OPERATING_POINT
 from services.report.drawing import NARROW, WIDE, Frame
-from services.report.numerals import given, numeral, percent, with_unit
+from services.report.numerals import given, numeral, with_unit
 
 RETENTION = "retention: share of units answered"
 _ALL_GOOD = 1.0
@@ -27,9 +26,9 @@ def error_retention(files: Sequence[File]) -> Block:
     for domain in domains:
         have = [file for file in files if domain in file.curves]
         curves = {file.place: file.curves[domain] for file in have}
-        series = [Series(file.place, file.name, *_points(curves[file.place].error)) for file in have]
+        series = [Series(file.place, file.name, *curves[file.place].error.points) for file in have]
         first = have[0]
-        series += _references(first, len(files), curves[first.place].references)
+        series += references(first, len(files), curves[first.place].references)
         marks = [Mark(place, OPERATING_POINT, one.error_at_95) for place, one in curves.items()]
         at_95 = with_unit(curves[first.place].error_at_95, unit)
         marks[0] = replace(marks[0], text=f"at 95\u202f%: {at_95}")
@@ -46,7 +45,7 @@ def error_retention(files: Sequence[File]) -> Block:
         panels.append(Panel(charts.lines(frame, series, marks, OPERATING_POINT), caption))
     lead = (
         "The less certain units are deferred, and count as answered without error: the lower the curve, the better. "
-        f"Dots mark 95\u202f% retention{_of_first(files)}; values divide by all units, answered or not."
+        f"Dots mark 95\u202f% retention{of_first(files)}; values divide by all units, answered or not."
     )
     return Block("error-retention", "Error against retention", lead, tuple(panels), file_legend(files, references=True))
 
@@ -64,12 +63,12 @@ def f1_retention(files: Sequence[File]) -> Block | None:
         for file in have:
             curves = file.curves[domain]
             assert curves.f1 is not None
-            series.append(Series(file.place, file.name, *_points(curves.f1)))
+            series.append(Series(file.place, file.name, *curves.f1.points))
             text = "" if marks else f"F1@95: {numeral(curves.f1_at_95, '1')}"
             marks.append(Mark(file.place, curves.f1_marked, curves.f1_at_95, text))
             figures = file.section(domain).headline
             said.append((file, f"F1-AUC {numeral(figures.f1_auc, '1')}, F1@95 {numeral(figures.f1_at_95, '1')}"))
-        series += _references(have[0], len(files), have[0].curves[domain].f1_references)
+        series += references(have[0], len(files), have[0].curves[domain].f1_references)
         title = words.DOMAINS[domain]
         if len(files) == 1:
             figures = have[0].section(domain).headline
@@ -86,55 +85,17 @@ def f1_retention(files: Sequence[File]) -> Block | None:
             _ALL_GOOD,
             width=_width(domains),
         )
-        panels.append(Panel(charts.lines(frame, series, marks, OPERATING_POINT), caption))
+        panels.append(Panel(charts.lines(frame, series, marks, marks[0].x), caption))
     if not panels:
         return None
-    error = next(file.evaluation.judged.error for file in files if file.evaluation.judged.error.acceptable is not None)
-    assert error.acceptable is not None
-    limit = given(error.acceptable, error.unit)
+    judged = next(one for one in (file.evaluation.judged for file in files) if one.error.acceptable is not None)
+    assert judged.error.acceptable is not None
+    limit, name = given(judged.error.acceptable, judged.error.unit), glossary.error(judged.error_name).label
     lead = (
-        f"“Retained” is read as a prediction of “the error is at most {limit}”: the higher the curve, the better. "
+        f"“Retained” is read as a prediction of “the {name} is at most {limit}”: the higher the curve, the better. "
         f"Its peak balances answering much against answering well."
     )
     return Block("f1-retention", "F1 against retention", lead, tuple(panels), file_legend(files, references=True))
-
-
-def system_error(files: Sequence[File], human_error: float) -> Block:
-    """Mean error of model and human together against retention."""
-    judged = files[0].evaluation.judged
-    unit = judged.error.unit
-    series = [Series(file.place, file.name, *_points(file.system.line)) for file in files]
-    marks: list[Mark] = []
-    said = []
-    for file in files:
-        best = file.system
-        model = with_unit(file.evaluation.full.headline.error, unit)
-        if not human_error:
-            said.append((file, f"{model} with all answered by the model"))
-            continue
-        text = f"best: {with_unit(best.best_error, unit)} at {percent(best.best_retention)}"
-        marks.append(Mark(file.place, best.best_retention, best.best_error, "" if marks else text))
-        least = f"{with_unit(best.best_error, unit)} with {percent(best.best_retention)} answered by the model"
-        said.append((file, f"Least error {least}, {model} with all"))
-    caption = notes(said, files)
-    if human_error:
-        who = f"with a mean error of {given(human_error, unit)}"
-        lead = f"Somebody {who} answers what the model defers; the dot is the share that the model should answer."
-    else:
-        lead = (
-            "Somebody who makes no error answers what the model defers: then every deferral helps, and the curve shows "
-            "what each share answered by the model costs."
-        )
-    frame = Frame(
-        "system-error",
-        "Model and human together",
-        RETENTION + " by the model",
-        words.axis(words.mean_error(judged), unit),
-        f"System error. {spoken(caption)}",
-        width=WIDE,
-    )
-    panel = Panel(charts.lines(frame, series, marks, marks[0].x if marks else None), caption)
-    return Block("system-error", "Error of the whole system", lead, (panel,), file_legend(files))
 
 
 def _error_caption(have: Sequence[File], files: Sequence[File], domain: str, unit: str) -> tuple[Note, ...]:
@@ -154,26 +115,9 @@ def _height(files: Sequence[File]) -> float | None:
     return float(max(means)) if 0 < max(means) < math.inf and max(means) < _MOST_FLATTENED * min(means) else None
 
 
-def _references(file: File, files: int, references: dict[str, Line]) -> list[Series]:
-    of = f" for {file.name}" if files > 1 else ""
-    return [
-        Series(key, f"{key.capitalize()}{of}", *_points(references[key]))
-        for key in ("random", "optimal")
-        if key in references
-    ]
-
-
-def _points(line: Line) -> tuple[Floats, Floats]:
-    return line.retention, line.value
-
-
 def _domains(files: Sequence[File]) -> list[str]:
     return [name for name in words.DOMAINS if any(name in file.curves for file in files)]
 
 
 def _width(panels: Sequence[str]) -> int:
     return WIDE if len(panels) < 3 else NARROW
-
-
-def _of_first(files: Sequence[File]) -> str:
-    return f", with the value for {files[0].name}" if len(files) > 1 else ""

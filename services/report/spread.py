@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.report import charts, words
+from services.report import charts, naming, words
 from services.report.block import Block, File, Note, Panel, spoken
 from services.report.drawing import NARROW, WIDE, Frame
 from services.report.histograms import Histogram
@@ -38,7 +38,7 @@ def uncertainty(files: Sequence[File], histograms: Sequence[Histogram | None]) -
         frame = Frame(
             f"uncertainty-{file.place + 1}",
             title,
-            f"{words.clean(judged.measure_name)}, larger is less certain" + (" (log)" if found.logarithmic else ""),
+            f"{naming.clean(judged.measure_name)}, larger is less certain" + (" (log)" if found.logarithmic else ""),
             "share of the class’s units per bin",
             f"Histogram of the uncertainty, {file.name}. {spoken(caption)}",
             logarithmic=(found.logarithmic, False),

@@ -14,8 +14,8 @@ LIGHT, DARK = _variables("light"), _variables("dark")
 STYLE = (
     f"""
 :root{{{LIGHT}color-scheme:light}}
-@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{DARK}color-scheme:dark}}}}
-:root[data-theme=dark]{{{DARK}color-scheme:dark}}
+@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{DARK}color-scheme:dark}}}}
+@media screen{{:root[data-theme=dark]{{{DARK}color-scheme:dark}}}}
 """
     + """
 :root{--serif:"Iowan Old Style","Palatino Linotype",Palatino,Charter,"Source Serif 4",Georgia,"Times New Roman",serif;
@@ -45,14 +45,15 @@ h1.long{font-size:clamp(1.5rem,1.1rem + 1.7vw,2.15rem);line-height:1.22;max-widt
 .tiles div:first-child{padding-left:0;border-left:0}
 .tiles dt{font-size:.8125rem;color:var(--soft);line-height:1.35;min-height:2.7em;display:flex;align-items:flex-end}
 .tiles dd{margin:0}
-.tiles .value{font-family:var(--serif);font-size:2.1rem;line-height:1.25;font-weight:600;letter-spacing:-.02em;
-white-space:nowrap}
-.tiles .value small{font-size:1rem;font-weight:400;letter-spacing:0;color:var(--soft);margin-left:.3em}
+.tiles .value{font-family:var(--serif);font-size:2.1rem;line-height:1.25;font-weight:600;letter-spacing:-.02em}
+.tiles .value small{font-size:1rem;font-weight:400;letter-spacing:0;color:var(--soft);
+display:inline-block;line-height:1.3}
 .tiles .foot{font-size:.8125rem;color:var(--soft);line-height:1.4}
 section{border-top:1px solid var(--rule);margin-top:3.2rem;padding-top:1.5rem}
 h2{font-size:1.55rem;margin:0}
 h3{font-size:1.12rem;margin:2.2rem 0 0}
 section>p{max-width:44em;margin:.5rem 0 0;color:var(--soft)}
+section>p code{white-space:nowrap}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;margin:1rem 0 0;padding:0;font-size:.875rem}
 .legend li{min-width:0}
 .swatch{width:30px;height:10px;flex:none;margin-right:.55rem}
@@ -101,16 +102,17 @@ ul.notes li{margin:.25rem 0;overflow-wrap:anywhere}
 footer{padding-top:1.6rem;padding-bottom:3rem;font-size:.8125rem;color:var(--soft)}
 @media (max-width:52rem){.panels.one figure{grid-template-columns:minmax(0,1fr)}.panels.one figcaption{max-width:38em;
 font-size:.8438rem}}
-@media (max-width:34rem){.tiles{grid-template-columns:1fr 1fr}.tiles div{padding:0 0 0 .9rem}
+@media (max-width:34rem){.tiles{grid-template-columns:repeat(2,minmax(0,1fr))}.tiles div{padding:0 0 0 .9rem}
 .tiles div:nth-child(odd){padding-left:0;border-left:0}.tiles .value{font-size:1.6rem}
 section{margin-top:2.4rem}dl.words{grid-template-columns:1fr;gap:0}dl.words dd{margin-bottom:.6rem}
 .tag{white-space:normal;display:inline-block;margin:.15rem 0 0}}
-@media print{:root,:root[data-theme=dark]{"""
-    + LIGHT
-    + """color-scheme:light}
-body{font-size:10pt}button{display:none}main,header,footer{max-width:none;padding-left:0;padding-right:0}
-figure,tr,.tiles{break-inside:avoid}h2,h3,.legend{break-after:avoid}.scroll{overflow:visible}th,td{white-space:normal}
-section{margin-top:1.6rem}
+@media print{body{font-size:10pt}button{display:none}main,header,footer{max-width:none;padding-left:0;padding-right:0}
+figure,tr,.tiles,section>p{break-inside:avoid}
+tbody th{position:static}
+h2,h3,.legend,section>p{break-after:avoid}
+.scroll{overflow:visible}th,td{white-space:normal}
+section{margin-top:1.6rem}.tiles .value{font-size:1.6rem}
+.panels.one figure{grid-template-columns:minmax(0,3fr) minmax(0,2fr)}
 .panels:not(.one,.two){grid-template-columns:repeat(3,minmax(0,1fr));gap:1rem}}
 @page{margin:14mm}
 @media (prefers-reduced-motion:no-preference){button{transition:border-color .15s}}

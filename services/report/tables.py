@@ -11,7 +11,7 @@ from typing import Any
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation
 from models.evaluation.judged import Judged
-from services.report import words
+from services.report import glossary, naming, words
 from services.report.block import File
 from services.report.judgement import compared, reading
 from services.report.marks import named
@@ -55,7 +55,7 @@ def figures(evaluation: Evaluation) -> str:
         if not any(_known(value) for value in values) and not _known(singles.get(name, {}).get("mean")):
             missing.append(name)
             continue
-        known, unit = words.definition(name), units.get(name, "")
+        known, unit = glossary.definition(name), units.get(name, "")
         cells = [_unit(unit), f"<td>{_direction(known.better)}</td>"]
         cells += [_cell(value, unit, name, judged) for value in values]
         if singles:
@@ -98,7 +98,7 @@ def measures(evaluation: Evaluation) -> str:
     names = _shown_columns(_OF_MEASURES, table)
     rows = []
     for measure, values in table.items():
-        label = f"<code>{escape(words.clean(measure))}</code>"
+        label = f"<code>{escape(naming.clean(measure))}</code>"
         if measure == evaluation.judged.measure_name:
             label += ' <span class="tag">defers</span>'
         if measure in evaluation.judged.diagnostics:
@@ -121,8 +121,8 @@ def errors(evaluation: Evaluation) -> str:
         unit = {name: column.unit if name in ("error", "r_auc") else "1" for name in names}
         cells = [_unit(column.unit)]
         cells += [_cell(values[name], unit[name], name, judged) for name in names]
-        rows.append((escape(words.spoken(error)), cells))
-    heads = ["Error", "Unit", *(escape(words.definition(name).label) for name in names)]
+        rows.append((escape(glossary.heading(glossary.error(error).label)), cells))
+    heads = ["Error", "Unit", *(_head(name, "1") for name in names)]
     return _table("Every error, under the measure that defers", heads, rows, texts=2)
 
 
@@ -136,13 +136,13 @@ def groups(evaluation: Evaluation) -> str:
         names = _shown_columns(_OF_GROUPS, table)
         rows = [
             (
-                escape(words.clean(value)) or "<em>empty</em>",
+                escape(naming.clean(value)) or "<em>empty</em>",
                 [_cell(table[value][name], units[name], name, judged) for name in names],
             )
             for value in (value for value in table if value in set(largest))
         ]
-        heads = [escape(words.clean(column)), *(_head(name, units[name]) for name in names)]
-        parts.append(_table(f"By {words.clean(column)}", heads, rows))
+        heads = [escape(naming.clean(column)), *(_head(name, units[name]) for name in names)]
+        parts.append(_table(f"By {naming.clean(column)}", heads, rows))
         if len(table) > len(largest):
             parts.append(f"<p class=note>The {MOST_ROWS} largest of {count(len(table))} groups are shown.</p>")
     return "".join(parts)
@@ -156,7 +156,7 @@ def comparison(files: Sequence[File], compared_files: Comparison) -> str:
     rows = []
     for source, found in compared_files.differences.items():
         file = places.get(source)
-        name = named(file.place, file.name) if file else escape(words.clean(source))
+        name = named(file.place, file.name) if file else escape(naming.clean(source))
         for figure in compared(compared_files):
             if figure not in found:
                 continue
@@ -214,14 +214,14 @@ def _number(value: float | None, unit: str, name: str, judged: Judged) -> str:
 
 
 def _head(name: str, unit: str) -> str:
-    better = words.definition(name).better
+    better = glossary.definition(name).better
     arrow = f' <span class="arrow">{_direction(better)}</span>' if better else ""
-    label = words.definition(name).label
+    label = glossary.definition(name).label
     return f"{escape(label if name == 'n' else words.axis(label, unit))}{arrow}"
 
 
 def _unit(unit: str) -> str:
-    return f"<td>{escape(words.clean(unit)) if unit not in ('', '1') else MISSING}</td>"
+    return f"<td>{escape(naming.clean(unit)) if unit not in ('', '1') else MISSING}</td>"
 
 
 def _direction(better: str) -> str:
@@ -234,7 +234,7 @@ def _direction(better: str) -> str:
 def _absent(names: Sequence[str], judged: Judged) -> str:
     reasons: dict[str, list[str]] = {}
     for name in names:
-        reasons.setdefault(words.why_missing(name, judged), []).append(words.definition(name).label)
+        reasons.setdefault(words.why_missing(name, judged), []).append(glossary.definition(name).label)
     said = "; ".join(f"{', '.join(labels)} ({reason})" for reason, labels in reasons.items())
     return f"<p class=note>{MISSING} Not defined here: {escape(said)}.</p>" if said else ""
 
@@ -244,7 +244,7 @@ def _shown_columns(names: Sequence[str], table: Mapping[str, Mapping[str, Any]])
 
 
 def _best(values: Sequence[float | None], name: str) -> set[int]:
-    better = words.definition(name).better
+    better = glossary.definition(name).better
     known = [value for value in values if value is not None and not math.isnan(value)]
     if not known or not better:
         return set()

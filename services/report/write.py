@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
+
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation
 from models.evaluation.judged import BadFile
 from services import __version__
-from services.report import judgement, retentions, words
+from services.report import answers, judgement, naming, retentions
 from services.report.block import Block, File
 from services.report.curves import retention_curves, system_curve
 from services.report.drawing import Chart
@@ -35,7 +37,7 @@ def write_report(
     ones, and all else stays. The same input gives the same bytes.
 
     Args:
-        human_error: mean error of whoever answers what is deferred, in the error's unit.
+        human_error: mean error of whoever answers what is deferred, in the error's unit; 0 leaves them out.
         progress: told the share done, 0 to 1, and what is being done.
 
     Raises:
@@ -44,8 +46,9 @@ def write_report(
         OSError: the folder cannot be written.
     """
     _comparable(evaluations)
-    files = _files(evaluations, human_error, progress)
-    shown, compared = _blocks(files, comparison, human_error, progress)
+    with np.errstate(all="ignore"):  # what exceeds float64 is infinite, is written so, and is not drawn
+        files = _files(evaluations, human_error, progress)
+        shown, compared = _blocks(files, comparison, human_error, progress)
     document = page(files, shown, compared, comparison, __version__)
     charts = [panel.chart for block in (*shown, compared) if block for panel in block.panels]
     progress(0.98, "writing")
@@ -69,11 +72,12 @@ def _comparable(evaluations: Sequence[Evaluation]) -> None:
 
 def _files(evaluations: Sequence[Evaluation], human_error: float, progress: Callable[[float, str], None]) -> list[File]:
     """Curves of all files, one after the other."""
-    names = words.labels([one.judged.source for one in evaluations])
+    names = naming.labels([one.judged.source for one in evaluations])
     files = []
     for place, (name, one) in enumerate(zip(names, evaluations, strict=True)):
         progress(0.4 * place / len(names), f"curves of {name}")
-        files.append(File(place, name, one, retention_curves(one.judged), system_curve(one.judged, human_error)))
+        system = system_curve(one.judged, human_error) if human_error else None
+        files.append(File(place, name, one, retention_curves(one.judged), system))
     return files
 
 
@@ -83,8 +87,8 @@ def _blocks(
     """The figures in reading order, and those of the comparison."""
     progress(0.4, "retention figures")
     made: list[Block | None] = [retentions.error_retention(files), retentions.f1_retention(files)]
-    progress(0.6, "system error")
-    made.append(retentions.system_error(files, human_error))
+    progress(0.6, "error of the answers")
+    made.append(answers.system_error(files, human_error) if human_error else answers.answered_error(files))
     progress(0.65, "uncertainty")
     made.append(uncertainty(files, [uncertainty_histogram(file.evaluation.judged) for file in files]))
     progress(0.8, "calibration")

@@ -7,13 +7,26 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from models.evaluation.compare import compare
 from models.evaluation.evaluate import evaluate
+from models.evaluation.judged import ErrorColumn
 from services.report import write_report
 from tests.browser.chromium import Page, chromium
-from tests.services.report.simulated import compared, regression, three_files
+from tests.services.report.forms import FORMS
+from tests.services.report.simulated import compared, constant, regression, three_files
 
+SPILLED = """[...document.querySelectorAll('figure > svg')].flatMap(drawn => {
+  const paper = drawn.getBoundingClientRect();
+  return [...drawn.querySelectorAll('text')].filter(one => {
+    const box = one.getBoundingClientRect();
+    return box.left < paper.left - 4 || box.right > paper.right + 4
+      || box.top < paper.top - 4 || box.bottom > paper.bottom + 4;
+  }).map(one => one.textContent);
+})"""
+"""What is written beyond the edges of its figure; widths of letters are a little different in every browser."""
 WIDER = "document.documentElement.scrollWidth - window.innerWidth"
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 LIGHT, DARK = "rgb(255, 254, 251)", "rgb(20, 22, 26)"
@@ -29,6 +42,16 @@ def page() -> Iterator[Page]:
         pytest.skip(missing)
     with chromium(program) as tab:
         yield tab
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def form(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of small files of each form."""
+    folder = tmp_path_factory.mktemp(request.param)
+    files = FORMS[request.param](folder)
+    comparison = compare(files) if len(files) > 1 else None
+    evaluations = [evaluate(one, tuple(one.groups)) for one in files]
+    return write_report(folder / "report", evaluations, comparison, 0.0, lambda share, note: None)
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +108,30 @@ def test_the_page_never_scrolls_sideways(page: Page, report: Path, width: int) -
         page.value("document.querySelectorAll('details').forEach(one => one.open = true)")
 
 
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_form_scrolls_sideways_or_writes_beyond_its_figures(page: Page, form: Path, width: int) -> None:
+    page.open(form, width=width)
+    assert page.value(SPILLED) == []
+    for _ in range(2):
+        assert page.value(WIDER) <= 0
+        page.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+
+
 def test_long_names_do_not_widen_the_page(page: Page, tmp_path: Path) -> None:
     files = [evaluate(regression(f"{'long' * 40}{place}.npz", n=200), ("climate",)) for place in range(2)]
     made = write_report(tmp_path / "r", files, compared(files), 0.0, lambda share, note: None)
     page.open(made, width=390)
     page.value("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert page.value(WIDER) <= 0
+
+
+def test_long_units_and_errors_do_not_widen_the_page(page: Page, tmp_path: Path) -> None:
+    column = ErrorColumn(np.arange(50.0), "kilowatt hours a tonne and a nautical mile", 9.0)
+    files = [evaluate(constant(errors={"error_of_the_consumption_by_distance_and_displacement": column}))]
+    made = write_report(tmp_path / "r", files, None, 0.0, lambda share, note: None)
+    page.open(made, width=390)
+    assert page.value(WIDER) <= 0
+    assert page.value(SPILLED) == []
 
 
 def test_words_in_figures_can_be_read_on_a_phone(page: Page, report: Path) -> None:
@@ -118,8 +159,15 @@ def test_without_scripts_the_page_is_whole(page: Page, report: Path) -> None:
 
 def test_it_prints_in_light_colours(page: Page, report: Path) -> None:
     page.open(report, dark=True)
-    page.call("Emulation.setEmulatedMedia", media="print")
-    try:
-        assert page.value(BACKGROUND) == LIGHT
-    finally:
-        page.call("Emulation.setEmulatedMedia", media="")
+    page.value("document.documentElement.dataset.theme = 'dark'")
+    for theme in ("dark", ""):
+        page.value(f"document.documentElement.dataset.theme = '{theme}'")
+        dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+        page.call("Emulation.setEmulatedMedia", media="print", features=dark)
+        try:
+            assert page.value(BACKGROUND) == LIGHT
+            assert (
+                page.value("getComputedStyle(document.querySelector('figure svg text')).fill") != "rgb(169, 171, 178)"
+            )
+        finally:
+            page.call("Emulation.setEmulatedMedia", media="")

@@ -10,7 +10,7 @@ import pytest
 from models.assessment import retention
 from models.assessment.convention import OFFICIAL, PAPER
 from models.evaluation.evaluate import evaluate
-from services.report.curves import POINTS, f1_place, retention_curves, system_curve, thinned
+from services.report.curves import ANSWERED_AT, ANSWERED_FROM, POINTS, f1_place, retention_curves, system_curve, thinned
 from services.report.histograms import uncertainty_histogram
 from tests.services.report.simulated import regression
 
@@ -94,3 +94,19 @@ def test_a_histogram_tells_domains_else_acceptability() -> None:
 def test_without_a_finite_uncertainty_there_is_no_histogram() -> None:
     judged = regression(n=3)
     assert uncertainty_histogram(type(judged)(**{**vars(judged), "measures": {"u": np.full(3, np.nan)}})) is None
+
+
+@pytest.mark.parametrize("n", [1, 2, 19, 500, 3000])
+def test_the_error_of_the_answers_is_their_mean_alone(n: int) -> None:
+    judged = regression(n=n, members=2, domains=False)
+    found, least = retention_curves(judged)["full"], np.argsort(judged.uncertainty, kind="stable")
+    assert len(found.answered.value) <= POINTS
+    assert found.answered.retention[0] >= min(ANSWERED_FROM, 1 / n)
+    kept = np.round(found.answered.retention * n).astype(int)
+    expected = [judged.error.values[least[:k]].mean() for k in kept]
+    np.testing.assert_allclose(found.answered.value, expected)
+    assert found.answered.value[-1] == pytest.approx(evaluate(judged).full.headline.error)
+    assert found.answered_references["optimal"].value[-1] == pytest.approx(found.answered.value[-1])
+    for share in ANSWERED_AT:
+        if (share * n) % 1 < 1e-9:
+            assert found.answered_at[share] == pytest.approx(judged.error.values[least[: round(share * n)]].mean())

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from services.report.numerals import count, given, numeral, percent, tick, with_unit
+from services.report.numerals import change, count, given, numeral, percent, shown, tick, with_unit
 
 
 @pytest.mark.parametrize(
@@ -51,6 +51,21 @@ def test_shares_in_per_cent(share: float, text: str) -> None:
     assert percent(share) == f"{text}\u202f%"
 
 
-@pytest.mark.parametrize(("value", "text"), [(0.25, "0.25"), (1e-5, "10⁻⁵"), (2e6, "2×10⁶"), (-1.0, "−1"), (0.0, "0")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.25, "0.25"), (1e-5, "10⁻⁵"), (2e6, "2×10⁶"), (-1.0, "−1"), (0.0, "0"), (math.inf, "")]
+)
 def test_axis_numbers_are_short(value: float, text: str) -> None:
     assert tick(value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.03, "+3"), (-0.25, "−25"), (0.004, "+0.4"), (0.0, "0"), (1e-5, "0"), (-1e-5, "0"), (math.inf, "+∞")],
+)
+def test_a_change_has_its_sign(share: float, text: str) -> None:
+    assert change(share) == f"{text}\u202f%"
+
+
+def test_a_unit_behind_a_number_goes_without_its_scale() -> None:
+    assert shown("points, 0 to 100") == "points"
+    assert shown("(unit of the target)²") == ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from models.evaluation.compare import Interval
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import ErrorColumn, Judged
-from services.report import words
+from services.report import naming, words
 from services.report.curves import retention_curves
 from services.report.judgement import reading
 
@@ -54,12 +56,12 @@ def test_few_units_cannot_defer_one_in_twenty() -> None:
     ],
 )
 def test_files_have_short_and_different_names(sources: list[str], expected: list[str]) -> None:
-    assert words.labels(sources) == expected
+    assert naming.labels(sources) == expected
 
 
 def test_long_names_keep_both_ends() -> None:
-    (label,) = words.labels(["the-beginning-" + "x" * 80 + "-the-end.npz"])
-    assert len(label) <= words.LONGEST_LABEL
+    (label,) = naming.labels(["the-beginning-" + "x" * 80 + "-the-end.npz"])
+    assert len(label) <= naming.LONGEST_LABEL
     assert label.startswith("the-beginning")
     assert label.endswith("the-end.npz")
 
@@ -81,8 +83,23 @@ def test_an_interval_that_leaves_zero_out_says_which_is_better(figure: str, low:
 
 
 @pytest.mark.parametrize(
-    ("name", "better"),
-    [("rmse", "lower"), ("macro_f1", "higher"), ("egleu_error", "lower"), ("accuracy", "higher"), ("sharpness", "")],
+    ("figure", "says"),
+    [
+        ("cv", "better"),
+        ("ndsc", "better"),
+        ("voxel_r_aac", "worse"),
+        ("minade", "worse"),
+        ("ndsc_sd", "higher"),
+        ("mwse", "higher"),
+        ("r_auc_random", "higher"),
+        ("sharpness", "higher"),
+    ],
 )
-def test_the_direction_of_a_tasks_own_figure_is_read_from_its_name(name: str, better: str) -> None:
-    assert words.definition(name).better == better
+def test_what_a_rise_says_follows_the_table_of_figures(figure: str, says: str) -> None:
+    assert reading(figure, Interval(2, 1, 3)) == says
+
+
+def test_an_infinite_error_is_not_called_equal_to_the_others() -> None:
+    sentence = said([*[1.0] * 99, math.inf], list(range(100)))
+    assert "an error is infinite" in sentence
+    assert "equal" not in sentence
