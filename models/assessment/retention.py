@@ -68,7 +68,7 @@ def r_auc(curve: Curve, area: Area = "mean") -> float:
     """Area under an error curve, in the error's unit."""
     if area == "mean":
         return float(np.mean(curve))
-    return float((np.sum(curve) - 0.5 * (curve[0] + curve[-1])) / (len(curve) - 1))
+    return float((np.sum(curve[1:-1]) + 0.5 * (curve[0] + curve[-1])) / (len(curve) - 1))
 
 
 def rejection_ratio(area: float, random: float, optimal: float) -> float:
