@@ -37,7 +37,7 @@ def answered_error(files: Sequence[File]) -> Block:
     lead = (
         "Here the errors are divided by the units that are answered (selective risk): what an answer costs on average "
         f"where only the most certain are given. The dot marks {percent(OPERATING_POINT)}{of_first(files)}. Whoever "
-        "answers the rest is not counted; --human-error adds them."
+        "answers the rest is not counted; --human-error draws the system error with theirs."
     )
     panel = Panel(charts.lines(frame, series, marks, OPERATING_POINT), caption)
     return Block("answered-error", "Error of the answers", lead, (panel,), file_legend(files, references=True))

@@ -44,7 +44,8 @@ def error_retention(files: Sequence[File]) -> Block:
         )
         panels.append(Panel(charts.lines(frame, series, marks, OPERATING_POINT), caption))
     lead = (
-        "The less certain units are deferred, and count as answered without error: the lower the curve, the better. "
+        "The less certain units are deferred to a human who makes no error: this is the system error, of model and "
+        "human together. The lower the curve, the better. "
         f"Dots mark 95\u202f% retention{of_first(files)}; values divide by all units, answered or not."
     )
     return Block("error-retention", "Error against retention", lead, tuple(panels), file_legend(files, references=True))
