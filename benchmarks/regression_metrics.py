@@ -108,7 +108,15 @@ def document(found: dict[str, dict[str, Evaluation]], tag: str, shifted: Any) ->
             figures = one.full.measures["ll_fu"]
             cells = f"{figures.f1_auc:.4f} | {figures.f1_at_95:.4f} | {figures.r_auc / 1e5:.4f}"
             lines.append(f"| {kind} | {convention} | {cells} |")
-    lines += ["", "## Figures", "", "![Curves of the note](regression-metrics.png)", ""]
+    lines += [
+        "",
+        "## Figures",
+        "",
+        "LL-FU with the natural logarithm, as the note writes it (`paper`).",
+        "",
+        "![Curves of the note](regression-metrics.png)",
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -134,7 +142,8 @@ def draw(found: dict[str, dict[str, Evaluation]], path: Path) -> None:
             axes[0, 0].plot(*_thin(curve, skip=len(curve) // 100), "--", **dashed)
         axes[0, 1].plot(*_thin(calibration.mwse_curve(squared, normals.variance) / 1e12), **style)
         fisher = judged.measures["ll_fu"]
-        f1 = retention.f_curve(squared, fisher, judged.error.acceptable or 0.0)
+        limit = judged.error.acceptable or 0.0
+        f1 = retention.f_curve(squared, fisher, limit, convention=judged.rules.convention)
         axes[1, 1].plot(*_thin(f1), **style)
         axes[1, 2].plot(*_thin(retention.error_curve(squared, fisher) / 1e6), **style)
     ensemble = found["ensemble"]["paper"].judged

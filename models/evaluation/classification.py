@@ -22,6 +22,7 @@ OPTIONS: frozenset[str] = frozenset()
 
 ENSEMBLE_MEASURES = ("confidence", "entropy", "data_entropy", "mi", "epkl", "rmi")
 SINGLE_MEASURES = ("entropy", "confidence")
+_ROUNDED = 1e-6
 CORRECT = 0.5
 """Limit of the error rate: a prediction is acceptable if it is right, under either convention."""
 
@@ -46,6 +47,9 @@ def read_as(path: Path, asked: Asked, task: str) -> Judged:
     members = files.numbers(path, arrays, "members", "M N C", sizes)
     target = _classes(path, files.numbers(path, arrays, "target", "N", sizes), sizes["C"])
     _check_distributions(path, members)
+    sums = members.sum(axis=2, keepdims=True)
+    # rows that were rounded far are made whole, so that no likelihood exceeds 1; others stay to the last digit
+    members = np.where(np.abs(sums - 1) > _ROUNDED, members / sums, members)
     shifted = files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target))
     whole = Judged(
         task=task,

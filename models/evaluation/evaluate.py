@@ -153,10 +153,11 @@ def domains(judged: Judged) -> Iterator[tuple[str, Mask]]:
 
 
 def mean_and_deviation(sections: tuple[Section, ...]) -> dict[str, dict[str, float]]:
-    """Mean and standard deviation (ddof 0) of each figure over single models."""
+    """Mean and standard deviation (ddof 0) over single models, of each figure that all of them have."""
     rows = [one.scalars() for one in sections]
-    values = {name: np.array([row[name] for row in rows], float) for name in rows[0] if name != "n"}
-    with np.errstate(invalid="ignore"):
+    names = [name for name in rows[0] if name != "n" and all(name in row for row in rows)]
+    values = {name: np.array([row[name] for row in rows], float) for name in names}
+    with np.errstate(over="ignore", invalid="ignore"):
         return {name: {"mean": float(np.mean(one)), "sd": float(np.std(one))} for name, one in values.items()}
 
 

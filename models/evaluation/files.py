@@ -26,13 +26,20 @@ def read_npz(path: Path) -> dict[str, Array]:
                 raise BadFile(f"{path} is no NPZ file; numpy.savez writes one")
             file.seek(0)
             archive = np.load(file, allow_pickle=False)
-            return {name: archive[name] for name in archive.files}
+            return {name: _array(path, archive, name) for name in archive.files}
     except BadFile:
         raise
     except ValueError as error:
         raise BadFile(f"{path} cannot be read as NPZ of plain numbers: {error}") from error
     except Exception as error:  # garbled archives and headers fail in a dozen ways, token errors among them
         raise BadFile(f"{path} cannot be read as NPZ: {error}") from error
+
+
+def _array(path: Path, archive: Mapping[str, Array], name: str) -> Array:
+    try:
+        return archive[name]
+    except ValueError as error:  # such as objects, which are not unpickled
+        raise BadFile(f"{path}: {name} cannot be read as plain numbers or text: {error}") from error
 
 
 def numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str, sizes: dict[str, int]) -> Array:
@@ -82,6 +89,18 @@ def finite(path: Path, name: str, values: Array) -> Array:
     return values
 
 
+def within(path: Path, name: str, values: Array, largest: float) -> None:
+    """Refuses values beyond ``largest`` in size; the first place is named.
+
+    Raises:
+        BadFile: there is one.
+    """
+    wrong = np.abs(values) > largest
+    if wrong.any():
+        place = [int(index) for index in np.argwhere(wrong)[0]]
+        raise BadFile(f"{path}: {name}{place} is {values[tuple(place)]:g}; at most {largest:g} in size is needed")
+
+
 def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask | None:
     """0 and 1 as a mask [n]; None stays None.
 
@@ -93,8 +112,8 @@ def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask |
     if values.shape != (n,):
         raise BadFile(f"{path}: {name} has the shape {list(values.shape)}; [N] with N = {n} is needed")
     if values.dtype.kind not in "fiub" or not np.isin(values, (0, 1)).all():
-        wrong = next(value for value in values.tolist() if value not in (0, 1))
-        raise BadFile(f"{path}: {name} holds {wrong!r}; 0 (in-domain) or 1 (shifted) is needed")
+        place, wrong = next((row, value) for row, value in enumerate(values.tolist()) if value not in (0, 1))
+        raise BadFile(f"{path}: {name}[{place}] is {wrong!r}; 0 (in-domain) or 1 (shifted) is needed")
     return values.astype(bool)
 
 

@@ -55,6 +55,8 @@ class Normals:
     variance: Floats
     target: Floats
     unit: str
+    bins: int | None = None
+    """Bins that were asked for."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ OPTIONS = frozenset({"bins"})
 Float64 = NDArray[np.float64]
 
 DIAGNOSTIC = "ll_fu"
+LARGEST = 1e150
+"""Of means and targets: their squared differences are to be finite."""
 ENSEMBLE_MEASURES = ("tvar", "mvar", "varm", "epkl", "entropy")
 SINGLE_MEASURES = ("variance", "tvar", "mvar", "entropy")
 
@@ -61,6 +63,8 @@ def read_as(path: Path, asked: Asked, quantity: Quantity) -> Judged:
     members = files.numbers(path, arrays, "members", "M N 2", sizes)
     target = files.finite(path, "target", files.numbers(path, arrays, "target", "N", sizes))
     mean = files.finite(path, "members (mean)", members[..., 0])
+    for name, values in (("target", target), ("members (mean)", mean)):
+        files.within(path, name, values, LARGEST)
     variance = files.variances(path, "members (variance)", members[..., 1])
     shifted = files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target))
     groups = files.group_columns(path, arrays, asked.by, len(target))
@@ -112,7 +116,9 @@ def _judge(
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
         rows = squared[part]
-        bins = None if asked.bins is None else min(asked.bins, len(rows)) if mask is not None else asked.bins
+        bins = asked.bins
+        if bins is not None and mask is not None:
+            bins = min(bins, len(rows))
         found = calibration.ence(calibration.bins_by_variance(rows, width[part], bins=bins))
         spread = calibration.cv(width[part], convention=reading)
         of_all = calibration.bins_by_variance(rows, width[part], bins=1)
@@ -140,7 +146,7 @@ def _judge(
         diagnostics=frozenset({DIAGNOSTIC}),
         own=own,
         own_units=_units(quantity.unit),
-        normals=Normals(statistics.mean, width, target, quantity.unit),
+        normals=Normals(statistics.mean, width, target, quantity.unit, asked.bins),
     )
 
 

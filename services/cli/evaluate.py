@@ -7,6 +7,7 @@ import importlib
 import math
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,9 @@ def run(given: argparse.Namespace) -> int:
             files = _read(READERS[given.task], given.predictions, asked)
             for other in files[1:]:
                 same_units(files[0], other)
-            together = len(files) > 1 and (given.singles or all(one.members == 1 for one in files))
+            if given.singles:
+                files = [replace(one, members=1) for one in files]
+            together = len(files) > 1 and all(one.members == 1 for one in files)
             comparison = None if len(files) == 1 or given.singles else compare(files, ProgressLine("comparing"))
             line = ProgressLine("judging")
             evaluations = []
@@ -109,7 +112,7 @@ def _check(given: argparse.Namespace) -> None:
     for share in given.at:
         if not 0 <= share <= 1:
             raise BadInput(f"--at is {share:g}; retention is a share between 0 and 1")
-    if len({str(path) for path in given.predictions}) < len(given.predictions):
+    if len({path.resolve() for path in given.predictions}) < len(given.predictions):
         raise BadInput("a file is given twice")
     if given.report is not None:
         _check_report(given.report)

@@ -24,6 +24,7 @@ HEADLINE = (
     "augrc",
     "e_aurc",
 )
+MOST_GROUPS = 200
 PER_MEASURE = ("r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "aupr", "augrc")
 
 
@@ -48,17 +49,16 @@ def lines(
 
 def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
     judged = one.judged
-    limit = "none" if judged.error.acceptable is None else f"{judged.error.acceptable:g} {judged.error.unit}"
+    unit = "" if judged.error.unit == "1" else f" {judged.error.unit}"
+    limit = "none" if judged.error.acceptable is None else f"{judged.error.acceptable:g}{unit}"
     if not first:
         yield ""
     yield judged.source
     yield (
-        f"error: {judged.error_name} in {judged.error.unit}; acceptable: {limit}; "
+        f"error: {judged.error_name}{unit and ' in' + unit}; acceptable: {limit}; "
         f"measure: {judged.measure_name}; convention: {judged.rules.convention.name}"
     )
     sections = {"full": one.full, **one.domains}
-    for column, parts in one.groups.items():
-        sections |= {f"{column} = {value}": part for value, part in parts.items()}
     values = {name: part.scalars() for name, part in sections.items()}
     names = [*HEADLINE, *one.full.own]
     kept = [name for name in names if any(_exists(found[name]) for found in values.values())]
@@ -72,6 +72,9 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
     if one.full.points:
         yield ""
         yield from _points(sections)
+    for column, parts in one.groups.items():
+        yield ""
+        yield from _groups(column, parts)
     if len(one.full.measures) > 1:
         yield ""
         yield from _measures(one.full, judged.diagnostics)
@@ -81,6 +84,18 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
         rows = ([name, *(_number(getattr(found, key)) for key in kept)] for name, found in one.full.errors.items())
         yield from _table(["error", *(key.replace("error", "mean") for key in kept)], rows)
     yield from (f"note: {note}" for note in judged.notes)
+
+
+def _groups(column: str, parts: Mapping[str, Section]) -> Iterator[str]:
+    """The largest groups of a column, one a row."""
+    largest = sorted(parts, key=lambda value: -parts[value].headline.n)[:MOST_GROUPS]
+    shown = [value for value in parts if value in set(largest)]
+    kept = _existing([parts[value].headline for value in shown], ("n", "error", *PER_MEASURE))
+    yield from _table(
+        [column, *kept], ([value, *(_number(getattr(parts[value].headline, name)) for name in kept)] for value in shown)
+    )
+    if len(shown) < len(parts):
+        yield f"the {len(shown)} largest of {len(parts)} groups; --json has all"
 
 
 def _points(sections: Mapping[str, Section]) -> Iterator[str]:

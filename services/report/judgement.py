@@ -17,6 +17,7 @@ from services.report.numerals import count, numeral, percent
 from services.report.ranges import LARGEST, drawn
 
 _MOST_DRAWN = 50
+_CALIBRATION = {"ence": "ENCE", "cv": "Cv", "lence": "LENCE"}
 """Points of one file in the figure of bins; figures in the caption are of all bins."""
 _LOG_SPAN = 30.0
 
@@ -30,16 +31,13 @@ def variances(files: Sequence[File]) -> Block | None:
     said: list[tuple[File, str]] = []
     ends: list[tuple[File, str]] = []
     for file in have:
-        normals, convention = file.evaluation.judged.normals, file.evaluation.judged.rules.convention
+        normals = file.evaluation.judged.normals
         assert normals is not None
         squared = np.square(np.asarray(normals.target, np.float64) - normals.mean)
-        bins = calibration.bins_by_variance(squared, normals.variance)
-        # the task's own, where it has them: it may have been asked for other bins
-        own = file.evaluation.full.own
-        ence = own.get("ence", calibration.ence(bins))
-        cv = own.get("cv", calibration.cv(normals.variance, convention=convention))
-        lence = own.get("lence", calibration.lence(ence, cv, convention=convention))
-        said.append((file, f"ENCE {numeral(ence, '1')}, Cv {numeral(cv, '1')}, LENCE {numeral(lence, '1')}"))
+        bins = calibration.bins_by_variance(squared, normals.variance, bins=normals.bins)
+        own = {"ence": calibration.ence(bins), **file.evaluation.full.own}
+        figures = [f"{label} {numeral(own[name], '1')}" for name, label in _CALIBRATION.items() if name in own]
+        said.append((file, ", ".join(figures)))
         if len(bins.rmse) > _MOST_DRAWN:
             bins = calibration.bins_by_variance(squared, normals.variance, bins=_MOST_DRAWN)
         shown = np.isfinite(drawn(bins.rmv)) & np.isfinite(drawn(bins.rmse))

@@ -1,4 +1,4 @@
-"""The tasks that are served: one line each, and nothing else outside a task's own files names it."""
+"""The tasks that are served: one line each, and no other code outside a task's own files names it."""
 
 from __future__ import annotations
 

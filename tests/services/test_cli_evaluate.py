@@ -109,6 +109,34 @@ def test_conventions_are_chosen(capsys: pytest.CaptureFixture[str], files: list[
     assert not math.isclose(documents[0]["f1_auc"], documents[1]["f1_auc"], rel_tol=1e-6)
 
 
+def test_files_called_singles_are_summed_up_on_the_page_too(tmp_path: Path, files: list[Path]) -> None:
+    report = tmp_path / "report"
+    assert (
+        main(["evaluate", "--task", "weather", "--singles", "--report", str(report), "--predictions", *map(str, files)])
+        == 0
+    )
+    assert "Mean of the files" in (report / "report.html").read_text()
+
+
+def test_groups_are_printed_one_a_row(capsys: pytest.CaptureFixture[str], files: list[Path]) -> None:
+    assert main(["evaluate", "--task", "weather", "--by", "site", "--predictions", str(files[0])]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("site"))
+    assert [line.split()[0] for line in lines[head + 1 : head + 3]] == ["a", "b"]
+
+
+def test_companions_that_say_nothing_of_this_form_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    arrays = {"trajectories": np.zeros((1, 1, 2, 2)), "weights": np.ones((1, 1)), "target": np.zeros((1, 2, 2))}
+    np.savez(tmp_path / "m.npz", **arrays, uncertainty=np.zeros(1))
+    words = refused(capsys, tmp_path, "--task", "motion", "--predictions", tmp_path / "m.npz", "--scenes", tmp_path)
+    assert "leave --scenes out" in words
+    np.savez(tmp_path / "c.npz", members=np.full((1, 2, 9), 1 / 9), target=np.zeros(2))
+    words = refused(capsys, tmp_path, "--task", "weather", "--predictions", tmp_path / "c.npz", "--bins", "2")
+    assert "leave --bins out" in words
+
+
 def refused(capsys: pytest.CaptureFixture[str], tmp_path: Path, *arguments: object) -> str:
     report = tmp_path / "report"
     assert main(["evaluate", "--report", str(report), *map(str, arguments)]) == 2
@@ -201,7 +229,7 @@ def test_numbers_beyond_all_figures_are_refused_by_their_row(
     path = tmp_path / "huge.npz"
     np.savez(path, members=np.array([[[1e200, 1.0], [0.0, 1.0]]]), target=np.zeros(2))
     words = refused(capsys, tmp_path, "--task", "regression", "--predictions", path)
-    assert f"{path}: the squared error of row 0 is inf" in words
+    assert f"{path}: members (mean)[0, 0] is 1e+200; at most 1e+150" in words
 
 
 def test_a_pipe_is_refused_in_words(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

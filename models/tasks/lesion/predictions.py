@@ -23,7 +23,7 @@ OPTIONS = frozenset({"ground_truth"})
 """What of ``Asked`` is of use here besides error, limit, groups and convention."""
 
 SCORES = ("ndsc", "dice", "lesion_f1")
-STRUCTURAL = "scan_structural"
+STRUCTURAL = "scan_structural_uncertainty"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +21,7 @@ _NAME = re.compile(
     r"(?P<id>.+?)_(?P<kind>gt_isovox|isovox_fg_mask|pred_seg|pred_prob(?:_member\d+)?|uncs_\w+)\.nii\.gz"
 )
 _MEMBER = re.compile(r"pred_prob_member(\d+)")
-_SHIFTED = {"out", "ljubljana", "shifted"}
+_SHIFTED = {"dev_out", "eval_out", "out", "ljubljana", "shifted"}
 _IN_DOMAIN = {"dev_in", "eval_in", "train", "in"}
 
 Kinds = Mapping[str, tuple[Path, ...]]
@@ -162,15 +162,10 @@ def _check_same(scans: tuple[Scan, ...]) -> None:
 
 
 def _shifted(folders: tuple[str, ...]) -> bool | None:
-    """Whether the names of folders say shifted (True) or in-domain (False)."""
-    names = [name.lower() for name in folders]
-    if any(_SHIFTED & set(_words(name)) for name in names):
-        return True
-    return False if _IN_DOMAIN & set(names) else None
-
-
-def _words(name: str) -> Iterator[str]:
-    return (word for word in re.split(r"[^a-z]+", name) if word)
+    """Whether the names of folders say shifted (True) or in-domain (False); None if neither or both."""
+    names = {name.lower() for name in folders}
+    shifted, inside = bool(_SHIFTED & names), bool(_IN_DOMAIN & names)
+    return shifted if shifted != inside else None
 
 
 def _natural(one: str) -> tuple[int, str]:

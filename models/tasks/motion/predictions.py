@@ -42,6 +42,8 @@ def read(path: Path, asked: Asked) -> Judged:
 
 
 def _of_arrays(path: Path, asked: Asked) -> Judged:
+    if "scenes" in asked.companions:
+        raise BadFile(f"{path} holds the truth itself: leave --scenes out, it is for submissions")
     arrays = files.read_npz(path)
     sizes: dict[str, int] = {}
     trajectories = files.stored_numbers(path, arrays, "trajectories", "N D T 2", sizes)

@@ -22,6 +22,8 @@ def read(path: Path, asked: Asked) -> Judged:
     """
     members = read_npz(path).get("members")
     if members is not None and members.ndim == 3 and members.shape[2] == CLASSES:
+        if asked.bins is not None:
+            raise BadFile(f"{path} holds classes, which have no calibration bins: leave --bins out")
         return classification.read_as(path, asked, "weather")
     if members is not None and members.ndim == 3 and members.shape[2] != 2:
         raise BadFile(

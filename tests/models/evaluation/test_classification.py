@@ -95,3 +95,9 @@ def test_nine_classes_are_precipitation_and_two_columns_temperature(tmp_path: Pa
 def test_bad_files_are_refused_by_name_and_field(tmp_path: Path, change: dict, words: str) -> None:
     with pytest.raises(BadFile, match=f"c.npz: {words}"):
         classification.read(saved(tmp_path, {**arrays(), **change}), Asked())
+
+
+def test_rows_rounded_far_give_no_likelihood_above_one(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"members": np.array([[[1.004, 0.0, 0.0]]]), "target": np.zeros(1, int)})
+    own = evaluate(classification.read(path, Asked())).full.own
+    assert (own["nll"], own["brier"]) == (0, 0)

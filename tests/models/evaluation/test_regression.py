@@ -190,7 +190,7 @@ def broken(**changes: object) -> dict[str, np.ndarray]:
             broken(members=np.full((2, 5, 2), -1.0)),
             r"members \(variance\)\[0, 0\] is -1.0; a variance is finite and at",
         ),
-        (broken(shifted=np.array([0, 1, 2, 0, 1])), "shifted holds 2; 0"),
+        (broken(shifted=np.array([0, 1, 2, 0, 1])), r"shifted\[2\] is 2; 0"),
         (broken(shifted=np.zeros(3)), r"shifted has the shape \[3\]; \[N\] with N = 5"),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_file_that_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> Non
 
 def test_pickled_objects_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, {"members": np.array([{}], dtype=object), "target": np.zeros(1)})
-    with pytest.raises(BadFile, match="cannot be read as NPZ of plain numbers"):
+    with pytest.raises(BadFile, match="members cannot be read as plain numbers"):
         regression.read(path, Asked())
 
 
@@ -229,3 +229,18 @@ def test_an_unknown_error_is_refused_with_those_there_are(tmp_path: Path) -> Non
         regression.read(saved(tmp_path, arrays()), Asked(error="cubed"))
     chosen = regression.read(saved(tmp_path, arrays()), Asked(error="absolute-error", acceptable=2.0))
     assert (chosen.error_name, chosen.error.acceptable) == ("absolute_error", 2.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_huge_variances_are_summed_up_over_members_without_a_word(tmp_path: Path) -> None:
+    given = arrays()
+    given["members"][..., 1] = 1e300
+    with np.errstate(all="ignore"):
+        found = evaluate(regression.read(saved(tmp_path, given), Asked()))
+    assert "mwse" in found.document()["singles"]
+
+
+def test_the_bins_asked_for_reach_the_figure(tmp_path: Path) -> None:
+    judged = regression.read(saved(tmp_path, arrays()), Asked(bins=4))
+    assert judged.normals is not None
+    assert judged.normals.bins == 4

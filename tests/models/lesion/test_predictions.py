@@ -127,8 +127,8 @@ def test_members_give_the_structural_uncertainty_that_comes_first(tmp_path: Path
     members = {f"pred_prob_member{number}": 0.9 * mask for number, mask in enumerate(masks, 8)}
     scan(tmp_path, pred_seg=box(1), **members)
     judged = read(tmp_path, Asked())
-    assert list(judged.measures) == ["scan_structural", "mean_rmi"]
-    assert judged.measures["scan_structural"] == pytest.approx(1 - (1 + 36 / 45 + 0) / 3)
+    assert list(judged.measures) == ["scan_structural_uncertainty", "mean_rmi"]
+    assert judged.measures["scan_structural_uncertainty"] == pytest.approx(1 - (1 + 36 / 45 + 0) / 3)
     assert judged.members == 3
 
 

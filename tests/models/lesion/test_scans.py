@@ -25,7 +25,7 @@ def test_folders_say_what_is_shifted_and_digits_in_them_do_not_matter(tmp_path: 
         "pt1/train": False,
         "pt2/Ljubljana/7": True,
         "pt3/eval_out": True,
-        "x_shifted_2": True,
+        "site/Shifted": True,
     }
     for number, folder in enumerate(places, 10):
         scan(tmp_path / folder, str(number), seed=number)
@@ -169,3 +169,9 @@ def test_garbled_headers_are_refused_in_words_whatever_the_bytes(tmp_path: Path)
         except BadFile as refusal:
             named = str(path) in str(refusal)
             assert named, refusal  # noqa: PT017
+
+
+@pytest.mark.parametrize("folder", ["dev_in/out", "fold_out", "time_out/x", "not_shifted", "site"])
+def test_folders_that_say_nothing_or_both_leave_the_domain_open(tmp_path: Path, folder: str) -> None:
+    scan(tmp_path / folder)
+    assert read(tmp_path, Asked()).shifted is None

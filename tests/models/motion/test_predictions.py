@@ -138,7 +138,7 @@ def place(index: Any, value: float) -> Callable[[Any], Any]:
         ),
         (with_("trajectories", place((4, 1, 3, 0), 1e200)), r"trajectories\[4, 1\]"),
         (with_("target", place((5, 1, 0), math.nan)), r"target\[5\] holds a value that is not finite"),
-        (arrays() | {"shifted": np.full(6, 2)}, "shifted holds 2; 0 "),
+        (arrays() | {"shifted": np.full(6, 2)}, r"shifted\[0\] is 2; 0 "),
         (arrays() | {"shifted": np.zeros(5)}, r"shifted has the shape \[5\]"),
         ({k: v[:0] for k, v in arrays().items()}, "axis N is empty"),
     ],
