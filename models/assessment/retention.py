@@ -49,7 +49,8 @@ def error_curve(errors: Floats, uncertainty: Floats | Ranking, *, group_ties: bo
 
 
 def optimal_curve(errors: Floats) -> Curve:
-    """The curve of a measure that ranks as the errors do."""
+    """The curve of a measure that ranks as the errors do; errors as ``error_curve``."""
+    _check_errors(errors)
     curve = np.empty(len(errors) + 1)
     curve[0] = 0.0
     curve[1:] = errors
@@ -60,7 +61,8 @@ def optimal_curve(errors: Floats) -> Curve:
 
 
 def random_curve(errors: Floats) -> Curve:
-    """Expected curve of a measure that says nothing: a straight line to the mean error."""
+    """Expected curve of a measure that says nothing: a straight line to the mean error; errors as ``error_curve``."""
+    _check_errors(errors)
     return np.linspace(0.0, float(np.mean(errors, dtype=np.float64)), len(errors) + 1)
 
 
@@ -137,7 +139,12 @@ def random_f_curve(errors: Floats, acceptable: float, *, beta: float = 1.0, conv
 
 
 def acceptable_units(errors: Floats, acceptable: float, convention: Convention = OFFICIAL) -> NDArray[np.bool_]:
-    """Whether each error [n] is acceptable."""
+    """Whether each error [n] is acceptable.
+
+    Raises:
+        ValueError: no units, or an error that is NaN.
+    """
+    _check_errors(errors)
     return errors < acceptable if convention.strict_limit else errors <= acceptable
 
 
@@ -202,9 +209,15 @@ def _share(retention: float) -> float:
 
 
 def _checked(errors: Floats, uncertainty: Floats | Ranking) -> Ranking:
-    if errors.ndim != 1 or not len(errors) or len(errors) != len(uncertainty):
+    if errors.ndim == 1 and len(errors) != len(uncertainty):
         length = f"[{len(uncertainty)}]"
         raise ValueError(f"errors and uncertainty need one length, got {list(errors.shape)} and {length}")
+    _check_errors(errors)
+    return ranking(uncertainty)
+
+
+def _check_errors(errors: Floats) -> None:
+    if errors.ndim != 1 or not len(errors):
+        raise ValueError(f"errors need the shape [n] with n > 0, got {list(errors.shape)}: one length for all")
     if np.isnan(np.min(errors)):
         raise ValueError(f"error {int(np.flatnonzero(np.isnan(errors))[0])} is NaN: it cannot be judged; leave it out")
-    return ranking(uncertainty)

@@ -160,7 +160,7 @@ def _notes(files: Sequence[File]) -> str:
         for file in files
     )
     meanings = "".join(f"<dt>{escape(label)}</dt><dd>{escape(said)}</dd>" for label, said in _meanings(files).items())
-    conventions = _list(words.convention_in_words(judged.rules.convention, judged.rules.area))
+    conventions = _list(words.convention_in_words(judged.rules, files[0].evaluation.full.own))
     return (
         f'<section id="notes"><h2>Notes</h2>{notes}<dl class="words">{sources}</dl>'
         f'<details><summary>What each figure means</summary><dl class="words">{meanings}</dl></details>'

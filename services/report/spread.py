@@ -11,6 +11,9 @@ from services.report.histograms import Histogram
 from services.report.numerals import count, numeral
 from services.report.palette import Key
 
+_SHOWN = {"confidence": "negated confidence"}
+"""Measures whose name alone would read the wrong way round."""
+
 
 def uncertainty(files: Sequence[File], histograms: Sequence[Histogram | None]) -> Block | None:
     """A histogram of the uncertainty for each file."""
@@ -38,7 +41,8 @@ def uncertainty(files: Sequence[File], histograms: Sequence[Histogram | None]) -
         frame = Frame(
             f"uncertainty-{file.place + 1}",
             title,
-            f"{naming.clean(judged.measure_name)}, larger is less certain" + (" (log)" if found.logarithmic else ""),
+            f"{_SHOWN.get(judged.measure_name) or naming.clean(judged.measure_name)}, larger is less certain"
+            + (" (log)" if found.logarithmic else ""),
             "share of the class’s units per bin",
             f"Histogram of the uncertainty, {file.name}. {spoken(caption)}",
             logarithmic=(found.logarithmic, False),

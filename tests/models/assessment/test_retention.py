@@ -160,3 +160,15 @@ def test_errors_of_a_known_case() -> None:
     assert err.rmse(target, prediction) == pytest.approx(math.sqrt(500))
     assert err.mae(target, prediction) == pytest.approx(20)
     assert err.mape(target, prediction) == pytest.approx(12.5)
+
+
+@pytest.mark.parametrize("errors", [np.zeros(0), np.array([1.0, np.nan])], ids=["none", "NaN"])
+def test_reference_curves_refuse_what_the_curves_refuse(errors: np.ndarray) -> None:
+    for curve in (
+        lambda: retention.optimal_curve(errors),
+        lambda: retention.random_curve(errors),
+        lambda: retention.optimal_f_curve(errors, 1.0),
+        lambda: retention.random_f_curve(errors, 1.0),
+    ):
+        with pytest.raises(ValueError, match=r"errors need the shape|error 1 is NaN"):
+            curve()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from models.assessment.convention import OFFICIAL, PAPER
+from models.assessment.figures import Rules
 from models.evaluation.compare import Interval
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import ErrorColumn, Judged
@@ -103,3 +106,14 @@ def test_an_infinite_error_is_not_called_equal_to_the_others() -> None:
     sentence = said([*[1.0] * 99, math.inf], list(range(100)))
     assert "an error is infinite" in sentence
     assert "equal" not in sentence
+
+
+def test_conventions_speak_of_the_figures_that_are_there() -> None:
+    rules = Rules(PAPER, released_area="trapezoid", released_groups_ties=False)
+    said = " ".join(words.convention_in_words(rules, ["macro_f1", "rmse"]))
+    assert "Macro-F1 is the mean over all declared classes" in said
+    assert "nDSC" not in said
+    official = " ".join(words.convention_in_words(replace(rules, convention=OFFICIAL), ["ndsc", "lesion_f1"]))
+    assert "nDSC is the harmonic mean" in official
+    assert "at least one half" in official
+    assert "units of equal uncertainty keep the order of the file" in official
