@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.assessment.convention import Convention
 from services.report.naming import clean
 
 
@@ -147,3 +148,20 @@ def heading(text: str) -> str:
     """Words with a capital in front, except for names that have capitals of their own, such as minADE."""
     first = text.partition(" ")[0]
     return text[:1].upper() + text[1:] if first.islower() else text
+
+
+def of_convention(convention: Convention) -> dict[str, str]:
+    """What a convention says of a figure that only some tasks have."""
+    classes = "all declared classes, absent ones as 0" if convention.absent_classes_count else "the classes that occur"
+    middle = "geometric" if convention.geometric_ndsc else "harmonic"
+    found = "above" if convention.strict_overlap else "at least"
+    logarithm = "the natural logarithm" if convention.natural_ll_fu else "base 10 in its first term"
+    pairwise = "divergence" if convention.pairwise_kl else "cross-entropy"
+    return {
+        "macro_f1": f"Macro-F1 is the mean over {classes}.",
+        "ndsc": f"nDSC is the {middle} mean of adjusted precision and recall.",
+        "lesion_f1": f"A lesion is found where the intersection over union is {found} one half.",
+        "ll_fu": f"LL-FU takes {logarithm}.",
+        "ence": "ENCE, Cv, LENCE, MWSE and LL-FU are about the mean of the members' variances.",
+        "ence_tvar": f"epkl is the members' pairwise {pairwise}.",
+    }

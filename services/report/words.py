@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from models.assessment.convention import Convention
 from models.assessment.figures import Rules
 from models.evaluation.evaluate import Evaluation
 from models.evaluation.judged import Judged
@@ -107,22 +106,5 @@ def convention_in_words(rules: Rules, figures: Collection[str]) -> list[str]:
         + ("share their errors." if rules.groups_ties else "keep the order of the file."),
         "Retention curves divide by all units: what is deferred counts as answered without error.",
         "Without an uncertainty (NaN) a unit ranks as the least certain.",
-        *(text for name, text in _of_figures(convention).items() if name in figures),
+        *(text for name, text in glossary.of_convention(convention).items() if name in figures),
     ]
-
-
-def _of_figures(convention: Convention) -> dict[str, str]:
-    """What a convention says of a figure that only some tasks have."""
-    classes = "all declared classes, absent ones as 0" if convention.absent_classes_count else "the classes that occur"
-    middle = "geometric" if convention.geometric_ndsc else "harmonic"
-    found = "above" if convention.strict_overlap else "at least"
-    logarithm = "the natural logarithm" if convention.natural_ll_fu else "base 10 in its first term"
-    pairwise = "divergence" if convention.pairwise_kl else "cross-entropy"
-    return {
-        "macro_f1": f"Macro-F1 is the mean over {classes}.",
-        "ndsc": f"nDSC is the {middle} mean of adjusted precision and recall.",
-        "lesion_f1": f"A lesion is found where the intersection over union is {found} one half.",
-        "ll_fu": f"LL-FU takes {logarithm}.",
-        "ence": "ENCE, Cv, LENCE, MWSE and LL-FU are about the mean of the members' variances.",
-        "ence_tvar": f"epkl is the members' pairwise {pairwise}.",
-    }
