@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,15 @@ def read(path: Path, asked: Asked) -> Judged:
     return read_as(path, asked, "classification")
 
 
-def read_as(path: Path, asked: Asked, task: str) -> Judged:
+def read_as(path: Path, asked: Asked, task: str, arrays: Mapping[str, Any] | None = None) -> Judged:
     """Members and classes; optional ``shifted`` [N] and columns [N] to break figures down by.
+
+    ``arrays`` are those of the file where they have been read already.
 
     Raises:
         BadFile: a key is missing, of another shape or not numeric; probabilities or classes out of range.
     """
-    arrays = files.read_npz(path)
+    arrays = files.read_npz(path) if arrays is None else arrays
     sizes: dict[str, int] = {}
     members = files.numbers(path, arrays, "members", "M N C", sizes)
     target = _classes(path, files.numbers(path, arrays, "target", "N", sizes), sizes["C"])

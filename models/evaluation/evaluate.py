@@ -49,6 +49,12 @@ class Evaluation:
     singles: tuple[Section, ...]
     """Each member on its own, on all units."""
 
+    @property
+    def units(self) -> dict[str, str]:
+        """Unit of each figure by name."""
+        of_error = dict.fromkeys((*IN_ERROR_UNIT, "acceptable"), self.judged.error.unit)
+        return {**of_error, **UNITS, **self.judged.own_units}
+
     def document(self) -> dict[str, Any]:
         """The evaluation as nested names and numbers, units with them; NaN and infinities stay."""
         judged = self.judged
@@ -65,12 +71,7 @@ class Evaluation:
             "full": self._section(self.full),
             **({"by": self._by()} if self.groups else {}),
             **({"singles": mean_and_deviation(self.singles)} if self.singles else {}),
-            "units": {
-                **{name: judged.error.unit for name in IN_ERROR_UNIT},
-                "acceptable": judged.error.unit,
-                **UNITS,
-                **judged.own_units,
-            },
+            "units": self.units,
             "notes": list(judged.notes),
         }
 

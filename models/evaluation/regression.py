@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,13 +52,15 @@ def read(path: Path, asked: Asked) -> Judged:
     return read_as(path, asked, Quantity("regression", "(unit of the target)", None, Rules(asked.convention)))
 
 
-def read_as(path: Path, asked: Asked, quantity: Quantity) -> Judged:
+def read_as(path: Path, asked: Asked, quantity: Quantity, arrays: Mapping[str, Any] | None = None) -> Judged:
     """Members and targets of a quantity; optional ``shifted`` [N] and columns [N] to break figures down by.
+
+    ``arrays`` are those of the file where they have been read already.
 
     Raises:
         BadFile: a key is missing, of another shape, not numeric, or not finite; a negative variance.
     """
-    arrays = files.read_npz(path)
+    arrays = files.read_npz(path) if arrays is None else arrays
     sizes: dict[str, int] = {}
     members = files.numbers(path, arrays, "members", "M N 2", sizes)
     target = files.finite(path, "target", files.numbers(path, arrays, "target", "N", sizes))

@@ -31,7 +31,6 @@ FORMS = {
 """Files of any origin, by what they hold; the tasks' own formats are in ``services.tasks``."""
 READERS = FORMS | PREDICTIONS
 COMPANIONS = ("references", "domains", "scenes", "ground_truth")
-MARK = "report.html"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,8 +121,10 @@ def _check(given: argparse.Namespace) -> None:
 
 def _check_report(report: Path) -> None:
     """Before hours of work, not after: whether the page can be written there."""
+    from services.report.write import PAGE
+
     if report.is_dir():
-        if any(report.iterdir()) and not (report / MARK).is_file():
+        if any(report.iterdir()) and not (report / PAGE).is_file():
             raise BadInput(f"--report {report} holds other files; give a new directory or that of an earlier report")
         return
     there = report

@@ -97,7 +97,7 @@ def differences(files: Sequence[File], comparison: Comparison) -> Block | None:
     panels = []
     for figure in compared(comparison):
         known = glossary.definition(figure)
-        unit = files[0].evaluation.document()["units"].get(figure, "1")
+        unit = files[0].evaluation.units.get(figure, "1")
         spans, said = [], []
         for source, figures in comparison.differences.items():
             one = figures.get(figure)

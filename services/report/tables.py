@@ -26,7 +26,7 @@ _AT_A_GLANCE = ("error", "r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc")
 
 def glance(files: Sequence[File]) -> str:
     """All files in a few figures, the best of each in bold."""
-    units = files[0].evaluation.document()["units"]
+    units = files[0].evaluation.units
     names = [name for name in _AT_A_GLANCE if any(_known(_value(file.evaluation.full, name)) for file in files)]
     best = {name: _best([_value(file.evaluation.full, name) for file in files], name) for name in names}
     rows = []
@@ -45,7 +45,7 @@ def glance(files: Sequence[File]) -> str:
 
 def figures(evaluation: Evaluation) -> str:
     """Every figure of one file: of all units, of the domains, and of its members one by one."""
-    judged, units = evaluation.judged, evaluation.document()["units"]
+    judged, units = evaluation.judged, evaluation.units
     sections = {"full": evaluation.full, **evaluation.domains}
     scalars = {name: part.scalars() for name, part in sections.items()}
     singles = mean_and_deviation(evaluation.singles) if evaluation.singles else {}
@@ -93,7 +93,7 @@ def points(evaluation: Evaluation) -> str:
 
 def measures(evaluation: Evaluation) -> str:
     """All units under every measure."""
-    units = evaluation.document()["units"]
+    units = evaluation.units
     table = {name: asdict(one) for name, one in evaluation.full.measures.items()}
     names = _shown_columns(_OF_MEASURES, table)
     rows = []
@@ -128,7 +128,7 @@ def errors(evaluation: Evaluation) -> str:
 
 def groups(evaluation: Evaluation) -> str:
     """One table for each column that figures are broken down by."""
-    judged, units = evaluation.judged, evaluation.document()["units"]
+    judged, units = evaluation.judged, evaluation.units
     parts = []
     for column, sections in evaluation.groups.items():
         table = {value: section.scalars() for value, section in sections.items()}
@@ -150,7 +150,7 @@ def groups(evaluation: Evaluation) -> str:
 
 def comparison(files: Sequence[File], compared_files: Comparison) -> str:
     """Differences from the reference with their intervals and what these say."""
-    units = files[0].evaluation.document()["units"]
+    units = files[0].evaluation.units
     places = {file.evaluation.judged.source: file for file in files}
     judged = files[0].evaluation.judged
     rows = []

@@ -11,7 +11,7 @@ from models.assessment.figures import Rules
 from models.evaluation.evaluate import Evaluation
 from models.evaluation.judged import Judged
 from services.report import glossary
-from services.report.curves import Curves
+from services.report.curves import OPERATING_POINT, Curves
 from services.report.numerals import count, numeral, percent, shown, with_unit
 
 DOMAINS = {"full": "All units", "in": "In-domain", "shifted": "Shifted"}
@@ -86,7 +86,7 @@ def count_units(n: int) -> str:
 
 def mean_of_answered(curves: Curves) -> float:
     """Mean error of the most certain 95 %, in the error's unit; the curve divides by all units."""
-    return curves.error_at_95 / 0.95
+    return curves.error_at_95 / OPERATING_POINT
 
 
 def convention_in_words(rules: Rules, figures: Collection[str]) -> list[str]:

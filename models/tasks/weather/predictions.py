@@ -20,11 +20,12 @@ def read(path: Path, asked: Asked) -> Judged:
     Raises:
         BadFile: neither of the two, or as the readers of regression and classification.
     """
-    members = read_npz(path).get("members")
+    arrays = read_npz(path)
+    members = arrays.get("members")
     if members is not None and members.ndim == 3 and members.shape[2] == CLASSES:
         if asked.bins is not None:
             raise BadFile(f"{path} holds classes, which have no calibration bins: leave --bins out")
-        return classification.read_as(path, asked, "weather")
+        return classification.read_as(path, asked, "weather", arrays)
     if members is not None and members.ndim == 3 and members.shape[2] != 2:
         raise BadFile(
             f"{path}: members has the shape {list(members.shape)}; [M, N, 2] (mean °C, variance °C²) or "
@@ -33,4 +34,4 @@ def read(path: Path, asked: Asked) -> Judged:
     temperature = regression.Quantity(
         "weather", TEMPERATURE.unit, TEMPERATURE.acceptable, Rules(asked.convention), drops_large_variances=True
     )
-    return regression.read_as(path, asked, temperature)
+    return regression.read_as(path, asked, temperature, arrays)
