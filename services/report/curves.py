@@ -69,7 +69,6 @@ class System:
     best_retention: float
     """The largest retention of those with the least error."""
     best_error: float
-    error_at_95: float
 
 
 def retention_curves(judged: Judged) -> dict[str, Curves]:
@@ -95,7 +94,7 @@ def system_curve(judged: Judged, human_error: float) -> System:
     if human_error:
         curve += np.linspace(human_error, 0.0, n + 1)
     best = n - int(np.argmin(curve[::-1]))
-    return System(thinned(curve), best / n, float(curve[best]), retention.error_at(curve, OPERATING_POINT))
+    return System(thinned(curve), best / n, float(curve[best]))
 
 
 def answered_line(curve: Curve) -> Line:
