@@ -16,7 +16,7 @@ down:
 	@$(BIN)/demur down
 
 test: $(VENV)/train check
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow and not statistical"
 
 check: $(VENV)/train
 	$(BIN)/ruff format --check .
@@ -43,5 +43,5 @@ $(VENV)/train: pyproject.toml clients/python/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV), with training and development extras"
-	@$(PIP) -e clients/python -e '.[evaluate,train,dev]'
+	@$(PIP) -e clients/python -e '.[evaluate,postgres,train,dev]'
 	@touch $(VENV)/serve $@

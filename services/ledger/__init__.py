@@ -1,0 +1,1 @@
+"""What was decided, durably: segments, items, labels, requests, policies; SQLite or PostgreSQL."""

@@ -1,0 +1,216 @@
+"""The one schema of ledgers, for SQLite and PostgreSQL.
+
+Every row that a reader follows carries the place at which it was written: the epoch of its writer and the number of
+the flush (one transaction). A writer commits its flushes in order, so that (epoch, flush) is a cursor without holes.
+
+Times are seconds since 1970, epochs and sequences make up the identity of a unit (``services.pipeline.UnitIds``).
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData()
+
+
+def _place() -> tuple[Column[int], Column[int]]:
+    """Where a row was written: the writer, and its flush."""
+    return (
+        Column("writer", BigInteger, ForeignKey("writer.epoch"), nullable=False),
+        Column("flush", BigInteger, nullable=False),
+    )
+
+
+schema_version = Table(
+    "schema_version",
+    metadata,
+    Column("version", Integer, primary_key=True, autoincrement=False),
+    Column("applied", Double, nullable=False),
+)
+
+writer = Table(
+    "writer",
+    metadata,
+    Column("epoch", BigInteger, primary_key=True, autoincrement=False),
+    Column("task", String(32), nullable=False),
+    Column("host", String(255), nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("started", Double, nullable=False),
+    Column("secret", LargeBinary, nullable=False),  # keys the audit draws of this epoch; never leaves the ledger
+    Column("flush", BigInteger, nullable=False),  # the last one
+    Column("journal_end", BigInteger, nullable=False),  # bytes of its journal that are in segments
+    Column("heartbeat", Double, nullable=False),  # everything decided before this is in the ledger, or in a gap
+    Column("ended", Double),  # after a drain; null while it runs, and after a kill
+)
+
+deployment = Table(
+    "deployment",
+    metadata,
+    *_place(),
+    Column("model", String(255), primary_key=True),
+    Column("head", String(64), primary_key=True),
+    Column("profile", String(64), primary_key=True),
+    Column("task", String(32), nullable=False),
+    Column("time", Double, nullable=False),
+    Column("document", Text, nullable=False),  # JSON: head, members, calibration, quality: what the monitor judges by
+)
+
+policy = Table(
+    "policy",
+    metadata,
+    *_place(),
+    Column("task", String(32), primary_key=True),
+    Column("head", String(64), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # 1, 2, ...: compare-and-set by uniqueness
+    Column("version", String(96), nullable=False),
+    Column("time", Double, nullable=False),
+    Column("author", String(128), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("document", Text, nullable=False),  # JSON of services.policy.Policy
+)
+
+segment = Table(
+    "segment",
+    metadata,
+    Column("writer", BigInteger, ForeignKey("writer.epoch"), primary_key=True),
+    Column("flush", BigInteger, primary_key=True),
+    Column("part", Integer, primary_key=True),  # one for each head, model, policy and purpose in the flush
+    Column("head", String(64), nullable=False),
+    Column("model", String(255), nullable=False),
+    Column("policy", String(96), nullable=False),
+    Column("purpose", String(8), nullable=False),
+    Column("count", Integer, nullable=False),
+    Column("deferred", Integer, nullable=False),
+    Column("first_time", Double, nullable=False),
+    Column("last_time", Double, nullable=False),
+    Column("body", LargeBinary),  # see services.ledger.segments
+)
+
+item = Table(
+    "item",
+    metadata,
+    Column("epoch", BigInteger, primary_key=True, autoincrement=False),
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    *_place(),
+    Column("head", String(64), nullable=False),
+    Column("model", String(255), nullable=False),
+    Column("policy", String(96), nullable=False),
+    Column("time", Double, nullable=False),
+    Column("uncertainty", Double),  # null: NaN
+    Column("decision", Integer, nullable=False),
+    Column("propensity", Double, nullable=False),
+    Column("evidence", LargeBinary),
+    Column("evidence_ref", String(80)),  # of what is too large for a row, in the store
+    Column("payload", LargeBinary),
+    Column("payload_ref", String(80)),
+    Column("payload_type", String(64)),
+    Column("erased", Double),
+    # the request for a label; what changes goes to request_event, too
+    Column("state", String(16), nullable=False),
+    Column("priority", Double, nullable=False),  # smaller first; tells nothing of the decision
+    Column("due", Double),
+    Column("holder", String(128)),
+    Column("lease", String(32)),
+    Column("lease_until", Double),
+    Index("item_place", "writer", "flush"),
+    Index("item_feed", "head", "state", "priority"),
+    Index(
+        "item_lease", "lease_until", sqlite_where=text("state = 'claimed'"), postgresql_where=text("state = 'claimed'")
+    ),
+    Index("item_time", "time"),
+)
+
+request_event = Table(
+    "request_event",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    *_place(),
+    Column("epoch", BigInteger, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("time", Double, nullable=False),
+    Column("state", String(16), nullable=False),  # the new one
+    Column("actor", String(128), nullable=False),
+    Column("reason", String(255), nullable=False),
+    Column("propensity", Double),  # of a second-phase draw
+    Index("request_event_place", "writer", "flush"),
+    Index("request_event_unit", "epoch", "sequence"),
+)
+
+label = Table(
+    "label",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    *_place(),
+    Column("epoch", BigInteger, nullable=False),  # of the unit, known here or not
+    Column("sequence", BigInteger, nullable=False),
+    Column("head", String(64), nullable=False),
+    Column("source", String(16), nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("key", String(64), nullable=False),  # the caller's own, or a digest of the content: makes it idempotent
+    Column("version", Integer, nullable=False),
+    Column("observed", Double),
+    Column("received", Double, nullable=False),
+    Column("value", LargeBinary),  # as models.judging wrote it; null once erased
+    Column("value_ref", String(80)),
+    Column("digest", String(64), nullable=False),  # sha256 of the value, the last word among equal labels
+    Column("error", Double),  # kept of what was erased
+    Column("erased", Double),
+    UniqueConstraint("epoch", "sequence", "head", "source", "key", name="label_once"),
+    Index("label_place", "writer", "flush"),
+)
+
+gap = Table(
+    "gap",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    *_place(),
+    Column("from_time", Double, nullable=False),
+    Column("to_time", Double, nullable=False),
+    Column("units", BigInteger, nullable=False),  # answered or deferred with recorded = false
+    Column("reason", String(255), nullable=False),
+    Index("gap_place", "writer", "flush"),
+)
+
+delivery = Table(
+    "delivery",
+    metadata,
+    Column("id", String(32), primary_key=True),  # also the idempotency key that the receiver sees
+    *_place(),
+    Column("kind", String(16), nullable=False),  # request, resolution
+    Column("epoch", BigInteger, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("state", String(16), nullable=False),  # waiting, pending, delivered, failed
+    Column("attempts", Integer, nullable=False),
+    Column("next_time", Double, nullable=False),
+    Column("status", Text, nullable=False),  # what the last attempt met
+    Column("time", Double, nullable=False),
+    Index("delivery_due", "state", "next_time"),
+    Index("delivery_unit", "epoch", "sequence"),
+)
+
+erasure = Table(
+    "erasure",
+    metadata,
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    *_place(),
+    Column("time", Double, nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("reason", String(255), nullable=False),
+    Column("units", BigInteger, nullable=False),
+    Index("erasure_place", "writer", "flush"),
+)
