@@ -7,7 +7,8 @@ DemurError
 ├── Busy                  the queue is full; retry after the stated time
 ├── DeadlineExceeded      the caller's deadline passed before an answer
 ├── Cancelled             the caller went away or cancelled
-├── NotFound              no such job or route
+├── NotFound              no such job, unit or route
+├── Conflict              somebody else was faster: look again, then decide
 ├── MethodNotAllowed      the route is there, but not for this method
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
@@ -62,7 +63,11 @@ class Cancelled(DemurError):
 
 
 class NotFound(DemurError):
-    """No such job or route."""
+    """No such job, unit or route."""
+
+
+class Conflict(DemurError):
+    """Somebody else was faster; what the caller saw is no longer so. ``allowed`` says what is."""
 
 
 class MethodNotAllowed(DemurError):
@@ -97,6 +102,7 @@ _STATUS: dict[type[DemurError], Status] = {
     DeadlineExceeded: Status(504, "DEADLINE_EXCEEDED"),
     Cancelled: Status(499, "CANCELLED"),
     NotFound: Status(404, "NOT_FOUND"),
+    Conflict: Status(409, "ABORTED"),
     MethodNotAllowed: Status(405, "UNIMPLEMENTED"),
     Draining: Status(503, "UNAVAILABLE"),
     NotReady: Status(503, "UNAVAILABLE"),

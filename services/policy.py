@@ -17,7 +17,7 @@ from models.calibration import Calibration
 from models.head import Head
 from models.predictive import Predictive
 
-Mode = Literal["target_retention", "fixed", "defer_all"]
+Mode = Literal["target_retention", "fixed", "certified", "defer_all"]
 DEFER_ALL = float("-inf")
 
 
@@ -60,6 +60,12 @@ class Policy:
     """True hides the predictions of deferred units."""
     reason: str = ""
     """Why everything is deferred, where the mode is ``defer_all``."""
+    audit_rate: float = 0.0
+    """Share of answered units whose label is requested at random, 0 to 1."""
+    audit_strata: tuple[tuple[float, float], ...] = ()
+    """Uncertainty up to which a rate holds, and that rate, ascending; ``audit_rate`` above the last. Empty: uniform."""
+    certificate: str = ""
+    """JSON of what certified the threshold, where the mode is ``certified``."""
 
     @cached_property
     def version(self) -> str:
@@ -182,7 +188,7 @@ def _float32(value: float) -> np.float32:
 
 
 class PolicyBook:
-    """The policies in force, one per head."""
+    """The policies in force, one per head; a unit is decided by the one that is in force when it is."""
 
     def __init__(self, policies: Mapping[str, Policy]) -> None:
         self._policies = dict(policies)
@@ -192,6 +198,10 @@ class PolicyBook:
 
     def __contains__(self, head: str) -> bool:
         return head in self._policies
+
+    def put(self, policy: Policy) -> None:
+        """Puts a policy in force for its head."""
+        self._policies[policy.head] = policy
 
     def all(self) -> tuple[Policy, ...]:
         return tuple(self._policies.values())

@@ -12,6 +12,7 @@ from demur._errors import (
     AccessDenied,
     Busy,
     Cancelled,
+    Conflict,
     DeadlineExceeded,
     DemurError,
     InvalidInput,
@@ -22,6 +23,7 @@ from demur._errors import (
 )
 from demur._exchange import ChunkError
 from demur._ids import PredictionIds
+from demur._policies import AsyncPolicies, Policies, PolicyChange
 from demur._retry import Retry
 from demur._rows import Rows
 from demur._version import VERSION as __version__
@@ -31,11 +33,13 @@ __all__ = [
     "AccessDenied",
     "Answer",
     "AsyncClient",
+    "AsyncPolicies",
     "AsyncVessel",
     "Busy",
     "Cancelled",
     "ChunkError",
     "Client",
+    "Conflict",
     "DeadlineExceeded",
     "DemurError",
     "Description",
@@ -44,7 +48,9 @@ __all__ = [
     "Intervals",
     "InvalidInput",
     "NotFound",
+    "Policies",
     "Policy",
+    "PolicyChange",
     "PredictionIds",
     "Retry",
     "Rows",

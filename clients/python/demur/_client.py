@@ -9,6 +9,7 @@ import grpc.aio
 
 from demur._calls import AsyncCalls, Calls
 from demur._channel import OPTIONS, credentials, metadata
+from demur._policies import AsyncPolicies, Policies
 from demur._retry import Retry
 from demur._vessel import AsyncVessel, Vessel
 
@@ -18,10 +19,13 @@ class Client:
 
     vessel: Vessel
     """Shaft power of a cargo ship."""
+    policies: Policies
+    """Who is answered, and changing it."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self.vessel = Vessel(calls)
+        self.policies = Policies(calls)
 
     def ready(self, timeout: float = 30.0) -> bool:
         """Wait until the service says that it is serving; False if it has not within this many seconds.
@@ -49,10 +53,13 @@ class AsyncClient:
 
     vessel: AsyncVessel
     """Shaft power of a cargo ship."""
+    policies: AsyncPolicies
+    """Who is answered, and changing it."""
 
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
         self.vessel = AsyncVessel(calls)
+        self.policies = AsyncPolicies(calls)
 
     async def ready(self, timeout: float = 30.0) -> bool:
         """As :meth:`Client.ready`."""

@@ -11,6 +11,7 @@
     ├── Cancelled         the call was cancelled, by this side or in words by the service
     ├── AccessDenied      the token is missing, unknown, or lacks the scope
     ├── NotFound          what was asked for does not exist
+    ├── Conflict          somebody else was faster: look again, then decide
     └── ServiceFailure    the service, or what stands before it, broke its promise
 """
 
@@ -133,6 +134,10 @@ class NotFound(DemurError):
     """What was asked for does not exist."""
 
 
+class Conflict(DemurError):
+    """What the caller saw is no longer so: somebody else was faster. Look again, then decide."""
+
+
 class ServiceFailure(DemurError):
     """The service, or what stands before it, broke its promise."""
 
@@ -146,6 +151,7 @@ _BY_STATUS: dict[grpc.StatusCode, type[DemurError]] = {
     grpc.StatusCode.UNAUTHENTICATED: AccessDenied,
     grpc.StatusCode.PERMISSION_DENIED: AccessDenied,
     grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.ABORTED: Conflict,
 }
 
 _BY_WORD: dict[str, type[DemurError]] = {

@@ -13,8 +13,10 @@ from grpc_reflection.v1alpha import reflection
 
 from services.errors import internal, status
 from services.metrics import Metrics
+from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
+from services.transport.grpc import policies
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
@@ -28,8 +30,10 @@ connection at the moment of its end is cancelled by the library, which no caller
 class GrpcServer:
     """The server and its health; ``drain`` refuses new calls at once and waits for those in flight."""
 
-    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics) -> None:
-        self._service = tenant.grpc.service
+    def __init__(
+        self, tenant: Tenant, settings: Settings, metrics: Metrics, *, keeper: PolicyKeeper | None = None
+    ) -> None:
+        self._services = (tenant.grpc.service, policies.SERVICE)
         self._server = grpc.aio.server(
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
@@ -42,10 +46,16 @@ class GrpcServer:
         )
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self._gate = Gate(_handlers(tenant, settings, metrics))
-        self._server.add_generic_rpc_handlers((self._gate,))
+        self._gates = tuple(
+            Gate(handlers)
+            for handlers in (
+                _handlers(tenant, settings, metrics),
+                policies.handlers(tenant.pipeline.policies, keeper),
+            )
+        )
+        self._server.add_generic_rpc_handlers(self._gates)
         if tenant.reflected:
-            names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            names = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
         self.port = 0
 
@@ -65,13 +75,14 @@ class GrpcServer:
 
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
-        self._gate.shut()
+        for gate in self._gates:
+            gate.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await asyncio.sleep(min(REFUSALS_SECONDS, seconds))
         await self._server.stop(seconds)
 
     async def _report(self, state: Any) -> None:
-        for name in ("", self._service):
+        for name in ("", *self._services):
             await self._health.set(name, state)
 
 
