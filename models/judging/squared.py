@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,7 +27,7 @@ class SquaredError:
     def label(self, value: object) -> bytes:
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise BadLabel(f"{value!r} is no label of {self._head.name}; needed: a finite number, {self._head.label}")
-        return np.float64(value).astype("<f8").tobytes()
+        return struct.pack("<d", value)
 
     def value(self, label: bytes) -> float:
         return float(np.frombuffer(label, "<f8")[0])

@@ -113,6 +113,9 @@ CHANGES = {
     "defer_on_shift": True,
     "withhold": True,
     "reason": "no calibration",
+    "audit_rate": 0.01,
+    "audit_strata": ((1.0, 0.1),),
+    "certificate": "{}",
 }
 
 

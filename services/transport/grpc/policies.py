@@ -33,7 +33,7 @@ def handlers(book: PolicyBook, keeper: PolicyKeeper | None) -> Any:
         events = await required(keeper).history(request.head, min(request.most or 100, MOST_EVENTS))
         return policy_pb2.PolicyHistoryResponse(events=[_event(entry) for entry in events])
 
-    methods = {
+    methods: dict[str, tuple[Any, Any, Any]] = {
         "Show": (show, policy_pb2.ShowPoliciesRequest, policy_pb2.ShowPoliciesResponse),
         "Set": (set_policy, policy_pb2.SetPolicyRequest, policy_pb2.PolicyEvent),
         "History": (history, policy_pb2.PolicyHistoryRequest, policy_pb2.PolicyHistoryResponse),

@@ -110,14 +110,16 @@ def _policy() -> Json:
     conflict = {"409": _answer("Another policy is in force than the change was made for.", ref("Error"))}
     event = _answer("The change, durable and in force here; on other replicas within two seconds.", ref("PolicyEvent"))
     events: Json = {"type": "object", "properties": {"events": {"type": "array", "items": ref("PolicyEvent")}}}
+    parameters = [{"name": "head", "in": "path", "required": True, "schema": {"type": "string"}}]
     return {
-        "parameters": [{"name": "head", "in": "path", "required": True, "schema": {"type": "string"}}],
         "get": {
             "summary": "The last changes of a head's policy, the newest first.",
+            "parameters": parameters,
             "responses": {"200": _answer("Found.", events)} | _errors(),
         },
         "put": {
             "summary": "Change a head's policy (compare and set).",
+            "parameters": parameters,
             "requestBody": body,
             "responses": {"200": event} | conflict | _errors(),
         },
