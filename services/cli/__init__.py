@@ -23,6 +23,7 @@ COMMANDS = {
     "models": "list, show, verify and import artefacts",
     "score": "score a file of any length through a running service",
     "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
+    "calibrate": "choose a threshold with a certificate: risk, retention or capacity",
 }
 
 
