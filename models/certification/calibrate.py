@@ -14,7 +14,7 @@ from models.certification.choose import Chosen, Goal, JointRisk, LeastCost, Sele
 from models.certification.folds import split
 from models.certification.groups import shared_goal, split_by
 from models.certification.judge import Judgement, judge
-from models.certification.units import Units, answered
+from models.certification.units import Units, answered, losses
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ def calibrate(
         acceptable, bound = goal.acceptable, goal.bound
     elif isinstance(goal, LeastCost):
         acceptable, bound = goal.acceptable, None if goal.acceptable is None else 1.0
+    if bound is not None and units.errors is not None:
+        losses(units, acceptable, bound)  # refuses by the row of the whole, not of a fold
     limits = (acceptable, bound)
     whole = _calibrate(units, goal, about, judge_share, limits)
     if by is None:
@@ -95,6 +97,10 @@ def _calibrate(
     )
 
 
-def default_judge_share(goal: Goal) -> float:
-    """One unit in twenty judges a risk, which costs the certificate little; of retention the law is known exactly."""
-    return 0.05 if isinstance(goal, SelectiveRisk | JointRisk | LeastCost) else 0.0
+def default_judge_share(goal: Goal, n: int) -> float:
+    """One unit in twenty judges a risk, where that is fifty: fewer would say nothing, and the certificate needs them.
+
+    Of retention and capacity the law is known exactly; nothing is kept.
+    """
+    risk = isinstance(goal, SelectiveRisk | JointRisk | LeastCost)
+    return 0.05 if risk and n >= 1000 else 0.0

@@ -54,7 +54,7 @@ def cheapest(units: Units, costs: Costs, *, acceptable: float | None = None, bou
     kept = int(np.searchsorted(fit(scores), costs.largest_loss, "right"))
     if not kept:
         return nothing(
-            PROCEDURE, len(units), f"the most certain units lose {fit.values[0]:.3g}, more than asking costs"
+            PROCEDURE, len(units), f"the most certain units lose {fit.values[0]:.3g}, which costs more than asking"
         )
     return Finding(
         PROCEDURE,

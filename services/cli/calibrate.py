@@ -67,7 +67,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--uncertainty", metavar="COLUMN", help="default: uncertainty; with --task: the task's measure")
     parser.add_argument("--id", metavar="COLUMN", help="rows of one id stay in one fold; default: the row number")
     parser.add_argument(
-        "--judge-share", type=float, metavar="S", help="kept for judging; default 0.05, for retention and capacity 0"
+        "--judge-share",
+        type=float,
+        metavar="S",
+        help="kept for judging; default 0.05 of 1000 rows or more for a risk, otherwise 0",
     )
     companion_arguments(parser)
     parser.add_argument("--model", metavar="TAG", help="artefact that made the predictions, for the certificate")
@@ -82,7 +85,7 @@ def run(given: argparse.Namespace) -> int:
         try:
             file = _read(given)
             goal, notes = _goal(given, file, desk)
-            share = default_judge_share(goal) if given.judge_share is None else given.judge_share
+            share = default_judge_share(goal, len(file.units)) if given.judge_share is None else given.judge_share
             about = About(
                 file.measure,
                 datetime.now(UTC).date(),
@@ -171,6 +174,8 @@ def _check(given: argparse.Namespace) -> Desk | None:
         raise BadInput(f"--valid-days is {given.valid_days}; 1 to 36500 is needed")
     if given.acceptable is not None and given.bound is not None:
         raise BadInput("--acceptable makes losses of 0 and 1, --bound takes the errors as losses: give one of them")
+    if given.bound is not None and given.risk is None and given.joint_risk is None:
+        raise BadInput("--bound is for --risk and --joint-risk; leave it out")
     if given.joint_risk is not None and given.delta is not None:
         raise BadInput("--joint-risk is controlled in expectation: it has no --delta")
     return desk
@@ -213,7 +218,12 @@ def _columns(given: argparse.Namespace) -> File:
     if companions(given):
         raise BadFile(f"--{next(iter(companions(given))).replace('_', '-')} says nothing about files of columns")
     error, measure = given.error or ERROR, given.uncertainty or UNCERTAINTY
-    needs = given.risk is not None or given.joint_risk is not None or given.error is not None
+    needs = (
+        given.risk is not None
+        or given.joint_risk is not None
+        or given.error is not None
+        or given.acceptable is not None
+    )
     with_error = needs or error in column_names(path)
     numeric = list(dict.fromkeys([*([error] if with_error else []), measure]))
     texts = [name for name in dict.fromkeys([given.by, given.id]) if name is not None and name not in numeric]
