@@ -130,10 +130,8 @@ def _too_risky(
     if not below.any():
         return f"{found}: that is not below {alpha:g}, so a better ranking or a larger risk is needed, not more units"
     wanted = 2 * np.log(1 / delta) * alpha / (alpha - rate[below]) ** 2 / k[below] * n
-    return (
-        f"{found}: too few to be sure that it is at most {alpha:g}; about {max(wanted.min(), 1.1 * n):.1g} units are "
-        "needed if that rate stays"
-    )
+    about = float(f"{max(wanted.min(), 1.1 * n):.1g}")
+    return f"at best, {found}: too few units to be sure of {alpha:g}; if the rates stay, about {about:.0f} are needed"
 
 
 def check_delta(delta: float) -> None:

@@ -8,11 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 
 import numpy as np
 import pytest
 
+from models.certification.calibrate import calibrate, default_judge_share
+from models.certification.certificate import About
 from models.certification.choose import SelectiveRisk
 from models.certification.crc import control
 from models.certification.finding import Finding
@@ -107,6 +110,18 @@ def test_certified_thresholds_answer_four_fifths_of_what_an_oracle_would(alpha: 
     truth = population("reference")
     _, coverage = violations(truth, alpha, runs, lambda sample: certify(sample, alpha, DELTA))
     assert coverage >= 0.8 * truth.oracle_coverage(alpha)
+
+
+@RUNS
+@pytest.mark.parametrize("alpha", RISKS)
+def test_a_file_of_two_thousand_rows_does_both_with_the_fold_that_judges(alpha: float, runs: int) -> None:
+    """As the command calibrates it: some rows are kept for judging."""
+    truth, goal, rng = population("reference"), SelectiveRisk(alpha, DELTA), np.random.default_rng(runs)
+    about, share = About("u", date(2026, 1, 1)), default_judge_share(goal, N)
+    found = [calibrate(truth.sample(rng, N), goal, about, share).chosen.threshold for _ in range(runs)]
+    assert share > 0
+    assert np.mean([truth.risk(threshold) > alpha for threshold in found]) <= most(runs)
+    assert np.mean([truth.answered(one) for one in found]) / truth.size >= 0.8 * truth.oracle_coverage(alpha)
 
 
 def plug_in(sample: Units, alpha: float) -> Finding:

@@ -42,7 +42,7 @@ def test_a_good_rate_of_too_few_units_says_how_many_would_do() -> None:
     failures[::20] = 1
     found = certify(units(np.random.default_rng(0).random(400), failures), 0.06, 0.05)
     assert found.threshold is None
-    assert "units are needed if that rate stays" in found.reason
+    assert "if the rates stay, about 3000 are needed" in found.reason
 
 
 def test_the_evidence_is_what_was_counted() -> None:
