@@ -24,6 +24,7 @@ COMMANDS = {
     "score": "score a file of any length through a running service",
     "policy": "who is answered: show it, change it, ask what another threshold would do",
     "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
+    "calibrate": "choose a threshold with a certificate: risk, retention or capacity",
 }
 
 
