@@ -43,6 +43,7 @@ _CREDIT_BETS = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
 _STEPS = np.arange(-1.0, 8.1, 0.5)  # of standard errors about the baseline: where the minimum is looked for
 _RISES = 1.12 ** np.arange(1, 20)  # above that, for the lower bound: up to 8.6 times the baseline
 _FALLS = np.array([0.25, 0.5, 0.75])
+_LEAST = 1e-9  # of the bound: risks below are not betted against, as the gain of a block would overflow
 _EXCLUDED = 1e9  # log of evidence against a baseline that is ruled out: finite, so that it passes through JSON
 _CELLS = 1 << 20  # factors multiplied in one go, so that temporaries stay small
 
@@ -87,11 +88,11 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Args:
             labelled: the state before.
             losses: of each label [n], at least 0, in the loss's unit.
-            propensities: of each label [n]; None where all are the same.
+            propensities: of each label [n]; None only where all labels of the stream have the same.
 
         Raises:
-            ValueError: a loss that is negative or not a number, a propensity outside [``least_propensity``, 1], or
-                lengths that differ.
+            ValueError: a loss that is negative or not a number, a propensity outside [``least_propensity``, 1] or
+                missing where they differ, or lengths that differ.
         """
         return self.path(labelled, losses, propensities)[0]
 
@@ -103,6 +104,8 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         if len(labelled.capital.grown) != len(self.levels) * len(_BETS):
             raise ValueError("the state is of a test with other levels: start anew")
+        if propensities is None and self.least_propensity < 1:
+            raise ValueError(f"labels of propensities from {self.least_propensity:g} on need theirs: give propensities")
         new = np.stack([clipped(losses, self.bound), weights(losses, propensities, self.least_propensity)], axis=1)
         rows = np.concatenate([np.array(labelled.pending, np.float64).reshape(-1, 2), new])
         whole = len(rows) - len(rows) % BLOCK
@@ -183,7 +186,7 @@ def against_calibration(
     error = max(error, bound / len(loss))  # of losses that are all the same, e.g. none unacceptable
     grid = mean + error * _STEPS
     grid = np.unique(np.concatenate([mean * _FALLS, grid, max(grid[-1], mean) * _RISES]))
-    grid = grid[(grid > 0) & (grid < bound)]
+    grid = grid[(grid > _LEAST * bound) & (grid < bound)]
     credit = [_credit(loss, weight, bound, baseline) for baseline in (0.0, *grid.tolist())]
     levels = tuple((grid * (1 + tolerance)).tolist())
     return RiskTest(bound, levels, tuple(credit), least_propensity)
@@ -197,8 +200,8 @@ def against_limit(limit: float, bound: float, *, least_propensity: float = 1.0) 
     """
     clipped(np.zeros(1), bound)
     weights(np.zeros(1), None, least_propensity)
-    if not 0 < limit < bound:
-        raise ValueError(f"a limit of the risk lies between 0 and the bound {bound:g}, both excluded, not {limit:g}")
+    if not _LEAST * bound < limit < bound:
+        raise ValueError(f"a limit of the risk lies between {_LEAST * bound:g} and the bound {bound:g}, not {limit:g}")
     levels = (limit, *(level for level in (limit * _RISES).tolist() if level < bound))
     return RiskTest(bound, levels, (0.0, *(_EXCLUDED,) * len(levels)), least_propensity)
 

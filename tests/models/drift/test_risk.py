@@ -149,6 +149,22 @@ def test_a_baseline_without_failures_is_not_taken_for_zero(units: int) -> None:
     assert not alarmed(test.update(test.start(), flips(rng, 1 / units / 2, 400)).log_peak)
 
 
+def test_a_baseline_without_failures_is_exceeded_all_the_same() -> None:
+    test = against_calibration(np.zeros(1000), 1.0)
+    live = flips(np.random.default_rng(12), 0.05, 1000)
+    assert alarmed(test.update(test.start(), live).log_peak)
+
+
+def test_the_credit_of_calibration_is_the_evidence_written_out() -> None:
+    """Half of the capital is not at stake: more than that would promise what the data do not hold."""
+    losses = np.array([0.1, 0.9, 0.3])
+    test = against_calibration(losses, 2.0)
+    bets = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64])
+    for baseline, credit in zip((0.0, *test.levels), test.credit, strict=True):
+        grown = np.prod(1 + bets[:, None] * (baseline - losses) / (2 - baseline), axis=1).mean()
+        assert credit == pytest.approx(math.log(0.5 + 0.5 * grown))
+
+
 def test_few_calibration_units_cost_power_and_no_false_alarms() -> None:
     """400 baselines of 60 units each, live risk unchanged; taking the estimate for the truth fails the same test."""
     rng = np.random.default_rng(9)
@@ -191,6 +207,22 @@ def test_propensities_that_were_not_announced_are_refused(pi: float) -> None:
     test = against_limit(0.1, 1.0, least_propensity=0.01)
     with pytest.raises(ValueError, match="propensity 1 is"):
         test.update(test.start(), np.zeros(2), np.array([1.0, pi]))
+
+
+def test_missing_propensities_are_refused_where_they_differ() -> None:
+    test = against_limit(0.1, 1.0, least_propensity=0.01)
+    with pytest.raises(ValueError, match="give propensities"):
+        test.update(test.start(), np.zeros(2))
+
+
+def test_extreme_losses_and_baselines_keep_wealth_finite() -> None:
+    for calibration in (np.full(9, 1e-300), np.array([0.0, 5e-324]), np.full(9, 1.0)):
+        test = against_calibration(calibration, 1.0)
+        labelled = test.update(test.start(), np.ones(4000))
+        assert math.isfinite(labelled.log_wealth)
+    test = against_limit(2e-9, 1.0)
+    assert math.isfinite(test.update(test.start(), np.ones(4000)).log_wealth)
+    assert math.isfinite(test.update(test.start(), np.zeros(4000)).log_wealth)
 
 
 def test_what_is_no_test_is_refused() -> None:
