@@ -57,7 +57,7 @@ def test_classes(tmp_path: Path) -> None:
 def test_texts(tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
     rng = np.random.default_rng(3)
-    words = np.array("a short list of words that come and go".split())
+    words = np.array(["a", "short", "list", "of", "words", "that", "come", "and", "go"])
     texts = [[" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(4)] for _ in range(N)]
     references = [" ".join(rng.choice(words, 6)) for _ in range(N)]
     references[0] = texts[0][0]
