@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ class ErrorRate:
                 f"{value!r} is no label of {self._head.name}; needed: a whole number, 0 to {self._most} "
                 f"({self._head.label})"
             )
-        return np.uint16(code).astype("<u2").tobytes()
+        return struct.pack("<H", code)
 
     def value(self, label: bytes) -> int:
         return int(np.frombuffer(label, "<u2")[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import math
 import zlib
@@ -66,7 +67,7 @@ def _nifti(content: bytes) -> NDArray[Any]:
     if 348 not in size and 540 not in size:
         raise BadLabel("the bytes are no mask; needed: a NumPy (.npy) or NIfTI file (.nii, .nii.gz)")
     try:
-        import nibabel
+        nibabel: Any = importlib.import_module("nibabel")
     except ImportError as error:
         raise BadLabel("this service does not read NIfTI: send .npy, or have it install 'demur[evaluate]'") from error
     expected = (OSError, EOFError, ValueError, TypeError, ArithmeticError, MemoryError, AttributeError)

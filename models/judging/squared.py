@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ class SquaredError:
                 f"{str(value)[:80]} is no label of {self._head.name}; needed: a number, {-FARTHEST:g} to {FARTHEST:g} "
                 f"({self._head.label})"
             )
-        return np.float64(value + 0.0).astype("<f8").tobytes()
+        return struct.pack("<d", value + 0.0)
 
     def value(self, label: bytes) -> float:
         return float(np.frombuffer(label, "<f8")[0])

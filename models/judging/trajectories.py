@@ -85,9 +85,9 @@ class CorrectedNll:
 def _plausible(weights: NDArray[np.float32], plans: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Whether weights are distributions over plans that are finite where they count."""
     with np.errstate(invalid="ignore"):
-        total = np.isclose(weights.sum(axis=1, dtype=np.float64), 1) & (weights >= 0).all(axis=1)
+        total: NDArray[np.bool_] = np.isclose(weights.sum(axis=1, dtype=np.float64), 1) & (weights >= 0).all(axis=1)
     finite: NDArray[np.bool_] = (np.isfinite(plans).all(axis=(2, 3)) | (weights == 0)).all(axis=1)
-    return total & finite
+    return np.asarray(total & finite)
 
 
 def _pairs(value: object) -> list[tuple[float, float] | None] | None:
