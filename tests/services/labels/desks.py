@@ -124,7 +124,12 @@ class Opened:
 
 @asynccontextmanager
 async def opened(
-    url: str, *, heads: Sequence[Head] = (POWER,), options: Options = OPTIONS, epoch: int = EPOCH, wall: Wall | None = None
+    url: str,
+    *,
+    heads: Sequence[Head] = (POWER,),
+    options: Options = OPTIONS,
+    epoch: int = EPOCH,
+    wall: Wall | None = None,
 ) -> AsyncIterator[Opened]:
     wall = wall or Wall()
     writer = Writer(Database(url), epoch=epoch, task="toy", clock=Clock(wall))

@@ -31,7 +31,9 @@ def test_any_text_is_a_unit_or_a_refusal(text: str) -> None:
     assert KEY.unit(text) is None or len(text) == 32
 
 
-@pytest.mark.parametrize("text", ["0123456789abcdef-01", "0123456789ABCDEF-1", "f" * 16 + "-1", "0" * 16 + "-" + "9" * 19])
+@pytest.mark.parametrize(
+    "text", ["0123456789abcdef-01", "0123456789ABCDEF-1", "f" * 16 + "-1", "0" * 16 + "-" + "9" * 19]
+)
 def test_there_is_one_way_to_write_a_unit(text: str) -> None:
     with pytest.raises(InvalidInput, match="no unit id"):
         parse_unit(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import io
 import itertools
 import struct
@@ -65,7 +64,7 @@ async def test_a_key_names_one_value_and_a_correction_is_a_version(ledger_url: s
         batch = await found.desk.submit([wrong], "x")
         assert "'k', version 1" in batch.rejected[0].error.message
         (told,) = await found.desk.resolve([unit])
-        assert (told["value"], told["version"]) == (2.0, 2)
+        assert (told.value, told.version) == (2.0, 2)
 
 
 async def test_what_is_older_is_kept_and_does_not_count(ledger_url: str) -> None:
@@ -74,7 +73,7 @@ async def test_what_is_older_is_kept_and_does_not_count(ledger_url: str) -> None
         later, earlier = GivenLabel(unit, 2.0, observed=200.0), GivenLabel(unit, 1.0, observed=100.0)
         assert await found.take(later) == ["accepted"]
         assert await found.take(earlier) == ["superseded"]
-        assert (await found.desk.resolve([unit]))[0]["value"] == 2.0
+        assert (await found.desk.resolve([unit]))[0].value == 2.0
 
 
 VERSIONS = [GivenLabel((EPOCH, 0), float(v), version=v, observed=o) for v, o in [(1, 50.0), (1, 90.0), (2, 10.0)]]
@@ -88,7 +87,7 @@ async def test_conflicting_labels_have_one_winner_in_every_order(order: tuple[in
             await found.take(VERSIONS[index])
             found.wall.now += 1
         (told,) = await found.desk.resolve([unit])
-        assert (told["version"], told["observed"]) == (2, 10.0)
+        assert (told.version, told.observed) == (2, 10.0)
 
 
 STORED = st.builds(
@@ -176,7 +175,7 @@ async def test_a_label_of_an_unknown_unit_waits_for_it(ledger_url: str) -> None:
         claimed = await found.desk.claim(count=5, head="", actor="b", seconds=60)
         assert len(claimed) == 1, "nobody is asked for what is known"
         assert await found.states() == ["claimed", "labelled"]
-        assert (await found.desk.resolve([(EPOCH, 9)]))[0]["value"] == 1.0
+        assert (await found.desk.resolve([(EPOCH, 9)]))[0].value == 1.0
         assert (9, "labelled", "service", "the label was there") in await found.events()
 
 
@@ -190,8 +189,8 @@ async def test_a_census_is_declared_and_a_volunteer_counts_for_nothing(ledger_ur
         )
         assert told == ["accepted", "accepted", "orphan"], "an answered unit has no item, its process is known"
         volunteered, census = await found.desk.resolve([unit, answered])
-        assert volunteered["status"] == "pending"
-        assert (census["status"], census["source"], census["value"]) == ("resolved", "census", 6.0)
+        assert volunteered.status == "pending"
+        assert (census.status, census.source, census.value) == ("resolved", "census", 6.0)
         assert await found.states() == ["requested"]
     async with opened(ledger_url, options=Options()) as found:
         assert await found.take(GivenLabel(unit, 5.0, source="census")) == ["census_not_declared"]
@@ -229,7 +228,7 @@ async def test_large_values_go_to_the_store_and_come_back(ledger_url: str) -> No
         assert await found.take(GivenLabel(unit, file.getvalue())) == ["accepted"]
         assert await found.rows(label, "value", "value_ref") == [(None, "sha256:0")]
         (told,) = await found.desk.resolve([unit])
-        assert (np.load(io.BytesIO(base64.b64decode(told["value"]["base64"]))) == mask).all()
+        assert (np.load(io.BytesIO(told.value)) == mask).all()
 
 
 async def test_two_processes_take_the_same_labels_once(postgres: Any) -> None:
@@ -257,7 +256,7 @@ async def test_a_census_by_the_thousand_takes_seconds(ledger_url: str) -> None:
         assert time.perf_counter() - start < 20
         assert set(await found.take(*packed.labels())) == {"duplicate"}
         (told_last,) = await found.desk.resolve([(EPOCH, count - 1)])
-        assert told_last["value"] == (count - 1) / 7.0
+        assert told_last.value == (count - 1) / 7.0
 
 
 async def test_a_batch_beyond_the_limit_is_refused_whole(tmp_path: Path) -> None:
