@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from models.head import Head
 from models.judging import judging
 from models.schema import Schema
+from services.addresses import checked
 from services.errors import InvalidInput, NotFound, TooLarge
-from services.labels.addresses import checked
 from services.labels.feed import Claimed, Feed, Lease
 from services.labels.given import GivenLabel, Rejection, Row, Rules, Source
 from services.labels.identity import RequestIds, Unit, unit_text
