@@ -12,12 +12,15 @@ from typing import Any
 from models.artefact import Artefact
 from models.calibration import Calibration
 from models.head import Head
+from services.labels.desk import Desk
+from services.labels.opening import Labelling, labelling
 from services.ledger.audits import strata
 from services.ledger.database import Database
 from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
 from services.ledger.metrics import LedgerMetrics
 from services.ledger.outstanding import Outstanding
+from services.ledger.policies import Bound
 from services.ledger.store import Store
 from services.ledger.writer import Clock, Writer
 from services.logging import get_logger
@@ -25,6 +28,7 @@ from services.metrics import Metrics
 from services.offload import Offload
 from services.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
 from services.policy import Policy, PolicyBook, choose
+from services.policy_keeper import PolicyKeeper
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
 from services.tasks import TENANTS
@@ -42,6 +46,15 @@ class Assembled:
     offload: Offload
     ledger: DurableLedger | None
     """None where nothing is recorded."""
+    labelling: Labelling | None
+    """None where nothing is recorded."""
+    keeper: PolicyKeeper | None
+    """None where nothing is recorded: policies are changed through the ledger."""
+
+    @property
+    def desk(self) -> Desk | None:
+        """Where labels go."""
+        return None if self.labelling is None else self.labelling.desk
 
     async def start(self) -> None:
         """Opens the ledger.
@@ -51,9 +64,17 @@ class Assembled:
         """
         if self.ledger is not None:
             await self.ledger.start()
+        if self.keeper is not None:
+            await self.keeper.start()
+        if self.labelling is not None:
+            self.labelling.housekeeping.start()
 
     async def stop(self) -> None:
         """Writes what the ledger still holds."""
+        if self.labelling is not None:
+            await self.labelling.housekeeping.stop()
+        if self.keeper is not None:
+            await self.keeper.stop()
         if self.ledger is not None:
             await self.ledger.stop()
 
@@ -144,7 +165,18 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     module, _, function = TENANTS[artefact.manifest.task].partition(":")
     build = getattr(importlib.import_module(module), function)
     tenant = build(artefact, settings, Parts(pipeline, calibrations))
-    return Assembled(tenant, scheduler, offload, kept[0] if kept else None)
+    if not kept:
+        return Assembled(tenant, scheduler, offload, None, None, None)
+    (ledger,) = kept
+    found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
+    bound = Bound(artefact.manifest.task, artefact.tag, in_force)
+    keeper = PolicyKeeper(tenant.pipeline.policies, ledger.writer, bound, calibrations, ledger.clock)
+    return Assembled(tenant, scheduler, offload, ledger, found, keeper)
+
+
+def store_of(settings: Settings) -> Store:
+    """Where the ledger keeps what is too large for its database."""
+    return Store(settings.ledger_store or str(settings.home.resolve() / "ledger" / "store"))
 
 
 def durable(
@@ -177,7 +209,7 @@ def durable(
         outstanding,
         heads=task.heads,
         deployments=deployments,
-        store=Store(settings.ledger_store or str(directory / "store")),
+        store=store_of(settings),
         counts=counts,
         options=Options(
             directory=directory,

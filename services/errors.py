@@ -7,8 +7,8 @@ DemurError
 ├── Busy                  the queue is full; retry after the stated time
 ├── DeadlineExceeded      the caller's deadline passed before an answer
 ├── Cancelled             the caller went away or cancelled
-├── NotFound              no such job, unit or route
-├── Conflict              somebody else was faster: look again, then decide
+├── NotFound              no such job, route, unit or request
+├── Conflict              the state of things does not allow it (any more): read it anew
 ├── MethodNotAllowed      the route is there, but not for this method
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
@@ -64,11 +64,11 @@ class Cancelled(DemurError):
 
 
 class NotFound(DemurError):
-    """No such job, unit or route."""
+    """No such job, route, unit or request."""
 
 
 class Conflict(DemurError):
-    """Somebody else was faster; what the caller saw is no longer so. ``allowed`` says what is."""
+    """The state of things does not allow it (any more); who asks again has to read it anew first."""
 
 
 class MethodNotAllowed(DemurError):

@@ -8,10 +8,12 @@ import grpc
 
 from demur.v1 import policy_pb2
 from services.ledger.policies import Entry
+from services.metrics import Metrics
 from services.policy import PolicyBook
 from services.policy_changes import PolicyChange
 from services.policy_keeper import PolicyKeeper, required
 from services.transport.grpc.heads import policy_spec
+from services.transport.grpc.measured import measured
 from services.transport.grpc.status import guarded
 
 SERVICE = "demur.v1.PolicyService"
@@ -20,7 +22,7 @@ _PLAIN = ("head", "expected", "reason", "defer_all", "certificate")
 MOST_EVENTS = 1000
 
 
-def handlers(book: PolicyBook, keeper: PolicyKeeper | None) -> Any:
+def handlers(book: PolicyBook, keeper: PolicyKeeper | None, metrics: Metrics) -> Any:
     """The service's handlers; without a ledger policies are shown, not changed."""
 
     async def show(request: Any, context: Any) -> Any:
@@ -42,7 +44,7 @@ def handlers(book: PolicyBook, keeper: PolicyKeeper | None) -> Any:
         SERVICE,
         {
             name: grpc.unary_unary_rpc_method_handler(
-                guarded(method),
+                guarded(measured(method, metrics)),
                 request_deserializer=taken.FromString,
                 response_serializer=given.SerializeToString,
             )
