@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from models.calibration import Calibration
+from models.evaluation.generic import UNCERTAINTY
 from services.errors import InvalidInput
 from services.policy import DEFER_ALL, Policy
 
@@ -156,7 +157,7 @@ def _check_certificate(policy: Policy, text: str) -> None:
         raise InvalidInput("the certificate is no JSON object", code="not_a_body", field="certificate")
     for name in ("model", "profile", "measure"):
         bound = found.get(name)
-        if bound and bound != getattr(policy, name):
+        if bound and bound not in (UNCERTAINTY, getattr(policy, name)):  # such a column may hold any measure
             raise InvalidInput(
                 f"the certificate is for the {name} {bound!r}, in force is {getattr(policy, name)!r}: calibrate again",
                 code="foreign_certificate",
