@@ -149,9 +149,7 @@ def fit(window: Window) -> DelayLaw:
 
 
 def _law(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, requested: Mask) -> Law:
-    age, delay = window.age, window.delay
-    assert age is not None
-    assert delay is not None
+    age, delay = _times(window)
     sure = bool(known[units].all())
     if sure:
         units = units[requested[units]]
@@ -160,7 +158,7 @@ def _law(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, req
     requests = float(weight.sum())
     if sure and len(labelled) == len(units):
         return Law(np.zeros(1), np.ones(1), requests, sure, True, 1.0, 0.0)
-    delays = np.sort(np.maximum(delay[labelled], 0.0))
+    delays = np.sort(delay[labelled])
     times, events = np.unique(delays, return_counts=True)
     order = np.argsort(age[units])
     older = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)  # propensities of the units from each age on
@@ -170,12 +168,13 @@ def _law(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, req
     if not len(times):
         return Law(np.zeros(1), np.ones(1), requests, sure, False, 1.0, 1.0)
     if sure:
-        leaves = np.sort(np.where(usable[units], np.maximum(delay[units], 0.0), age[units]))
+        leaves = np.sort(np.where(usable[units], delay[units], age[units]))
         at_risk = len(leaves) - np.searchsorted(leaves, times, side="left")
-        arrived = 1.0 - np.cumprod(1.0 - events / at_risk)
+        arrived = np.asarray(1.0 - np.cumprod(1.0 - events / at_risk), np.float64)
     else:
-        arrived = np.cumsum(events / exposed)
-    oldest = float(age[units][order][max(np.searchsorted(-older, -min(_AT_RISK, requests / 2), side="right") - 1, 0)])
+        arrived = np.asarray(np.cumsum(events / exposed), np.float64)
+    enough_older = int((older >= min(_AT_RISK, requests / 2)).sum())
+    oldest = float(age[units][order][max(enough_older - 1, 0)])
     steps = np.append(0.0, arrived)
     settled = bool(arrived[-1] - steps[np.searchsorted(times, oldest / 3)] <= _FLAT * arrived[-1])
     se = 0.0 if sure else float(np.sqrt(np.sum(events / exposed**2)))
@@ -186,16 +185,23 @@ def _law(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, req
     return Law(times, arrived, requests, sure, settled, completion, se, *waiting)
 
 
+def _times(window: Window) -> tuple[Doubles, Doubles]:
+    """Ages and delays, labels from before their decision having come at once."""
+    assert window.age is not None
+    assert window.delay is not None
+    return window.age, np.maximum(window.delay, 0.0)
+
+
 def _waiting(window: Window, units: NDArray[np.intp], usable: Mask, oldest: float) -> tuple[float, float]:
     """Score of the share of requests that will ever be labelled, at 1, in a mixture cure model (Farewell 1982) whose
     delays are exponential; and its variance with the rate estimated.
 
-    Where some requests wait for ever, too many old ones are unlabelled for the rate of the young, and the score is below
-    0. So it is for delays of very different length, which look the same as yet. Three mean delays are enough to see.
+    Where some requests wait for ever, too many old ones are unlabelled for the rate of the young, and the score is
+    below 0. So it is for delays of very different length, which look the same as yet. Three mean delays suffice.
     """
-    age, delay = window.age[units], window.delay[units]  # type: ignore[index]
+    age, delay = (times[units] for times in _times(window))
     there = usable[units]
-    left = np.where(there, np.maximum(delay, 0.0), age)
+    left = np.where(there, delay, age)
     span = min(oldest, 3 * float(left.sum()) / max(int(there.sum()), 1))
     there = there & (left < span)
     left = np.minimum(left, span)

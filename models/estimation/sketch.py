@@ -139,6 +139,7 @@ class Sketch:
             sampled=self.sampled,
             optimal=self._optimal(rules),
             rules=rules,
+            scale="real" if (self.sizes[0, :, : len(_SIZES)] > 0.5).any() else "positive",
         )
 
     def what_if(

@@ -117,8 +117,8 @@ class Window:
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
             raise BadWindow(
-                f"propensity of unit {place} is {self.propensity[place]:g}; a probability from 0 to 1 is needed: log it "
-                "with the decision"
+                f"propensity of unit {place} is {self.propensity[place]:g}; a probability from 0 to 1 is needed: log "
+                "it with the decision"
             )
         wrong = self.labelled & ~np.isfinite(self.error)
         if wrong.any():
