@@ -1,0 +1,87 @@
+"""95 % intervals of estimates.
+
+An estimate is normal around its figure, but its standard error rests on the largest errors among the labels: with heavy
+tails that is as uncertain as if it came from a few dozen of them. So the quantile is Student's, with the degrees of
+freedom that the fourth moments give (Satterthwaite 1946). Estimate and standard error of positive errors rise together:
+their intervals are made for the logarithm. Shares have Wald's with many labels, and with few those of the logit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import stdtrit
+
+from models.estimation.window import Doubles
+
+FEW = 1000  # sampled labels below which shares are judged by their logit
+Scale = Literal["positive", "share", "real"]
+"""Of errors above 0, of what lies between 0 and 1, and of errors of any sign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its standard error and 95 % interval; NaN where the figure does not exist."""
+
+    estimate: float
+    se: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Band:
+    """Figures along a curve with pointwise 95 % intervals; arrays [K]."""
+
+    retention: Doubles
+    """Share of the units retained."""
+    estimate: Doubles
+    se: Doubles
+    low: Doubles
+    high: Doubles
+
+
+def quantile(second: Doubles, fourth: Doubles) -> Doubles:
+    """97.5 % quantile of Student's law with ``2 second² / fourth`` degrees of freedom [K]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = np.where(fourth > 0, 2 * second * second / fourth, 1e9)
+    return np.asarray(stdtrit(np.clip(freedom, 1.0, 1e9), 0.975))
+
+
+def interval(estimate: float, se: float, t: float, sampled: float, scale: Scale) -> Estimate:
+    """An estimate with its interval.
+
+    Args:
+        t: quantile that the standard error is multiplied by.
+        sampled: labels that were there by chance.
+    """
+    low, high = limits(np.array([estimate]), np.array([t * se]), sampled, scale)
+    return Estimate(estimate, se, float(low[0]), float(high[0]))
+
+
+def limits(estimate: Doubles, half: Doubles, sampled: float, scale: Scale) -> tuple[Doubles, Doubles]:
+    """Ends of the intervals of estimates [K] with half widths [K]; other arguments as ``interval``."""
+    low, high = estimate - half, estimate + half
+    if scale == "positive" or (scale == "share" and sampled < FEW):
+        bent = (estimate > 0) & (half > 0) & ((estimate < 1) if scale == "share" else True)
+        with np.errstate(all="ignore"):
+            if scale == "share":
+                logit = np.log(estimate / (1 - estimate))
+                bend = half / (estimate * (1 - estimate))
+                ends = 1 / (1 + np.exp(bend - logit)), 1 / (1 + np.exp(-bend - logit))
+            else:
+                factor = np.exp(half / estimate)
+                ends = estimate / factor, estimate * factor
+        low, high = np.where(bent, ends[0], low), np.where(bent, ends[1], high)
+    if scale == "share":
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
+        low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+    return low, high
+
+
+def root(variance: float) -> float:
+    """Standard error of a variance; rounding may leave a small negative one."""
+    return math.sqrt(max(variance, 0.0)) if not math.isnan(variance) else math.nan
