@@ -100,9 +100,7 @@ def label_paths(errors: Json) -> Json:
         "/v1/resolutions/callbacks": {
             "post": _operation(
                 "Have an address told of the labels of units, once each, signed (DEMUR_CALLBACKS allows addresses).",
-                _object(
-                    {"units": _array(_UNIT, MOST_UNITS), "url": {"type": "string", "format": "uri"}}, ["units", "url"]
-                ),
+                _object(callback, ["units", "url"]),
                 _object({"registered": {"type": "integer", "description": "How many are new."}}, ["registered"]),
                 errors,
                 [],
