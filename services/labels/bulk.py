@@ -17,12 +17,13 @@ def insert_new(connection: Connection, table: Table, columns: Mapping[str, Seque
     Args:
         columns: name to the values of the rows, all of one length.
     """
+    counted = connection.execution_options(preserve_rowcount=True)
     if not len(next(iter(columns.values()))):
         return 0
     if connection.dialect.name == "sqlite":
         rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        return int(connection.execute(sqlite.insert(table).on_conflict_do_nothing(), rows).rowcount)
+        return int(counted.execute(sqlite.insert(table).on_conflict_do_nothing(), rows).rowcount)
     arrays = [literal(list(values), postgresql.ARRAY(table.c[name].type)) for name, values in columns.items()]
     given = func.unnest(*arrays).table_valued(*(column(name, table.c[name].type) for name in columns)).render_derived()
     change = postgresql.insert(table).from_select(list(columns), select(given)).on_conflict_do_nothing()
-    return int(connection.execute(change).rowcount)
+    return int(counted.execute(change).rowcount)
