@@ -73,7 +73,7 @@ class Options:
     """Whether the inputs of deferred and audited units are kept for those who label."""
     journal_bytes: int = 1 << 30
     """What the journal may hold while the database is down."""
-    explore_bytes: int = 256 << 20
+    explore_bytes: int = 64 << 20
     explore_seconds: float = 900.0
     """Explored units can be committed for so long, and while they are no more than so many bytes."""
 

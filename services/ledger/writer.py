@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from services.errors import DemurError, LedgerUnavailable
@@ -38,6 +38,11 @@ WAIT_SECONDS = 10.0
 STALLED_SECONDS = 1.0
 """A flush that takes longer makes new changes fail at once: a database that hangs must not hold answers back."""
 _RETRY_SECONDS = (0.05, 2.0)
+_PROGRESS = {
+    "sqlite": "UPDATE writer SET flush = ?, heartbeat = ?, ended = ? WHERE epoch = ?",
+    "postgresql": "UPDATE writer SET flush = %s, heartbeat = %s, ended = %s WHERE epoch = %s",
+}
+"""Of each flush; compiled once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,20 +360,19 @@ class Writer:
     def _flush(self, connection: Connection, entries: list[Entry], ending: bool) -> None:
         start = time.perf_counter()
         place = Place(self.epoch, self.flush + bool(entries))
-        transaction = connection.begin()
         try:
+            transaction = connection.begin()
             if len(entries) == 1:  # nobody beside it to be kept apart from
                 entries[0].outcome = entries[0].change(connection, place)
             else:
                 for entry in entries:
                     _apply(connection, place, entry)
-            values = {"flush": place.flush, "heartbeat": self._complete_until(place)}
-            if ending:
-                values["ended"] = self._clock()
-            connection.execute(update(writers).where(writers.c.epoch == self.epoch).values(values))
+            complete_until = self._complete_until(place)
+            values = (place.flush, complete_until, self._clock() if ending else None, self.epoch)
+            connection.exec_driver_sql(_PROGRESS[connection.dialect.name], values)
         except Exception as error:
-            transaction.rollback()
-            if len(entries) == 1 and not isinstance(error, OperationalError):
+            alive = _rolled_back(connection)
+            if alive and len(entries) == 1 and not isinstance(error, OperationalError):
                 entries[0].error = error
                 self._settle(entries, None)
                 return
@@ -428,6 +432,15 @@ def _resolve(future: asyncio.Future[T], outcome: Any, error: BaseException | Non
         future.set_result(outcome)
     else:
         future.set_exception(error)
+
+
+def _rolled_back(connection: Connection) -> bool:
+    """Takes the transaction back; False where the connection is broken."""
+    try:
+        connection.rollback()
+    except SQLAlchemyError:
+        return False
+    return not connection.invalidated
 
 
 def _tell(entries: list[Entry], lost: LedgerUnavailable | None) -> None:

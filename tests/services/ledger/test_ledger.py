@@ -49,7 +49,7 @@ async def test_deferred_units_have_items_when_their_answer_leaves(ledger_url: st
             assert (row["head"], row["model"]) == (POWER.name, "toy:1")
             assert row["payload"] == int(row["sequence"] - ids.first).to_bytes(4, "little")
             assert row["payload_type"] == "application/x-toy"
-            assert 0 <= row["priority"] < 1
+            assert 0 <= row["priority"] - row["time"] < 1
         assert np.frombuffer(snapshot.items[0]["evidence"], "<f4") == 200.0
         (segment,) = snapshot.segments
         assert (segment["count"], segment["deferred"], segment["purpose"]) == (4, 2, "decide")
