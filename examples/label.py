@@ -32,11 +32,11 @@ def main(target: str) -> None:
     with demur.connect(target) as client:
         answer = client.vessel.predict(ROWS)
         print(answer)
-        deferred = [unit for unit, is_deferred in zip(answer.prediction_ids, answer.deferred, strict=True) if is_deferred]
+        deferred = [unit for unit, is_so in zip(answer.prediction_ids, answer.deferred, strict=True) if is_so]
         worker = threading.Thread(target=label, args=(target,))
         worker.start()
         for resolution in client.resolutions.watch(deferred, timeout=60):
-            print(f"{resolution.unit}: {resolution.value:g} kW, {resolution.source}")
+            print(f"{resolution.unit}: {resolution.value:,.0f} kW, {resolution.source}")
         worker.join()
 
 
@@ -44,7 +44,7 @@ def label(target: str) -> None:
     """Takes what is open and labels it. A real person sees the same: the input, and no prediction."""
     with demur.connect(target, actor="chief engineer") as client:
         for request in client.requests.claim(10):
-            shown = ", ".join(f"{column.name} {column.value:g} {column.unit}" for column in request.columns[2:5:2])
+            shown = ", ".join(f"{column.name} {column.value} {column.unit}" for column in request.columns[2:5:2])
             print(f"asked for: {request.label}; {shown}")
             client.requests.submit(request, 31_250.0)
 
