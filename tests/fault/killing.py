@@ -222,9 +222,7 @@ def _free_port() -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fault.killing", description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument(
-        "--url", default="", help="ledger; default: a SQLite file; postgres: a server of its own"
-    )
+    parser.add_argument("--url", default="", help="ledger; default: a SQLite file; postgres: a server of its own")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="demur-kill-") as directory:
