@@ -80,6 +80,11 @@ class CallbackBody(msgspec.Struct, forbid_unknown_fields=True):
     url: str
 
 
+class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
+    units: list[str]
+    reason: str
+
+
 class CommitBody(msgspec.Struct, forbid_unknown_fields=True):
     units: list[str]
 
