@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -11,16 +12,16 @@ import msgspec
 from sqlalchemy import Connection
 
 from models.head import Head
-from models.judging import judging
+from models.judging import Judging, judging
 from models.schema import Schema
 from services.addresses import checked
-from services.errors import InvalidInput, NotFound, TooLarge
+from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
 from services.labels.feed import Claimed, Feed, Lease
 from services.labels.given import GivenLabel, Rejection, Row, Rules, Source
 from services.labels.identity import RequestIds, Unit, unit_text
 from services.labels.intake import INLINE_BYTES, Outcome, pieces, take
 from services.labels.outbox import Delivery, call_back
-from services.labels.requests import State
+from services.labels.requests import State, check_reason
 from services.labels.resolution import Resolution, Resolver, Status
 from services.labels.values import input_json, to_json
 from services.ledger.secret import shared_secret
@@ -32,6 +33,8 @@ MOST_CLAIMED = 100
 LEASE_SECONDS = (1.0, 86_400.0)
 DEFAULT_LEASE_SECONDS = 900.0
 MOST_WAIT_SECONDS = 60.0
+PAUSES_SECONDS = (0.05, 0.2, 0.8)
+"""Before another try to write a piece of a batch."""
 MOST_UNITS = 10_000
 """Of one question about resolutions."""
 _BYTES_A_LABEL = 200
@@ -44,6 +47,12 @@ class Book(Protocol):
     async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
 
     async def read(self, query: Callable[[Connection], T]) -> T: ...
+
+
+class Eraser(Protocol):
+    """What forgets units, as an ``Erasure``."""
+
+    async def erase(self, units: Iterable[Unit], actor: str, reason: str) -> int: ...
 
 
 class Blobs(Protocol):
@@ -133,9 +142,11 @@ class Desk:
         *,
         offload: Offload,
         clock: Callable[[], float],
+        eraser: Callable[[Mapping[str, Judging]], Eraser],
     ) -> None:
         """
         Args:
+            eraser: of the same ledger, by the judging of its heads.
             clock: seconds since 1970, that of the writer.
 
         Raises:
@@ -153,6 +164,7 @@ class Desk:
         self._schema = schema
         self._offload = offload
         self._feed: Feed | None = None
+        self._eraser = eraser(self.rules.judgings)
 
     async def submit(self, labels: Sequence[GivenLabel | InvalidInput], actor: str) -> Batch:
         """Takes labels; what is not rejected is durable when this returns. The same again is a duplicate.
@@ -181,7 +193,7 @@ class Desk:
             def change(connection: Connection, place: Place, piece: Sequence[Row] = piece, refs: Any = refs) -> Any:
                 return take(connection, place, piece, actor=actor, received=self.clock(), refs=refs)
 
-            taken = await self.book.run(change)
+            taken = await self._patiently(change)
             rejected += taken.rejected
             for index, outcome in taken.outcomes.items():
                 outcomes[index] = outcome
@@ -299,11 +311,12 @@ class Desk:
             )
         return found
 
-    async def watch(self, units: Sequence[Unit]) -> AsyncIterator[Told]:
+    async def watch(self, units: Sequence[Unit]) -> AsyncGenerator[Told, None]:
         """Each unit's resolution once it is final."""
         self._check_units(units)
-        async for resolution in self.resolver.watch(units):
-            yield await self.told(resolution)
+        async with aclosing(self.resolver.watch(units)) as resolutions:
+            async for resolution in resolutions:
+                yield await self.told(resolution)
 
     async def call_back(self, units: Sequence[Unit], url: str) -> int:
         """Notes that the labels of these units are to be told to an address; how many are new.
@@ -318,6 +331,19 @@ class Desk:
             lambda connection, place: call_back(connection, place, key, units, address, self.clock())
         )
 
+    async def erase(self, units: Sequence[Unit], *, actor: str, reason: str) -> int:
+        """Forgets inputs, evidence and labels of units, and keeps the numbers; how many had anything to forget.
+
+        Raises:
+            InvalidInput: no reason is given, or one that is too long.
+            LedgerUnavailable: not all were erased; the call may be repeated.
+        """
+        self._check_units(units)
+        check_reason("erase", reason)
+        count = await self._eraser.erase(units, actor, reason)
+        self.resolver.changed()
+        return count
+
     async def compose(self, due: Sequence[Delivery]) -> list[bytes | None]:
         """Bodies of deliveries: a label, or that there is a request. What was erased is not told."""
         found = {one.unit: one for one in await self.resolver.get([one.unit for one in due])}
@@ -325,7 +351,7 @@ class Desk:
         bodies: list[bytes | None] = []
         for one in due:
             resolution = found[one.unit]
-            if resolution.status == "erased":
+            if resolution.status == "erased" or (one.kind == "resolution" and resolution.status != "resolved"):
                 bodies.append(None)
             elif one.kind == "request":
                 told = {"id": one.id, "kind": "request", "request": ids.text(one.unit), "head": resolution.head}
@@ -360,6 +386,15 @@ class Desk:
             key = await self.book.run(lambda connection, place: shared_secret(connection, "requests"))
             self._feed = Feed(RequestIds(key), self.options.request_days * 86_400, self.options.second_phase)
         return self._feed
+
+    async def _patiently(self, change: Callable[[Connection, Place], T]) -> T:
+        """Makes a change that may be made twice, again where the ledger stalls for a moment: a batch has many."""
+        for pause in PAUSES_SECONDS:
+            try:
+                return await self.book.run(change)
+            except LedgerUnavailable:
+                await asyncio.sleep(pause)
+        return await self.book.run(change)
 
     async def _readable(self, claimed: Claimed) -> Request:
         payload = claimed.payload

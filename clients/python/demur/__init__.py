@@ -7,6 +7,7 @@
 
 from demur._answer import Answer, Intervals
 from demur._client import AsyncClient, Client, aconnect, connect
+from demur._commit import Committed
 from demur._describe import Description, Feature, Head, Policy
 from demur._errors import (
     AccessDenied,
@@ -23,11 +24,16 @@ from demur._errors import (
 )
 from demur._exchange import ChunkError
 from demur._ids import PredictionIds
+from demur._label import Label, LabelsTaken, RejectedLabel
+from demur._labels import Labels
 from demur._policies import AsyncPolicies, Policies, PolicyChange
+from demur._requests import InputColumn, LabelRequest, Requests
+from demur._resolutions import Resolution, Resolutions
 from demur._retry import Retry
 from demur._rows import Rows
 from demur._version import VERSION as __version__
 from demur._vessel import AsyncVessel, Vessel
+from demur._webhooks import verify_webhook
 
 __all__ = [
     "AccessDenied",
@@ -39,19 +45,29 @@ __all__ = [
     "Cancelled",
     "ChunkError",
     "Client",
+    "Committed",
     "Conflict",
     "DeadlineExceeded",
     "DemurError",
     "Description",
     "Feature",
     "Head",
+    "InputColumn",
     "Intervals",
     "InvalidInput",
+    "Label",
+    "LabelRequest",
+    "Labels",
+    "LabelsTaken",
     "NotFound",
     "Policies",
     "Policy",
     "PolicyChange",
     "PredictionIds",
+    "RejectedLabel",
+    "Requests",
+    "Resolution",
+    "Resolutions",
     "Retry",
     "Rows",
     "ServiceFailure",
@@ -61,4 +77,5 @@ __all__ = [
     "__version__",
     "aconnect",
     "connect",
+    "verify_webhook",
 ]

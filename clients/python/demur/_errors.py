@@ -11,7 +11,7 @@
     ├── Cancelled         the call was cancelled, by this side or in words by the service
     ├── AccessDenied      the token is missing, unknown, or lacks the scope
     ├── NotFound          what was asked for does not exist
-    ├── Conflict          somebody else was faster: look again, then decide
+    ├── Conflict          the state of things does not allow it any more: somebody else was faster
     └── ServiceFailure    the service, or what stands before it, broke its promise
 """
 
@@ -135,7 +135,7 @@ class NotFound(DemurError):
 
 
 class Conflict(DemurError):
-    """What the caller saw is no longer so: somebody else was faster. Look again, then decide."""
+    """The state of things does not allow it (any more): look at it again, then decide."""
 
 
 class ServiceFailure(DemurError):

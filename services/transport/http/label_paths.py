@@ -63,6 +63,21 @@ def label_paths(errors: Json) -> Json:
                 "Make explored units decided ones: durable, audited from now on.", units, ref("Committed"), errors, []
             )
         },
+        "/v1/erase": {
+            "post": _operation(
+                "Forget inputs, evidence and labels of units; the numbers stay.",
+                _object(
+                    {
+                        "units": _array(_UNIT, MOST_UNITS),
+                        "reason": {"type": "string", "minLength": 1, "maxLength": REASON_CHARACTERS},
+                    },
+                    ["units", "reason"],
+                ),
+                _object({"erased": {"type": "integer", "description": "How many had anything to forget."}}, ["erased"]),
+                errors,
+                [_ACTOR],
+            )
+        },
         "/v1/requests": {"get": _operation("Number of requests by head and state.", None, ref("Counts"), errors, [])},
         "/v1/requests/claim": {
             "post": _operation(
@@ -100,9 +115,7 @@ def label_paths(errors: Json) -> Json:
         "/v1/resolutions/callbacks": {
             "post": _operation(
                 "Have an address told of the labels of units, once each, signed (DEMUR_CALLBACKS allows addresses).",
-                _object(
-                    {"units": _array(_UNIT, MOST_UNITS), "url": {"type": "string", "format": "uri"}}, ["units", "url"]
-                ),
+                _object(callback, ["units", "url"]),
                 _object({"registered": {"type": "integer", "description": "How many are new."}}, ["registered"]),
                 errors,
                 [],
