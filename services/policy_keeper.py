@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from models.calibration import Calibration
-from services.errors import Conflict, DemurError, InvalidInput, LedgerUnavailable
+from services.errors import Conflict, DemurError, InvalidInput, no_ledger
 from services.ledger import policies
 from services.ledger.policies import Bound, Entry
 from services.ledger.writer import Place
@@ -179,11 +179,8 @@ def required(keeper: PolicyKeeper | None) -> PolicyKeeper:
     """The keeper of a service that has one.
 
     Raises:
-        LedgerUnavailable: the service runs without a ledger.
+        LedgerAbsent: the service runs without a ledger.
     """
     if keeper is None:
-        raise LedgerUnavailable(
-            "policies are changed through the ledger, and this service keeps none (DEMUR_LEDGER = none)",
-            code="no_ledger",
-        )
+        raise no_ledger()
     return keeper

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from demur.v1 import labels_pb2
-from services.errors import LedgerUnavailable, internal, status
+from services.errors import internal, no_ledger, status
 from services.labels.desk import DEFAULT_LEASE_SECONDS, Desk
 from services.labels.identity import parse_unit
 from services.metrics import Metrics
@@ -27,11 +27,6 @@ from services.transport.grpc.status import abort, guarded
 SERVICE = "demur.v1.LabelService"
 MOST_COMMITTED = 1_000_000
 Handler = Callable[[Any, Any], Awaitable[Any]]
-
-
-def no_ledger() -> LedgerUnavailable:
-    """What callers are told where there is none."""
-    return LedgerUnavailable("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")
 
 
 class LabelHandlers:
