@@ -16,7 +16,7 @@ down:
 	@$(BIN)/demur down
 
 test: $(VENV)/train check
-	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m "not slow and not statistical"
 
 check: $(VENV)/train
 	$(BIN)/ruff format --check .

@@ -71,7 +71,7 @@ def gates(
     if not len(window):
         why = f"all {young} units are too young for labels to have come" if young else "the window is empty"
         reasons.append(Reason("young" if young else "no_units", why))
-        return Gates(tuple(reasons), 0.0, 0.0)
+        return Gates((*reasons, *_incomplete(completions)), 0.0, 0.0)
     for answered, word in _PLANES.items():
         plane = window.answered == answered
         if plane.any() and not (usable & plane).any():
