@@ -20,15 +20,17 @@ def labelled_at(window: Window, delay: np.ndarray, now: float) -> Window:
     return replace(window, labelled=there, error=error, age=age, delay=np.where(there, delay, np.nan))
 
 
+@pytest.mark.parametrize("defers", [False, True])
 @pytest.mark.parametrize("logged", [False, True])
-def test_the_law_is_the_true_one_in_each_stratum(logged: bool) -> None:
-    window = delayed(0, 200_000, logged=logged).window
+def test_the_law_is_the_true_one_in_each_stratum(logged: bool, defers: bool) -> None:
+    window = delayed(0, 200_000, logged=logged, defers=defers).window
     law = fit(window)
     uncertainty = np.array([0.2, 1.0, 2.0, 4.0, 6.0])
-    answered = np.array([True, True, True, False, False])
+    fast = np.array([True, True, True, False, False])
+    answered = fast | (not defers)
     for age in (0.3, 1.0, 1.8):
         found = law.observation(uncertainty, answered, np.full(5, age))
-        np.testing.assert_allclose(found, 1 - np.exp(-age / np.where(answered, 0.5, 2.0)), rtol=0.1, atol=0.15)
+        np.testing.assert_allclose(found, 1 - np.exp(-age / np.where(fast, 0.5, 2.0)), rtol=0.1, atol=0.15)
 
 
 def test_units_too_young_to_tell_are_left_out_alike_whatever_their_uncertainty() -> None:
