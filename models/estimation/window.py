@@ -104,7 +104,7 @@ class Window:
         """Whether each unit's draw is known [N], and whether its label was requested as far as known [N]."""
         if self.requested is not None:
             return np.ones(len(self), bool), self.requested
-        sure = self.propensity >= 1
+        sure = self.propensity == 1
         return sure | (self.propensity == 0), sure
 
     def strict(self) -> Window:
