@@ -11,6 +11,7 @@ DemurError
 ├── MethodNotAllowed      the route is there, but not for this method
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
+├── LedgerUnavailable     what has to be durable cannot be written now; nothing was acknowledged
 └── ExecutionFailed       the model failed on this input; neighbours are unharmed
 """
 
@@ -77,6 +78,10 @@ class NotReady(DemurError):
     """Artefacts are still loading or failed their self-test."""
 
 
+class LedgerUnavailable(DemurError):
+    """What has to be durable cannot be written (or read) now; nothing was acknowledged, the call may be repeated."""
+
+
 class ExecutionFailed(DemurError):
     """The model failed on this input; neighbours are unharmed."""
 
@@ -100,6 +105,7 @@ _STATUS: dict[type[DemurError], Status] = {
     MethodNotAllowed: Status(405, "UNIMPLEMENTED"),
     Draining: Status(503, "UNAVAILABLE"),
     NotReady: Status(503, "UNAVAILABLE"),
+    LedgerUnavailable: Status(503, "UNAVAILABLE"),
     ExecutionFailed: Status(500, "INTERNAL"),
 }
 

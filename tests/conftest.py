@@ -1,11 +1,14 @@
-"""Real inputs for the tests that have some."""
+"""What several kinds of tests use: real inputs, and a database server."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.postgres import Postgres, running_postgres
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -17,3 +20,22 @@ def test_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no test data at {path}; set DEMUR_TEST_DATA")
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A running PostgreSQL server of our own."""
+    try:
+        with running_postgres() as server:
+            yield server
+    except LookupError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def ledger_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """URL of an empty ledger, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'ledger.db'}"
+    url: str = request.getfixturevalue("postgres").database()
+    return url

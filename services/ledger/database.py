@@ -1,0 +1,169 @@
+"""The database of a ledger: where it is, how a connection is set up, and that a SQLite file has one writing process.
+
+SQLite runs in WAL mode, so that readers of any process never wait for the writer, nor it for them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Literal
+from urllib.parse import quote
+
+from sqlalchemy import Engine, NullPool, Pool, QueuePool, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+Durability = Literal["process", "power"]
+"""What an acknowledgement outlives: ``process`` the death of this process (``kill -9``), ``power`` that of the host."""
+
+BUSY_SECONDS = 5.0
+"""How long SQLite waits for another process that holds the file (a backup, say)."""
+CONNECT_SECONDS = 5
+SILENCE_MILLISECONDS = 30_000
+"""A PostgreSQL server that does not acknowledge packets for so long is taken for gone."""
+
+
+class LedgerRefused(RuntimeError):
+    """The ledger cannot be used as it is set up, and no retry mends that; the message says what to change."""
+
+
+class LedgerHeld(Exception):
+    """Another process writes this SQLite ledger; the message names it."""
+
+
+class Database:
+    """One ledger's database. ``open`` takes it for writing; readers need no ``open``."""
+
+    def __init__(self, url: str, durability: Durability = "process") -> None:
+        """
+        Args:
+            url: ``sqlite:///path`` or ``postgresql+psycopg://user@host/name``.
+
+        Raises:
+            LedgerRefused: the URL is none, of another kind, or its driver is not installed.
+        """
+        self.url = _checked(url)
+        self.durability = durability
+        self.dialect: Literal["sqlite", "postgresql"]
+        self.dialect = "sqlite" if self.url.get_backend_name() == "sqlite" else "postgresql"
+        self._lock: IO[str] | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The SQLite file; None for PostgreSQL."""
+        return Path(self.url.database or "").absolute() if self.dialect == "sqlite" else None
+
+    def hold(self) -> None:
+        """Makes this process the one that writes, where the database is a file; again is as once.
+
+        Raises:
+            LedgerHeld: another process writes it.
+            OSError: the directory cannot be made or written.
+        """
+        if self.path is None or self._lock is not None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lock = self.path.with_name(f"{self.path.name}.lock").open("a+")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            lock.seek(0)
+            holder = lock.read().strip() or "unknown"
+            lock.close()
+            raise LedgerHeld(
+                f"the ledger {self.path} is written by the process {holder}; one process writes a SQLite ledger: end "
+                "that one, give DEMUR_LEDGER another file, or use PostgreSQL"
+            ) from error
+        with suppress(OSError):  # a full disk: the lock holds all the same, only without a name
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+        self._lock = lock
+
+    def release(self) -> None:
+        """Lets another process write."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def writing(self) -> Engine:
+        """An engine whose connections write at this durability; a transaction of SQLite takes the file at once."""
+        engine = self._engine(str(self.path), f"PRAGMA synchronous = {self._synchronous}", "BEGIN IMMEDIATE", NullPool)
+        if self.dialect == "postgresql":
+            commit = "on" if self.durability == "power" else "off"
+
+            @event.listens_for(engine, "connect")
+            def durability(connection: Any, record: Any) -> None:
+                with connection.cursor() as cursor:
+                    cursor.execute(f"SET synchronous_commit = {commit}")
+                connection.commit()
+
+        return engine
+
+    def reading(self) -> Engine:
+        """An engine whose connections cannot write; each transaction sees one state of the whole ledger."""
+        if self.dialect == "sqlite":
+            return self._engine(f"file:{quote(str(self.path))}", "PRAGMA query_only = 1", "BEGIN", QueuePool)
+        engine = self._engine("", "", "", QueuePool)
+        return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    @property
+    def _synchronous(self) -> str:
+        """NORMAL of WAL: a commit is in the page cache, which a killed process does not take along."""
+        return "FULL" if self.durability == "power" else "NORMAL"
+
+    def _engine(self, file: str, pragma: str, begin: str, pool: type[Pool]) -> Engine:
+        if self.dialect == "postgresql":
+            timeouts = {
+                "connect_timeout": CONNECT_SECONDS,
+                "keepalives_idle": 10,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
+                "tcp_user_timeout": SILENCE_MILLISECONDS,
+                "application_name": "demur",
+            }
+            return create_engine(self.url, connect_args=timeouts, poolclass=pool, pool_pre_ping=pool is QueuePool)
+        query = {"mode": "ro", "uri": "true"} if file.startswith("file:") else {}
+        url = URL.create("sqlite", database=file, query=query)
+        timeout = {"timeout": BUSY_SECONDS, "check_same_thread": False}
+        engine = create_engine(url, connect_args=timeout, poolclass=pool)
+
+        @event.listens_for(engine, "connect")
+        def connected(connection: Any, record: Any) -> None:
+            connection.isolation_level = None  # the driver begins nothing by itself: savepoints need that
+            if begin == "BEGIN IMMEDIATE":
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA wal_autocheckpoint = 4000")
+                connection.execute("PRAGMA foreign_keys = 1")
+            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute(pragma)
+
+        @event.listens_for(engine, "begin")
+        def began(connection: Any) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+
+def _checked(text: str) -> URL:
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise LedgerRefused(_NEEDED.format(text)) from error
+    backend = url.get_backend_name()
+    if backend == "sqlite" and url.database and url.database != ":memory:" and url.drivername == "sqlite":
+        return url
+    if backend != "postgresql":
+        raise LedgerRefused(_NEEDED.format(url.render_as_string(hide_password=True)))
+    if importlib.util.find_spec("psycopg") is None:
+        raise LedgerRefused(
+            "DEMUR_LEDGER names a PostgreSQL server, whose driver is not installed: pip install 'demur[postgres]'"
+        )
+    return url.set(drivername="postgresql+psycopg")
+
+
+_NEEDED = "DEMUR_LEDGER = {}: needed is sqlite:///FILE, postgresql+psycopg://USER:PASSWORD@HOST/NAME, or none"

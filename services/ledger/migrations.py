@@ -1,0 +1,50 @@
+"""Numbered changes of the schema, each applied once and whole; any number of processes may start at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection, Engine, func, insert, inspect, select, text
+
+from services.ledger.database import LedgerRefused
+from services.ledger.tables import metadata, schema_version
+
+Migration = Callable[[Connection], None]
+
+_ADVISORY_LOCK = 0x64656D7572  # "demur": one number in all ledgers of a PostgreSQL server
+
+
+def _first(connection: Connection) -> None:
+    metadata.create_all(connection)
+
+
+MIGRATIONS: tuple[Migration, ...] = (_first,)
+"""Number one first. A migration that was released is never changed, only followed."""
+
+
+def migrate(engine: Engine, now: Callable[[], float], migrations: Sequence[Migration] = MIGRATIONS) -> int:
+    """Brings the schema to the newest version, in one transaction; the version.
+
+    Raises:
+        LedgerRefused: the ledger was written by a newer version of this program.
+    """
+    with engine.begin() as connection:
+        if connection.dialect.name == "postgresql":  # SQLite holds the file from the transaction's begin
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
+        found = version(connection)
+        if found > len(migrations):
+            raise LedgerRefused(
+                f"the ledger has schema {found}, this program knows {len(migrations)}: a newer version wrote it; "
+                "install that version, or give DEMUR_LEDGER another ledger"
+            )
+        for number, migration in enumerate(migrations[found:], found + 1):
+            migration(connection)
+            connection.execute(insert(schema_version).values(version=number, applied=now()))
+    return len(migrations)
+
+
+def version(connection: Connection) -> int:
+    """The newest migration that was applied; 0 for an empty database."""
+    if not inspect(connection).has_table(schema_version.name):
+        return 0
+    return connection.scalar(select(func.max(schema_version.c.version))) or 0

@@ -1,0 +1,424 @@
+"""One thread and one connection that write a ledger: whatever waits is committed together, as one numbered flush.
+
+A flush is committed or not, and the number in the row of the writer tells which, also where the connection broke while
+the commit was under way. So nothing is written twice, and nothing that was acknowledged is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+
+from services.errors import DemurError, LedgerUnavailable
+from services.ledger.database import Database, LedgerHeld, LedgerRefused
+from services.ledger.migrations import migrate
+from services.ledger.tables import writer as writers
+from services.logging import get_logger
+
+T = TypeVar("T")
+_log = get_logger(__name__)
+
+HEARTBEAT_SECONDS = 1.0
+"""Between two words of an idle writer; readers call it late after several."""
+WAIT_SECONDS = 10.0
+"""How long a change waits for its commit where its caller names no time."""
+STALLED_SECONDS = 1.0
+"""A flush that takes longer makes new changes fail at once: a database that hangs must not hold answers back."""
+_RETRY_SECONDS = (0.05, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row is written: the epoch of the writer, and the number of its flush."""
+
+    writer: int
+    flush: int
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """As the columns of a row."""
+        return {"writer": self.writer, "flush": self.flush}
+
+
+class Watch(Protocol):
+    """Hears how a writer fares, from its thread."""
+
+    def flushed(self, seconds: float) -> None: ...
+
+    def failed(self, reason: str) -> None:
+        """A flush failed or the ledger could not be opened; ``reason`` is one of a few words."""
+        ...
+
+
+class _Nobody:
+    def flushed(self, seconds: float) -> None: ...
+
+    def failed(self, reason: str) -> None: ...
+
+
+@dataclass(eq=False, slots=True)
+class _Entry(Generic[T]):
+    """A change that waits, and who waits for it."""
+
+    change: Callable[[Connection, Place], T]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[T]
+    withdrawn: bool = False
+    outcome: Any = None
+    error: BaseException | None = None
+
+    def give_up(self) -> None:
+        """Its time is over."""
+        self.withdrawn = True
+        if not self.future.done():
+            self.future.set_exception(unavailable("it did not commit in time"))
+
+
+@dataclass
+class Clock:
+    """Wall clock that never runs back, for all times of one writer; used by several threads."""
+
+    wall: Callable[[], float] = time.time
+    _last: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self) -> float:
+        """Seconds since 1970."""
+        with self._lock:
+            self._last = max(self._last, self.wall())
+            return self._last
+
+
+class Writer:
+    """Commits changes in the order of their arrival; use ``run`` and ``read`` from event loops."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        epoch: int,
+        task: str,
+        clock: Callable[[], float],
+        complete_until: Callable[[], float] | None = None,
+        watch: Watch | None = None,
+    ) -> None:
+        """
+        Args:
+            epoch: of this process, as in its unit ids.
+            clock: seconds since 1970, never running back; see ``Clock``.
+            complete_until: called at the end of each flush: all that was decided before this time is in the ledger
+                with it. Default: the clock.
+        """
+        self.epoch = epoch
+        self.task = task
+        self.secret = secrets.token_bytes(32)
+        """Keys the audit draws of this epoch."""
+        self.flush = 0
+        """Number of the last flush that is known to be committed."""
+        self.reason = "the ledger is not open yet"
+        """Why nothing can be written now; empty while the ledger is up."""
+        self._database = database
+        self._clock = clock
+        self._complete_until = complete_until or clock
+        self._watch: Watch = watch or _Nobody()
+        self._waiting: deque[_Entry[Any]] = deque()
+        self._wake = threading.Condition()
+        self._since: float | None = None
+        """When the flush under way began, on the monotonic clock."""
+        self._doubt: tuple[int, list[_Entry[Any]]] | None = None
+        self._ending = False
+        self._refused: LedgerRefused | None = None
+        self._tried = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="ledger-read")
+        self._reading: Engine | None = None
+
+    @property
+    def up(self) -> bool:
+        return not self.reason
+
+    async def start(self, seconds: float = 5.0) -> None:
+        """Opens the ledger in its thread. One that is down is tried again and again; ``up`` says how it stands.
+
+        Raises:
+            LedgerRefused: no retry will mend it.
+        """
+        self._thread.start()
+        await asyncio.get_running_loop().run_in_executor(None, self._tried.wait, seconds)
+        if self._refused is not None:
+            raise self._refused
+
+    async def stop(self, seconds: float = 10.0) -> None:
+        """Writes what waits and marks the writer ended, if the database lets it within the time."""
+        with self._wake:
+            self._ending = True
+            self._wake.notify()
+        if self._thread.is_alive():
+            await asyncio.get_running_loop().run_in_executor(None, self._thread.join, seconds)
+        self._readers.shutdown(wait=False, cancel_futures=True)
+        if self._reading is not None:
+            self._reading.dispose()
+        if not self._thread.is_alive():  # a thread that hangs in a commit still is the one that writes
+            self._database.release()
+
+    async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T:
+        """Runs a change within the next flush and returns when that is committed.
+
+        A change that fails, fails alone: its rows are taken back and its exception is raised here.
+
+        Raises:
+            LedgerUnavailable: the database is down, or did not commit in time. The change was not made, or (only when
+                the time ran out while its commit was under way) it is in the ledger all the same.
+        """
+        loop = asyncio.get_running_loop()
+        entry = _Entry(change, loop, loop.create_future())
+        with self._wake:
+            if (reason := self.hindrance()) is not None:
+                raise unavailable(reason)
+            self._waiting.append(entry)
+            self._wake.notify()
+        timer = loop.call_later(WAIT_SECONDS if seconds is None else seconds, entry.give_up)
+        try:
+            return await entry.future
+        finally:
+            timer.cancel()
+            entry.withdrawn = True
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """What a query finds, in one state of the ledger; runs in a thread of its own.
+
+        Raises:
+            LedgerUnavailable: the database does not answer.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, query)
+
+    def hindrance(self) -> str | None:
+        """Why a change that came now would not be made; None where it would."""
+        if self.reason or self._ending:
+            return self.reason or "the process is ending"
+        since = self._since
+        if since is not None and time.monotonic() - since > STALLED_SECONDS:
+            return "the database does not answer"
+        return None
+
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        if self._reading is None:
+            self._reading = self._database.reading()
+        try:
+            with self._reading.begin() as connection:
+                return query(connection)
+        except DBAPIError as error:
+            if isinstance(error, OperationalError) or error.connection_invalidated:
+                raise unavailable(_words(error)) from error
+            raise
+
+    # What follows runs in the writer's thread.
+
+    def _work(self) -> None:
+        delay = _RETRY_SECONDS[0]
+        while True:
+            try:
+                with self._opened() as connection:
+                    delay = _RETRY_SECONDS[0]
+                    self._serve(connection)
+                    return
+            except LedgerRefused as error:
+                self._refused = error
+                self._down(str(error), "refused")
+            except (SQLAlchemyError, LedgerHeld, OSError) as error:
+                self._down(_words(error), _kind(error))
+            except Exception as error:
+                _log.exception("the ledger's writer failed by a defect; it is opened anew")
+                self._down(f"a defect ({type(error).__name__})", "defect")
+            finally:
+                self._tried.set()
+            with self._wake:
+                if self._ending or self._refused is not None:
+                    return
+                self._wake.wait(delay)
+            delay = min(2 * delay, _RETRY_SECONDS[1])
+
+    @contextmanager
+    def _opened(self) -> Iterator[Connection]:
+        """A connection to a ledger of the newest schema in which this writer is known."""
+        self._database.hold()
+        engine = self._database.writing()
+        try:
+            migrate(engine, self._clock)
+            with engine.connect() as connection:
+                self._enter(connection)
+                yield connection
+        finally:
+            engine.dispose()
+
+    def _enter(self, connection: Connection) -> None:
+        """Finds how far this writer came, which settles a commit that was in doubt."""
+        with connection.begin():
+            found = connection.scalar(
+                select(writers.c.flush).where(writers.c.epoch == self.epoch).with_for_update()
+            )  # waits for a commit of ours that is still under way
+            if found is None:
+                connection.execute(insert(writers).values(self._row()))
+        if self._doubt is not None:
+            number, entries = self._doubt
+            self._doubt = None
+            lost = None if found is not None and found >= number else unavailable("the commit failed")
+            self._settle(entries, lost)
+        self.flush = max(self.flush, found or 0)
+
+    def _row(self) -> dict[str, Any]:
+        now = self._clock()
+        return {
+            "epoch": self.epoch,
+            "task": self.task,
+            "host": socket.gethostname()[:255],
+            "pid": os.getpid(),
+            "started": now,
+            "secret": self.secret,
+            "flush": 0,
+            "journal_end": 0,
+            "heartbeat": now,
+        }
+
+    def _serve(self, connection: Connection) -> None:
+        """Flushes until the end; returns then."""
+        if self.reason:
+            _log.info("the ledger is up")
+            self.reason = ""
+        self._tried.set()
+        while True:
+            with self._wake:
+                if not self._waiting and not self._ending:
+                    self._wake.wait(HEARTBEAT_SECONDS)
+                entries = [entry for entry in self._waiting if not entry.withdrawn]
+                self._waiting.clear()
+                ending = self._ending and not entries
+                self._since = time.monotonic()
+            try:
+                self._flush(connection, entries, ending)
+            finally:
+                with self._wake:
+                    self._since = None
+            if ending:
+                self.reason = "the process is ending"
+                return
+
+    def _flush(self, connection: Connection, entries: list[_Entry[Any]], ending: bool) -> None:
+        start = time.perf_counter()
+        place = Place(self.epoch, self.flush + bool(entries))
+        transaction = connection.begin()
+        try:
+            if len(entries) == 1:  # nobody beside it to be kept apart from
+                entries[0].outcome = entries[0].change(connection, place)
+            else:
+                for entry in entries:
+                    _apply(connection, place, entry)
+            values = {"flush": place.flush, "heartbeat": self._complete_until()}
+            if ending:
+                values["ended"] = self._clock()
+            connection.execute(update(writers).where(writers.c.epoch == self.epoch).values(values))
+        except Exception as error:
+            transaction.rollback()
+            if len(entries) == 1 and not isinstance(error, OperationalError):
+                entries[0].error = error
+                self._settle(entries, None)
+                return
+            self._settle(entries, unavailable(_words(error)))
+            raise
+        try:
+            transaction.commit()
+        except Exception:
+            self._doubt = (place.flush, entries)
+            raise
+        self.flush = place.flush
+        self._settle(entries, None)
+        if entries:
+            self._watch.flushed(time.perf_counter() - start)
+
+    def _settle(self, entries: list[_Entry[Any]], lost: LedgerUnavailable | None) -> None:
+        """Tells those who wait; one call a loop."""
+        for loop in {entry.loop for entry in entries}:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(_tell, [entry for entry in entries if entry.loop is loop], lost)
+
+    def _down(self, words: str, kind: str) -> None:
+        self._watch.failed(kind)
+        if not self.reason or not self._tried.is_set():
+            _log.error("the ledger is down, answers go on with recorded = false: %s", words)
+        with self._wake:
+            self.reason = words
+            entries = list(self._waiting)
+            self._waiting.clear()
+        self._settle(entries, unavailable(words))
+
+
+def unavailable(reason: str) -> LedgerUnavailable:
+    """What a caller is told whose change cannot be made."""
+    return LedgerUnavailable(
+        f"the ledger cannot write now ({reason}); nothing was acknowledged, repeat the call",
+        code="ledger_unavailable",
+        retry_after_seconds=1.0,
+    )
+
+
+def _apply(connection: Connection, place: Place, entry: _Entry[Any]) -> None:
+    """Makes one change, or none of it."""
+    connection.exec_driver_sql("SAVEPOINT change")
+    try:
+        entry.outcome = entry.change(connection, place)
+    except Exception as error:
+        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT change")  # fails where the whole transaction is lost
+        entry.error = unavailable(_words(error)) if isinstance(error, OperationalError) else error
+    connection.exec_driver_sql("RELEASE SAVEPOINT change")
+
+
+def _tell(entries: list[_Entry[Any]], lost: LedgerUnavailable | None) -> None:
+    for entry in entries:
+        if entry.future.done():
+            continue
+        if (error := lost or entry.error) is not None:
+            entry.future.set_exception(error)
+        else:
+            entry.future.set_result(entry.outcome)
+
+
+def _words(error: BaseException) -> str:
+    """A failure in one line; a statement and its values do not belong into logs and answers."""
+    if isinstance(error, DemurError):
+        return error.message
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    return " ".join(str(cause).split()) or type(cause).__name__
+
+
+def _kind(error: BaseException) -> str:
+    """A failure as one of a few words, for counting."""
+    words = _words(error).lower()
+    if isinstance(error, LedgerHeld):
+        return "held"
+    for word, kind in _KINDS.items():
+        if word in words:
+            return kind
+    return "connection" if isinstance(error, DBAPIError) else "storage"
+
+
+_KINDS = {
+    "full": "storage_full",
+    "no space": "storage_full",
+    "readonly": "read_only",
+    "read-only": "read_only",
+    "locked": "locked",
+    "timeout": "timeout",
+}

@@ -1,0 +1,216 @@
+"""The writer: what is acknowledged is committed, neighbours of a failing change go on, a lost database comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, func, insert, select
+
+from services.errors import LedgerUnavailable
+from services.ledger.database import Database
+from services.ledger.tables import gap, writer
+from services.ledger.writer import Clock, Place, Writer
+from tests.postgres import Postgres
+
+EPOCH = 0x7FFF_FFFF_FFFF_FFFE
+
+
+@asynccontextmanager
+async def writing(url: str, epoch: int = EPOCH, **options: Any) -> AsyncIterator[Writer]:
+    found = Writer(Database(url), epoch=epoch, task="toy", clock=Clock(), **options)
+    await found.start()
+    try:
+        yield found
+    finally:
+        await found.stop()
+
+
+def note(units: int) -> Callable[[Connection, Place], int]:
+    """A change that writes one row, and tells its flush."""
+
+    def change(connection: Connection, place: Place) -> int:
+        row = place.columns | {"from_time": 0.0, "to_time": 0.0, "units": units, "reason": "test"}
+        connection.execute(insert(gap).values(row))
+        return place.flush
+
+    return change
+
+
+async def noted(found: Writer) -> list[tuple[int, int]]:
+    """All rows: flush and units."""
+    return await found.read(lambda c: [tuple(row) for row in c.execute(select(gap.c.flush, gap.c.units))])
+
+
+async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came to pass"
+        await asyncio.sleep(0.01)
+
+
+async def test_what_returned_is_in_the_ledger_under_its_flush(ledger_url: str) -> None:
+    async with writing(ledger_url) as found:
+        flushes = [await found.run(note(units)) for units in range(3)]
+        assert flushes == [1, 2, 3]
+        assert await noted(found) == [(1, 0), (2, 1), (3, 2)]
+    async with writing(ledger_url, epoch=5) as other:
+        row = await other.read(lambda c: c.execute(select(writer).where(writer.c.epoch == EPOCH)).mappings().one())
+        assert (row["flush"], row["ended"] >= row["heartbeat"] >= row["started"]) == (3, True)
+
+
+async def test_changes_that_wait_together_are_committed_together_and_in_order(ledger_url: str) -> None:
+    async with writing(ledger_url) as found:
+        flushes = await asyncio.gather(*(found.run(note(units)) for units in range(100)))
+        assert flushes == sorted(flushes)
+        assert len(set(flushes)) < 20
+        assert [units for _, units in await noted(found)] == list(range(100))
+
+
+async def test_a_change_that_fails_fails_alone_and_leaves_nothing(ledger_url: str) -> None:
+    def wrong(connection: Connection, place: Place) -> None:
+        note(99)(connection, place)
+        connection.execute(insert(writer).values(epoch=EPOCH, task="twice"))
+
+    def defect(connection: Connection, place: Place) -> None:
+        note(98)(connection, place)
+        raise KeyError("a defect of the change")
+
+    async with writing(ledger_url) as found:
+        changes = [note(1), wrong, note(2), defect, note(3)]
+        outcomes = await asyncio.gather(*(found.run(change) for change in changes), return_exceptions=True)
+        assert [type(outcome).__name__ for outcome in outcomes] == ["int", "IntegrityError", "int", "KeyError", "int"]
+        with pytest.raises(KeyError):
+            await found.run(defect)
+        assert await found.run(note(4)) == found.flush
+        assert [units for _, units in await noted(found)] == [1, 2, 3, 4]
+
+
+async def test_an_idle_writer_gives_signs_of_life_and_takes_no_flush(ledger_url: str) -> None:
+    async with writing(ledger_url) as found:
+        await found.run(note(0))
+        heartbeat = select(writer.c.flush, writer.c.heartbeat)
+        before = await found.read(lambda c: c.execute(heartbeat).one())
+        await asyncio.sleep(1.5)
+        after = await found.read(lambda c: c.execute(heartbeat).one())
+        assert after.flush == before.flush == 1
+        assert 0 < after.heartbeat - before.heartbeat < 2
+
+
+async def test_a_second_process_is_told_who_writes(tmp_path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    async with writing(url):
+        second = Writer(Database(url), epoch=2, task="toy", clock=Clock())
+        await second.start()
+        with pytest.raises(LedgerUnavailable, match=r"is written by the process \d+; one process writes"):
+            await second.run(note(1))
+        await second.stop()
+    async with writing(url, epoch=3) as third:
+        assert await third.run(note(1)) == 1
+
+
+async def test_time_never_runs_back() -> None:
+    times = iter([5.0, 7.0, 3.0, 6.5, 8.0])
+    clock = Clock(lambda: next(times))
+    assert [clock() for _ in range(5)] == [5.0, 7.0, 7.0, 7.0, 8.0]
+
+
+async def test_a_caller_that_gave_up_left_nothing_behind(ledger_url: str) -> None:
+    def slow(connection: Connection, place: Place) -> None:
+        time.sleep(0.4)
+
+    async with writing(ledger_url) as found:
+        blocked = asyncio.create_task(found.run(slow))
+        await asyncio.sleep(0.1)
+        with pytest.raises(LedgerUnavailable, match="did not commit in time"):
+            await found.run(note(1), seconds=0.05)
+        await blocked
+        await found.run(note(2))
+        assert [units for _, units in await noted(found)] == [2]
+
+
+async def test_a_server_that_stops_refuses_at_once_and_comes_back(postgres: Postgres) -> None:
+    url = postgres.database()
+    async with writing(url) as found:
+        await found.run(note(1))
+        postgres.stop()
+        try:
+            with pytest.raises(LedgerUnavailable):
+                await found.run(note(2))
+            start = time.monotonic()
+            with pytest.raises(LedgerUnavailable) as told:
+                await found.run(note(3))
+            assert time.monotonic() - start < 0.05
+            assert told.value.retry_after_seconds > 0
+        finally:
+            postgres.start()
+        await until(lambda: found.up)
+        await found.run(note(4))
+        assert [units for _, units in await noted(found)] == [1, 4]
+
+
+async def test_a_server_that_hangs_costs_a_caller_no_more_than_its_time(postgres: Postgres) -> None:
+    async with writing(postgres.database()) as found:
+        await found.run(note(1))
+        postgres.pause()
+        try:
+            with pytest.raises(LedgerUnavailable):
+                await found.run(note(2), seconds=0.2)
+            await asyncio.sleep(1.2)
+            start = time.monotonic()
+            with pytest.raises(LedgerUnavailable, match="does not answer"):
+                await found.run(note(3), seconds=5)
+            assert time.monotonic() - start < 0.05
+        finally:
+            postgres.resume()
+        await until(lambda: found.hindrance() is None)
+        await found.run(note(4))
+        units = [units for _, units in await noted(found)]
+        assert units in ([1, 4], [1, 2, 4])  # the second was under way when its caller gave up
+
+
+@pytest.mark.parametrize("committed", [False, True])
+async def test_a_commit_in_doubt_is_neither_lost_nor_repeated(ledger_url: str, committed: bool) -> None:
+    """The connection breaks at the commit: before the server heard of it, or after it was done."""
+    database = Database(ledger_url)
+    found = Writer(database, epoch=EPOCH, task="toy", clock=Clock())
+    engines = database.writing
+    breaks = itertools.count()
+
+    def breaking() -> Any:
+        engine = engines()
+        commit = engine.dialect.do_commit
+
+        def broken(connection: Any) -> None:
+            with_note = connection.cursor().execute("SELECT count(*) FROM gap").fetchone()[0] if armed else 0
+            if with_note and next(breaks) == 0:
+                if committed:
+                    commit(connection)
+                raise engine.dialect.dbapi.OperationalError("the connection broke")
+            commit(connection)
+
+        engine.dialect.do_commit = broken
+        return engine
+
+    armed = False
+    database.writing = breaking  # type: ignore[method-assign]
+    await found.start()
+    armed = True
+    try:
+        if committed:
+            assert await found.run(note(1)) == 1
+        else:
+            with pytest.raises(LedgerUnavailable):
+                await found.run(note(1))
+        await until(lambda: found.up)
+        await found.run(note(2))
+        assert [units for _, units in await noted(found)] == ([1, 2] if committed else [2])
+        total = await found.read(lambda c: c.scalar(select(func.count()).select_from(gap)))
+        assert total == (2 if committed else 1)
+    finally:
+        await found.stop()
