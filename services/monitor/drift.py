@@ -1,14 +1,13 @@
 """Drift of one stream, followed as units and labels come: without labels a martingale, with labels a test of the risk.
 
-Units are taken in the order of time once all writers are past it, and labels in the order of their receipt, so that a
-monitor that starts anew finds the same. One unit of each portion is taken: rows of one request are not exchangeable.
+Units are taken in the order of time, and labels in the order of their receipt, so that a monitor that starts anew finds
+the same. One unit of each portion is taken: rows of one request are not exchangeable.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -40,25 +39,16 @@ class ScoreDrift:
         seed = hashlib.sha256("\n".join(key).encode()).digest()[:8]
         self._test = Exchangeability(known.bins, int.from_bytes(seed, "big") >> 1)
         self._state: Watched = self._test.start()
-        self._waiting: list[Units] = []
         self._until = -math.inf
 
     def add(self, units: Units) -> None:
-        """More units, of any writer."""
-        first = np.flatnonzero((np.diff(units.time, prepend=np.nan) != 0) | (np.diff(units.epoch, prepend=-1) != 0))
-        self._waiting.append(units.take(first))
-
-    def advance(self, until: float) -> None:
-        """Takes units decided before a moment that all writers are past; one that turns up later is left out."""
-        if not self._waiting or until <= self._until:
+        """More units, in the order of time; those that turn up after later ones were added are left out."""
+        units = units.take(units.time > self._until)
+        if not len(units):
             return
-        units = Units.join(self._waiting)
-        units = units.take(units.order)
-        begin, end = np.searchsorted(units.time, [self._until, until])
-        self._waiting = [units.take(slice(end, None))] if end < len(units) else []
-        if begin < end:
-            self._state = self._test.update(self._state, units.uncertainty[begin:end])
-        self._until = until
+        first = np.flatnonzero((np.diff(units.time, prepend=np.nan) != 0) | (np.diff(units.epoch, prepend=-1) != 0))
+        self._state = self._test.update(self._state, units.uncertainty[first])
+        self._until = float(units.time[-1])
 
     @property
     def log_wealth(self) -> float:

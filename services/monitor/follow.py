@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Table, and_, select
 
 from models.head import Head
+from services.ledger.segments import unpack
 from services.ledger.tables import deployment, gap, item, policy, request_event, segment, writer
 from services.logging import get_logger
 from services.monitor.join import Changes, Fetch, Joiner
@@ -26,6 +27,8 @@ from services.monitor.units import Key, Units
 _log = get_logger(__name__)
 _FLUSHES = 5_000
 """Of one writer in one reading, so that a long history is taken in pieces."""
+_DISORDER_SECONDS = 10.0
+"""By so much may the times of a writer's flushes fall back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,12 @@ class WriterState:
 
     epoch: int
     task: str
+    name: str
+    """Host and process, for people."""
     heartbeat: float
-    """All that it decided before this is in the ledger."""
+    """When it was heard of last, seconds since 1970."""
+    complete_until: float
+    """All that it decided before this was read, or is known to be missing."""
     ended: bool
     behind: bool
     """Whether flushes are left to be read."""
@@ -95,8 +102,14 @@ class News:
     requests: dict[Key, list[Requested]] = field(default_factory=lambda: defaultdict(list))
     states: dict[Key, list[States]] = field(default_factory=lambda: defaultdict(list))
     labels: list[Changes] = field(default_factory=list)
+    last_times: dict[int, float] = field(default_factory=dict)
+    """Epoch of a writer to the time of the last unit in its segments that were read."""
     errors: Counter[str] = field(default_factory=Counter)
     """Rows that cannot be read, by a word for why."""
+
+
+class HistoryChanged(RuntimeError):
+    """A ledger lost what was read from it before: a crash of a database that does not write through."""
 
 
 class Follower:
@@ -113,6 +126,7 @@ class Follower:
         self._labels_read: dict[int, int] = {}
         self._heads: dict[Key, Head] = {}
         self._tasks: dict[int, str] = {}
+        self._last_times: dict[int, float] = {}
         self._joiner = Joiner(fetch, self._heads, self._tasks)
 
     def read(self, since: float) -> News:
@@ -122,19 +136,20 @@ class Follower:
             since: units decided before are not wanted, seconds since 1970.
 
         Raises:
+            HistoryChanged: what was read before is not in the ledger any more: follow it from the start.
             sqlalchemy.exc.SQLAlchemyError, OSError: the ledger or its store does not answer.
         """
         news = News()
         units_read, labels_read = dict(self._units_read), dict(self._labels_read)
         with self._engine.connect() as connection, connection.begin():
-            steps = {}
+            steps, read = {}, {}
             for row in connection.execute(select(writer)):
                 self._tasks[row.epoch] = row.task
                 last = min(row.flush, units_read.get(row.epoch, 0) + _FLUSHES)
                 steps[row.epoch] = (units_read.get(row.epoch, 0), last)
-                news.writers.append(
-                    WriterState(row.epoch, row.task, row.heartbeat, row.ended is not None, last < row.flush)
-                )
+                if last < steps[row.epoch][0]:
+                    raise HistoryChanged(f"the writer {row.epoch:016x} is at flush {last}, and was further before")
+                read[row.epoch] = (row, last < row.flush)
             steps = {epoch: step for epoch, step in steps.items() if step[0] < step[1]}
             for epoch, step in steps.items():
                 self._set(connection, epoch, step, news)
@@ -146,8 +161,17 @@ class Follower:
                 self._changed(connection, epoch, step, news)
                 news.labels.append(self._joiner.of_labels(connection, epoch, step, labels_read))
                 labels_read[epoch] = step[1]
+        news.writers = [self._state(row, behind, news) for row, behind in read.values()]
         self._units_read, self._labels_read = units_read, labels_read
         return news
+
+    def _state(self, row: Any, behind: bool, news: News) -> WriterState:
+        complete = row.heartbeat
+        if behind:  # flushes are in the order of time but for a moment
+            complete = news.last_times.get(row.epoch, self._last_times.get(row.epoch, row.started)) - _DISORDER_SECONDS
+            self._last_times[row.epoch] = complete + _DISORDER_SECONDS
+        name = f"process {row.pid} on {row.host}" if row.host else "a process that was killed"
+        return WriterState(row.epoch, row.task, name, row.heartbeat, complete, row.ended is not None, behind)
 
     def _set(self, connection: Connection, epoch: int, step: tuple[int, int], news: News) -> None:
         """Deployments, policies and gaps."""
@@ -177,6 +201,7 @@ class Follower:
         task = self._tasks[epoch]
         for row in connection.execute(_new(segment, epoch, step).where(segment.c.last_time >= since)):
             key = Key(task, row.head, row.model)
+            news.last_times[epoch] = row.last_time
             if row.purpose != "decide":
                 news.explored[key, row.purpose] += row.count
                 continue
@@ -248,3 +273,22 @@ def _new(table: Table, epoch: int, step: tuple[int, int], columns: Sequence[Any]
     """Rows that a writer wrote in the flushes (after, up to], in their order."""
     came = and_(table.c.writer == epoch, table.c.flush > step[0], table.c.flush <= step[1])
     return select(*(columns or (table,))).where(came).order_by(table.c.flush)
+
+
+def _units(row: Any) -> Units:
+    """The units of a segment's row.
+
+    Raises:
+        ValueError: its body cannot be read.
+    """
+    runs = unpack(row.body or b"")
+    if len(runs) != row.count:
+        raise ValueError(f"a segment of {row.count} units has {len(runs)} in its body")
+    return Units(
+        np.full(len(runs), row.writer, np.int64),
+        runs.sequence.astype(np.int64),
+        runs.times,
+        runs.uncertainty,
+        runs.decisions,
+        runs.propensities,
+    )

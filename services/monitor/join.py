@@ -159,9 +159,9 @@ class Joiner:
             return inline
         try:
             return self._fetch(reference)
-        except FileNotFoundError:  # another failure may pass: it ends this reading, which is tried again
+        except (LookupError, ValueError) as error:  # others may pass: they end this reading, which is tried again
             changes.errors["store"] += 1
-            _log.error("the evidence store has no %s", reference)
+            _log.error("evidence or a label is lost: %s", error)
             return None
 
 
