@@ -1,0 +1,210 @@
+"""Exact mode: every unit of a window at its own place. One sort serves all figures and all estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.figures import Rules
+from models.assessment.ranking import Ranking, ranking, reverse_ties
+from models.estimation.control import halves, monotone, tuned
+from models.estimation.figures import Sums, View, WhatIf, what_if
+from models.estimation.ladder import Ladder
+from models.estimation.optimum import optimal_area
+from models.estimation.weights import (
+    Cells,
+    Estimated,
+    Estimator,
+    Labels,
+    augmented,
+    hajek,
+    horvitz_thompson,
+    label_strata,
+)
+from models.estimation.window import BadWindow, Doubles, Mask, Window
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A window, sorted.
+
+    Raises:
+        ValueError: no units, or an acceptable limit that is NaN.
+    """
+
+    window: Window
+    acceptable: float | None = None
+    """Largest acceptable error, in its unit (``rules`` say whether it is acceptable itself)."""
+    rules: Rules = field(default_factory=Rules)
+
+    def __post_init__(self) -> None:
+        if not len(self.window):
+            raise BadWindow("the window has no units; at least one is needed")
+        if self.acceptable is not None and np.isnan(self.acceptable):
+            raise BadWindow("acceptable is NaN; a limit in the error's unit is needed")
+
+    @cached_property
+    def ranks(self) -> Ranking:
+        return ranking(self.window.uncertainty)
+
+    @cached_property
+    def _usable(self) -> Mask:
+        return self.window.usable
+
+    @cached_property
+    def sampled(self) -> int:
+        """Labels that are there by chance."""
+        return int((self._usable & (self.window.effective < 1)).sum())
+
+    @cached_property
+    def _error_order(self) -> _Order:
+        return _order(self, self.ranks.order, shared=self.rules.groups_ties)
+
+    @cached_property
+    def _hit_order(self) -> _Order:
+        shared = self.rules.convention.f_ties_share
+        if self.ranks.follows is None or (shared and self.rules.groups_ties):
+            return self._error_order
+        order = self.ranks.order if shared else reverse_ties(self.ranks.order, self.ranks)
+        return _order(self, order, shared=shared)
+
+    @cached_property
+    def _acceptable(self) -> Mask:
+        """Whether each unit's error is acceptable [N]; false without a label."""
+        error = self.window.error
+        with np.errstate(invalid="ignore"):
+            return error < self.acceptable if self.rules.convention.strict_limit else error <= self.acceptable
+
+    def view(self, estimator: Estimator = "aipw") -> View:
+        """What the figures are made of, by one estimator."""
+        window = self.window
+        errors = self._sums(self._error_order, window.error, estimator, rising=True)
+        hits = None
+        if self.acceptable is not None:
+            hits = self._sums(self._hit_order, self._acceptable.astype(np.float64), estimator, rising=False)
+        return View(
+            errors=errors,
+            hits=hits,
+            human=self._human(),
+            answered=float(window.answered.sum()),
+            sampled=self.sampled,
+            optimal=self._optimal,
+            rules=self.rules,
+        )
+
+    def what_if(self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw") -> WhatIf:
+        """Figures had units been answered up to each threshold, compared as a policy does (float32)."""
+        wanted = np.asarray(thresholds, np.float64)
+        scores = self.window.uncertainty[self.ranks.order].astype(np.float32)
+        known = len(scores) - int(np.isnan(scores).sum())
+        kept = np.searchsorted(scores[:known], wanted.astype(np.float32), side="right").astype(np.float64)
+        return what_if(self.view(estimator), wanted, kept)
+
+    @cached_property
+    def _optimal(self) -> float:
+        window, usable = self.window, self._usable
+        errors, weights = [], []
+        for plane in (window.answered, ~window.answered):
+            chosen = usable & plane
+            if not chosen.any():
+                if plane.any():
+                    return float("nan")
+                continue
+            weight = 1 / window.effective[chosen]
+            errors.append(window.error[chosen])
+            weights.append(weight * (plane.sum() / weight.sum()))
+        return optimal_area(np.concatenate(errors), np.concatenate(weights), self.rules.area)
+
+    def _human(self) -> Estimated | None:
+        window = self.window
+        if window.human_error is None:
+            return None
+        chosen = self._usable & ~window.answered & np.isfinite(window.human_error)
+        one = np.zeros(int(chosen.sum()), np.intp)
+        return horvitz_thompson(Labels.of(one, window.effective[chosen], window.human_error[chosen]), 1)
+
+    def _sums(self, order: _Order, values: Doubles, estimator: Estimator, *, rising: bool) -> Sums:
+        predicted = None
+        if estimator == "aipw" and self.sampled:
+            predicted = self._predicted(order, values, rising=rising)
+        return Sums(
+            order.ladder,
+            self._plane(order, values, estimator, predicted, answered=True),
+            self._plane(order, values, estimator, predicted, answered=False),
+        )
+
+    def _plane(
+        self, order: _Order, values: Doubles, estimator: Estimator, predicted: Doubles | None, *, answered: bool
+    ) -> Estimated | None:
+        """Estimated sums of the answered or of the deferred units; None where they have no label."""
+        plane = order.answered if answered else ~order.answered
+        own = order.answered[order.places] == answered
+        places, unit = order.places[own], order.units[own]
+        cells = len(order.ladder)
+        if not len(unit) and plane.any():
+            return None
+        labels = Labels.of(order.cells(places), self.window.effective[unit], values[unit])
+        if estimator == "ht" or (estimator == "aipw" and predicted is None) or not len(unit):
+            return horvitz_thompson(labels, cells)
+        if predicted is not None:
+            return augmented(labels, predicted[places], order.by_cell(np.where(plane, predicted, 0.0)))
+        return hajek(labels, order.by_cell(plane.astype(np.float64)), label_strata(labels.cell, None, cells))
+
+    def _predicted(self, order: _Order, values: Doubles, *, rising: bool) -> Doubles:
+        """Predicted value of the unit at each place [N], made from the labels of the other half of the units."""
+        half = halves(len(self.window))
+        of_place, of_label = half[order.order], half[order.units]
+        x, e = values[order.units], self.window.effective[order.units]
+        given = self.window.expected if rising else None
+        predicted = np.empty(len(half))
+        for side in (False, True):
+            learn = of_label != side
+            if given is not None:
+                known = np.where(np.isfinite(given), given, np.nanmean(given[np.isfinite(given)]) if len(given) else 0.0)
+                unit, place = order.units[learn], order.places[learn]
+                share = (1 - e[learn]) / e[learn] ** 2 * (1 - place / len(half)) ** 2
+                intercept, slope = tuned(known[unit], x[learn], share)
+                values_at = intercept + slope * known[order.order]
+            else:
+                steps = monotone(order.places[learn], 1 / e[learn], x[learn] / e[learn], rising=rising)
+                values_at = steps.everywhere(len(half))
+            np.copyto(predicted, values_at, where=of_place == side)
+        return predicted
+
+
+@dataclass(frozen=True)
+class _Order:
+    """One order of the units; places are positions in it."""
+
+    order: NDArray[np.integer[Any]]
+    """Unit at each place [N]."""
+    answered: Mask
+    """Of the unit at each place [N]."""
+    places: Cells
+    """Places with a usable label, ascending [L]."""
+    units: NDArray[np.integer[Any]]
+    """Units there [L]."""
+    ladder: Ladder
+    cell: Cells | None
+    """Cell of each place [N]; None: the place itself."""
+
+    def cells(self, places: Cells) -> Cells:
+        return places if self.cell is None else self.cell[places]
+
+    def by_cell(self, values: Doubles) -> Doubles:
+        """Sums of a value of each place [N] by cell [B]."""
+        return values if self.cell is None else np.bincount(self.cell, values, len(self.ladder))
+
+
+def _order(exact: Exact, order: NDArray[np.integer[Any]], *, shared: bool) -> _Order:
+    places = np.flatnonzero(exact._usable[order])
+    cell, ladder = None, Ladder(np.ones(len(order)), flat=True)
+    if shared and exact.ranks.follows is not None:
+        cell = np.cumsum(~exact.ranks.follows) - 1
+        ladder = Ladder(np.bincount(cell).astype(np.float64))
+    return _Order(order, exact.window.answered[order], places, order[places], ladder, cell)

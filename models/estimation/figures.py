@@ -1,0 +1,285 @@
+"""Figures of a window with their intervals, from sums of estimated values along a ladder: one code for both modes.
+
+Exact mode brings a cell a unit (or a group of ties), a sketch brings its bins; what follows is the same. The window's
+design variance says how well the labels that were drawn stand for those that were not; the population's adds what
+another window of the same stream would differ by (influence functions; van der Vaart 1998, chapter 20).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from models.assessment.figures import Rules
+from models.assessment.retention import rejection_ratio
+from models.estimation.intervals import Band, Estimate, interval, limits, root
+from models.estimation.ladder import Ladder, f_area, f_position, f_values, partial_sums
+from models.estimation.weights import Cells, Estimated
+from models.estimation.window import Doubles
+
+Variance = Literal["window", "population"]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Estimated values of the answered and of the deferred units along one ladder; None where there is no label."""
+
+    ladder: Ladder
+    answered: Estimated | None
+    deferred: Estimated | None
+
+    @property
+    def parts(self) -> tuple[Estimated, ...]:
+        return tuple(part for part in (self.answered, self.deferred) if part is not None)
+
+    @cached_property
+    def totals(self) -> Doubles:
+        """Of all units by cell [B]; NaN where the answered or the deferred have units but no labels."""
+        if self.answered is None or self.deferred is None:
+            return np.full(len(self.ladder), np.nan)
+        return np.asarray(self.answered.totals + self.deferred.totals)
+
+    def variance(self, coefficients: Doubles | float) -> float:
+        return sum(part.variance(coefficients) for part in self.parts)
+
+    def step_variances(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> Doubles:
+        found = np.zeros(len(cell))
+        for part in self.parts:
+            found += part.step_variances(cell, inside, upper, lower)
+        return found
+
+    def spread(self, coefficients: Doubles | float, shift: Doubles | float = 0.0) -> float:
+        """Variance of a mean over windows: of ``N coefficient value - shift`` between units, divided by N."""
+        n = self.ladder.n
+        c = n * coefficients
+        g = np.broadcast_to(np.asarray(shift, np.float64), len(self.ladder))
+        second = sum(np.bincount(part.cell, part.second, len(self.ladder)) for part in self.parts)
+        squares = float(np.sum(c * c * second - 2 * c * g * self.totals + g * g * self.ladder.count))
+        mean = float(np.sum(c * self.totals - g * self.ladder.count)) / n
+        return max(squares / n - mean * mean, 0.0) / n
+
+
+@dataclass(frozen=True)
+class View:
+    """What the figures of a window are made of."""
+
+    errors: Sums
+    hits: Sums | None
+    """Acceptable units, along a ladder of its own: conventions order ties differently. None without a limit."""
+    human: Estimated | None
+    """Errors of whoever answered the deferred units; None: they count 0."""
+    answered: float
+    """Units answered."""
+    sampled: float
+    """Labels that were there by chance."""
+    optimal: float
+    """R-AUC of a ranking by the errors themselves."""
+    rules: Rules
+
+    @property
+    def n(self) -> float:
+        return self.errors.ladder.n
+
+
+@dataclass(frozen=True)
+class LiveFigures:
+    """All figures of a window. Errors are in the error's unit; F1 figures are NaN without an acceptable limit."""
+
+    n: int
+    retention: float
+    """Share of the units answered."""
+    r_auc: Estimate
+    f1_auc: Estimate
+    f1_at_95: Estimate
+    error: Estimate
+    """Errors of the answered units, summed and divided by all n: the error-retention curve at the operating point."""
+    answered_error: Estimate
+    """Mean error of the answered units: selective risk."""
+    mean_error: Estimate
+    """Mean error of the model over all units."""
+    system_error: Estimate
+    """Mean error of what was answered, by the model or by somebody else."""
+    r_auc_random: float
+    r_auc_optimal: float
+    prr: float
+    f1_auc_random: float
+    f1_auc_optimal: float
+
+
+_NONE = Estimate(math.nan, math.nan, math.nan, math.nan)
+
+
+def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
+    """Figures with 95 % intervals.
+
+    Args:
+        variance: ``window``: of these units; ``population``: of the stream that they are drawn from.
+    """
+    errors, n = view.errors, view.n
+    wide = variance == "population"
+
+    def error(value: float, found: float) -> Estimate:
+        return interval(value, root(found), view.sampled, "positive")
+
+    totals = errors.totals
+    weights = errors.ladder.area_coefficients(view.rules.area)
+    mean, area = float(totals.sum()) / n, float(totals @ weights)
+    spread = errors.variance(weights)
+    if wide:
+        spread += errors.spread(weights, (totals.sum() - np.cumsum(totals) + totals / 2) / n)
+    mean_error = error(mean, errors.variance(1 / n) + (errors.spread(1 / n) if wide else 0.0))
+    f1_auc, f1_at_95, random, optimal = _f_figures(view, wide)
+    random_area = mean / 2
+    at_point, of_answered, of_system = _at_the_point(view, wide)
+    return LiveFigures(
+        n=round(n),
+        retention=view.answered / n,
+        r_auc=error(area, spread),
+        f1_auc=f1_auc,
+        f1_at_95=f1_at_95,
+        error=at_point,
+        answered_error=of_answered,
+        mean_error=mean_error,
+        system_error=of_system,
+        r_auc_random=random_area,
+        r_auc_optimal=view.optimal,
+        prr=rejection_ratio(area, random_area, view.optimal),
+        f1_auc_random=random,
+        f1_auc_optimal=optimal,
+    )
+
+
+def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]:
+    """Error at the operating point, of the answered units, and of the system."""
+    n, part = view.n, view.errors.answered
+    if part is None:
+        return _NONE, _NONE, _NONE
+    total, found = part.total, part.variance(1.0)
+    rest, rest_found, second = 0.0, 0.0, float(part.second.sum())
+    if view.human is not None:
+        rest, rest_found = view.human.total, view.human.variance(1.0)
+    share = view.answered
+    spread_all = max(second - total**2 / n, 0.0) if wide else 0.0
+    spread_own = max(second - total**2 / share, 0.0) if wide and share else 0.0
+    spread_system = spread_all
+    if wide and view.human is not None:
+        spread_system = max(second + float(view.human.second.sum()) - (total + rest) ** 2 / n, 0.0)
+
+    def made(value: float, variance: float, units: float) -> Estimate:
+        if not units:
+            return _NONE
+        return interval(value / units, root(variance) / units, view.sampled, "positive")
+
+    return (
+        made(total, found + spread_all, n),
+        made(total, found + spread_own, share),
+        made(total + rest, found + rest_found + spread_system, n),
+    )
+
+
+def _f_figures(view: View, wide: bool) -> tuple[Estimate, Estimate, float, float]:
+    """F1-AUC, F1@95, and F1-AUC at random and optimal."""
+    if view.hits is None:
+        return _NONE, _NONE, math.nan, math.nan
+    hits, convention = view.hits, view.rules.convention
+    ladder, totals, n = hits.ladder, hits.totals, hits.ladder.n
+    area, weights = f_area(ladder, totals, convention)
+    total = float(totals.sum())
+    if math.isnan(area):
+        return _NONE, _NONE, math.nan, math.nan
+    found = hits.variance(weights)
+    if wide:
+        flow = 2 * totals / (ladder.below + ladder.count / 2 + total)
+        found += hits.spread(weights, flow.sum() - np.cumsum(flow) + flow / 2)
+    kept = np.array([f_position(n, 0.95, convention)])
+    at, variances, step = _f_steps(hits, kept)
+    if wide:
+        cell, inside = step
+        near = _near(totals, ladder, float(kept[0]))
+        before = (np.arange(len(ladder)) < cell[0]) + (np.arange(len(ladder)) == cell[0]) * inside[0]
+        bottom = kept[0] + total
+        variances = variances + hits.spread((2 * before - at[0]) / bottom, 2 * near * n / bottom * before)
+    references = Ladder(np.array([n])), Ladder(np.array([min(total, n), max(n - total, 0.0)]))
+    random = f_area(references[0], np.array([total]), convention)[0]
+    optimal = f_area(references[1], np.array([min(total, n), 0.0]), convention)[0]
+    return (
+        interval(area, root(found), view.sampled, "share"),
+        interval(float(at[0]), root(float(variances[0])), view.sampled, "share"),
+        random,
+        optimal,
+    )
+
+
+def _near(totals: Doubles, ladder: Ladder, kept: float) -> float:
+    """Mean value of the units within 1 % of all around a number of retained ones."""
+    ends = np.clip(np.array([kept - 0.01 * ladder.n, kept + 0.01 * ladder.n]), 0, ladder.n)
+    low, high = partial_sums(totals, *ladder.steps(ends))
+    return float((high - low) / max(ends[1] - ends[0], 1.0))
+
+
+def _f_steps(hits: Sums, kept: Doubles) -> tuple[Doubles, Doubles, tuple[Cells, Doubles]]:
+    """F1 with numbers of units retained [K], its variances, and where the steps end."""
+    step = hits.ladder.steps(kept)
+    total = float(hits.totals.sum())
+    value = f_values(partial_sums(hits.totals, *step), kept, total)
+    bottom = kept + total
+    return value, hits.step_variances(*step, (2 - value) / bottom, -value / bottom), step
+
+
+def error_band(view: View, kept: Doubles) -> Band:
+    """The error-retention curve with numbers of units retained [K]."""
+    step = view.errors.ladder.steps(kept)
+    n, ones = view.n, np.full(len(kept), 1 / view.n)
+    value = partial_sums(view.errors.totals, *step) / n
+    return _band(view, kept, value, view.errors.step_variances(*step, ones, np.zeros(len(kept))), "positive")
+
+
+def f_band(view: View, kept: Doubles) -> Band | None:
+    """The F1-retention curve with numbers of units retained [K]; None without a limit."""
+    if view.hits is None:
+        return None
+    value, variances, _ = _f_steps(view.hits, kept)
+    return _band(view, kept, value, variances, "share")
+
+
+def curves(view: View, points: int = 101) -> tuple[Band, Band | None]:
+    """Error- and F1-retention curves at evenly spaced retentions from 0 to 1."""
+    share = np.linspace(0, 1, points)
+    axis = np.array([f_position(view.n, float(one), view.rules.convention) for one in share])
+    return error_band(view, share * view.n), f_band(view, axis)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """What other thresholds would have meant [K], from the same log."""
+
+    threshold: Doubles
+    retention: Doubles
+    error: Band
+    answered_error: Band
+    f1: Band | None
+
+
+def what_if(view: View, thresholds: Doubles, kept: Doubles) -> WhatIf:
+    """Figures had units been answered up to each threshold.
+
+    Args:
+        thresholds: [K].
+        kept: units whose uncertainty is at most the threshold [K].
+    """
+    error = error_band(view, kept)
+    with np.errstate(all="ignore"):
+        scale = np.where(kept > 0, view.n / kept, np.nan)
+    own = Band(error.retention, *(scale * part for part in (error.estimate, error.se, error.low, error.high)))
+    return WhatIf(thresholds, kept / view.n, error, own, f_band(view, kept))
+
+
+def _band(
+    view: View, kept: Doubles, value: Doubles, variances: Doubles, scale: Literal["positive", "share"]
+) -> Band:
+    se = np.sqrt(np.maximum(variances, 0.0))
+    return Band(kept / view.n, value, se, *limits(value, se, view.sampled, scale))

@@ -1,0 +1,257 @@
+"""A window in 512 bins of uncertainty, added to as units and labels come, merged by adding: the paired sketch.
+
+Moments are kept of answered and of deferred units apart, a label's in the bin of its unit, so that errors stay tied to
+ranks. Figures are those of exact mode with a bin for a group of ties; their error falls with the square of the bins
+(0.01 % of the figure at 512). Labels leave as they came, so a correction is remove and add.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.figures import Rules
+from models.assessment.ranking import Floats
+from models.estimation.control import monotone
+from models.estimation.edges import Edges
+from models.estimation.figures import Sums, View, WhatIf, what_if
+from models.estimation.ladder import Ladder
+from models.estimation.optimum import optimal_area
+from models.estimation.weights import (
+    Estimated,
+    Estimator,
+    Labels,
+    augmented,
+    hajek,
+    horvitz_thompson,
+    label_strata,
+)
+from models.estimation.window import BadWindow, Doubles, Mask
+
+_MAGIC = b"demur-sketch-1\n"
+_SUMS = ("weight", "value", "v0", "v1", "v2", "second", "hits", "hits_v", "human", "human_v2", "human_second")
+_SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins a decade
+_ERROR_EDGES = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
+
+
+class Sketch:
+    """Counts and moments by plane (answered, deferred) and bin.
+
+    Args:
+        acceptable: largest acceptable error; None: there are no F1 figures.
+        strict: acceptable is below the limit, not at it.
+    """
+
+    def __init__(self, edges: Edges, acceptable: float | None = None, *, strict: bool = False) -> None:
+        self.edges = edges
+        self.acceptable = acceptable
+        self.strict = strict
+        self.units: NDArray[np.int64] = np.zeros((2, len(edges)), np.int64)
+        self.labels: NDArray[np.int64] = np.zeros((2, len(edges)), np.int64)
+        """Labels of each plane and bin."""
+        self.sampled = 0
+        """Labels that were there by chance."""
+        self.sums: Doubles = np.zeros((len(_SUMS), 2, len(edges)))
+        self.sizes: Doubles = np.zeros((2, 2, len(_ERROR_EDGES) + 1))
+        """Sum of weights and of weighted errors by plane and size of the error."""
+
+    def add_units(self, uncertainty: Floats, answered: Mask) -> None:
+        """Counts units [n] when they are decided."""
+        self.units += np.bincount(self._places(uncertainty, answered), minlength=self.units.size).reshape(2, -1)
+
+    def add_labels(
+        self,
+        uncertainty: Floats,
+        answered: Mask,
+        error: Doubles,
+        probability: Doubles,
+        human_error: Doubles | None = None,
+    ) -> None:
+        """Adds the labels of units that were counted before; all [n].
+
+        Args:
+            probability: that the label is there: propensity times observation, in (0, 1].
+            human_error: of whoever answered a deferred unit; NaN where not known.
+
+        Raises:
+            BadWindow: an error that is not finite, or a probability outside (0, 1].
+        """
+        self._labels(uncertainty, answered, error, probability, human_error, 1)
+
+    def remove_labels(
+        self,
+        uncertainty: Floats,
+        answered: Mask,
+        error: Doubles,
+        probability: Doubles,
+        human_error: Doubles | None = None,
+    ) -> None:
+        """Takes away labels as they were added; arguments and errors as ``add_labels``."""
+        self._labels(uncertainty, answered, error, probability, human_error, -1)
+
+    def merge(self, other: Sketch) -> None:
+        """Adds the counts and moments of another sketch to this one.
+
+        Raises:
+            BadWindow: other edges or another limit.
+        """
+        if other.edges.identity != self.edges.identity:
+            raise BadWindow(
+                f"sketches with edges {self.edges.identity} and {other.edges.identity} cannot be added: make both with "
+                "the same edges"
+            )
+        if (other.acceptable, other.strict) != (self.acceptable, self.strict):
+            raise BadWindow(
+                f"sketches with the acceptable limits {self.acceptable} and {other.acceptable} cannot be added: make "
+                "both with the same limit and convention"
+            )
+        self.units += other.units
+        self.labels += other.labels
+        self.sampled += other.sampled
+        self.sums += other.sums
+        self.sizes += other.sizes
+
+    def view(self, estimator: Estimator = "aipw", rules: Rules | None = None) -> View:
+        """What the figures are made of.
+
+        Raises:
+            BadWindow: no units, or a convention whose limit is not this sketch's.
+        """
+        rules = rules or Rules()
+        if not self.units.any():
+            raise BadWindow("the sketch has no units; at least one is needed")
+        if self.acceptable is not None and rules.convention.strict_limit != self.strict:
+            raise BadWindow(f"the sketch was made with strict = {self.strict}, which convention {rules} does not have")
+        ladder = Ladder(self.units.sum(axis=0).astype(np.float64))
+        sums = dict(zip(_SUMS, self.sums, strict=True))
+        errors = (sums["weight"], sums["value"], sums["v0"], sums["v1"], sums["v2"], sums["second"])
+        hits = (sums["weight"], sums["hits"], sums["v0"], sums["hits_v"], sums["hits_v"], sums["hits"])
+        return View(
+            errors=self._sums(ladder, errors, estimator, rising=True),
+            hits=None if self.acceptable is None else self._sums(ladder, hits, estimator, rising=False),
+            human=self._human(sums),
+            answered=float(self.units[0].sum()),
+            sampled=self.sampled,
+            optimal=self._optimal(rules),
+            rules=rules,
+        )
+
+    def what_if(
+        self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw", rules: Rules | None = None
+    ) -> WhatIf:
+        """Figures had units been answered up to each threshold; exact where that is an edge."""
+        wanted = np.asarray(thresholds, np.float64)
+        view = self.view(estimator, rules)
+        return what_if(view, wanted, self.edges.below(wanted, view.errors.ladder.count))
+
+    def to_bytes(self) -> bytes:
+        """All of it, to be kept or sent."""
+        head = {"edges": len(self.edges.values), "acceptable": self.acceptable, "strict": self.strict}
+        arrays = (self.edges.values, self.units, self.labels, self.sums, self.sizes)
+        body = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays)
+        return _MAGIC + json.dumps(head | {"sampled": self.sampled}).encode() + b"\n" + body
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Sketch:
+        """What ``to_bytes`` wrote.
+
+        Raises:
+            BadWindow: something else, or a part of it.
+        """
+        try:
+            if not data.startswith(_MAGIC):
+                raise ValueError("it does not begin as one")
+            line, _, body = data[len(_MAGIC) :].partition(b"\n")
+            head = json.loads(line)
+            edges = Edges(np.frombuffer(body, "<f4", head["edges"]).astype(np.float32))
+            sketch = Sketch(edges, head["acceptable"], strict=head["strict"])
+            sketch.sampled = int(head["sampled"])
+            start = 4 * len(edges.values)
+            for array in (sketch.units, sketch.labels, sketch.sums, sketch.sizes):
+                kind = array.dtype.newbyteorder("<")
+                array[...] = np.frombuffer(body, kind, array.size, start).reshape(array.shape)
+                start += array.nbytes
+            if start != len(body):
+                raise ValueError(f"{len(body) - start} bytes are left over")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadWindow(f"{len(data)} bytes are no sketch: {error}") from error
+        return sketch
+
+    def _places(self, uncertainty: Floats, answered: Mask) -> NDArray[np.intp]:
+        if uncertainty.shape != answered.shape or uncertainty.ndim != 1:
+            raise BadWindow(f"uncertainty {uncertainty.shape} and answered {answered.shape} need one length [n]")
+        places = self.edges.bins(uncertainty)
+        places += len(self.edges) * ~answered
+        return places
+
+    def _labels(
+        self, uncertainty: Floats, answered: Mask, error: Doubles, e: Doubles, human: Doubles | None, sign: int
+    ) -> None:
+        places = self._places(uncertainty, answered)
+        if error.shape != places.shape or e.shape != places.shape:
+            raise BadWindow(f"error {error.shape} and probability {e.shape} need the shape of uncertainty")
+        if not np.isfinite(error).all():
+            raise BadWindow("an error is not finite; a label without a finite error cannot be added: leave it out")
+        if not ((e > 0) & (e <= 1)).all():
+            raise BadWindow("a probability is outside (0, 1]; a label without one cannot be weighted: leave it out")
+        one = Labels.of(places, e, error)
+        good = np.zeros(len(error))
+        if self.acceptable is not None:
+            good = ((error < self.acceptable) if self.strict else (error <= self.acceptable)).astype(np.float64)
+        known = np.zeros(len(error))
+        if human is not None:
+            known = np.where(np.isfinite(human) & ~answered, human, 0.0)
+        moments = (
+            *(one.weight, one.value, one.v0, one.v1, one.v2, one.second),
+            *(one.weight * good, one.v0 * good),
+            *(one.weight * known, one.v0 * known * known, one.weight * known * known),
+        )
+        for total, values in zip(self.sums, moments, strict=True):
+            total += sign * np.bincount(places, values, total.size).reshape(2, -1)
+        self.labels += sign * np.bincount(places, minlength=self.labels.size).reshape(2, -1)
+        self.sampled += sign * int((e < 1).sum())
+        size = np.searchsorted(_ERROR_EDGES, error) + self.sizes.shape[2] * ~answered
+        for total, values in zip(self.sizes, (one.weight, one.value), strict=True):
+            total += sign * np.bincount(size, values, total.size).reshape(2, -1)
+
+    def _sums(self, ladder: Ladder, moments: Sequence[Doubles], estimator: Estimator, *, rising: bool) -> Sums:
+        bins = np.arange(len(self.edges))
+        predicted = None
+        if estimator == "aipw" and self.sampled:
+            number = self.labels.sum(axis=0)
+            there = np.flatnonzero(number)
+            weight, value = moments[0].sum(axis=0)[there], moments[1].sum(axis=0)[there]
+            predicted = monotone(there, weight, value, number=number[there], rising=rising).everywhere(len(bins))
+
+        def plane(number: int) -> Estimated | None:
+            there = np.flatnonzero(self.labels[number])
+            if not len(there) and self.units[number].any():
+                return None
+            labels = Labels(there, *(moment[number, there] for moment in moments))
+            count = self.units[number].astype(np.float64)
+            if predicted is not None and len(there):
+                return augmented(labels, predicted[there], count * predicted)
+            if estimator == "hajek" and len(there):
+                return hajek(labels, count, label_strata(there, self.labels[number, there], len(bins)))
+            return horvitz_thompson(labels, len(bins))
+
+        return Sums(ladder, plane(0), plane(1))
+
+    def _human(self, sums: dict[str, Doubles]) -> Estimated:
+        """Of the deferred: one cell."""
+        total, v2, second = (sums[name][1].sum() for name in ("human", "human_v2", "human_second"))
+        return Estimated(np.array([total]), np.zeros(1, np.intp), np.array([v2]), np.array([second]))
+
+    def _optimal(self, rules: Rules) -> float:
+        weight, value = self.sizes
+        units = np.zeros(weight.shape)
+        for plane in (0, 1):
+            whole = weight[plane].sum()
+            if not whole > 0 and self.units[plane].any():
+                return float("nan")
+            units[plane] = weight[plane] * (self.units[plane].sum() / whole if whole > 0 else 0.0)
+        there = units > 0
+        return optimal_area(value[there] / weight[there], units[there], rules.area)

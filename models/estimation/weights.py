@@ -1,0 +1,206 @@
+"""Three estimators of sums over all units from the labels of some: Horvitz-Thompson, Hájek, and AIPW.
+
+Units are drawn one by one (Poisson sampling) and have a label with probability e. Each estimator gives every unit a
+pseudo-value whose expectation is its value, and the design variance of a sum with coefficients c is
+
+    sum over labels of (1 - e) / e² (c x - b)²
+
+with b = 0 (Horvitz & Thompson 1952), the stratum's mean of c x (Hájek 1971), or c m for a prediction m of x made without
+the unit's own label (Robins, Rotnitzky & Zhao 1994). Labels that are certain (e = 1) add no variance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.estimation.window import Doubles
+
+Estimator = Literal["ht", "hajek", "aipw"]
+ESTIMATORS: tuple[Estimator, ...] = ("ht", "hajek", "aipw")
+Cells = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels by the cell of a ladder: one each, or sums over those of a bin. x is a unit's value."""
+
+    cell: Cells
+    """[L]."""
+    weight: Doubles
+    """Sum of 1 / e [L]; so are the others of what they name."""
+    value: Doubles
+    """x / e."""
+    v0: Doubles
+    """(1 - e) / e²."""
+    v1: Doubles
+    """(1 - e) / e² x."""
+    v2: Doubles
+    """(1 - e) / e² x²."""
+    second: Doubles
+    """x² / e, for the variance of a population."""
+
+    @staticmethod
+    def of(cell: Cells, probability: Doubles, values: Doubles) -> Labels:
+        """One record a label.
+
+        Args:
+            cell: the unit's cell [L].
+            probability: that its label is there, e, in (0, 1] [L].
+            values: x [L].
+        """
+        weight = 1.0 / probability
+        v0 = (weight - 1.0) * weight
+        v1 = v0 * values
+        value = weight * values
+        return Labels(cell, weight, value, v0, v1, v1 * values, value * values)
+
+    def __len__(self) -> int:
+        return len(self.cell)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """What the variance of a ratio estimator needs beside the squares: labels by stratum."""
+
+    stratum: Cells
+    """[L]."""
+    weight: Doubles
+    value: Doubles
+    v0: Doubles
+    v1: Doubles
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """Estimated sums of a value by cell, and the records that their variance is made of."""
+
+    totals: Doubles
+    """Sum of the pseudo-values of each cell [B]."""
+    cell: Cells
+    """[L]."""
+    squares: Doubles
+    """(1 - e) / e² times the squared value, or squared residual [L]."""
+    second: Doubles
+    """Squared value / e [L]."""
+    ratio: Ratio | None = None
+
+    @cached_property
+    def total(self) -> float:
+        return float(self.totals.sum())
+
+    @cached_property
+    def strata(self) -> int:
+        return 1 if self.ratio is None else int(self.ratio.stratum.max(initial=0)) + 1
+
+    def variance(self, coefficients: Doubles | float) -> float:
+        """Design variance of the sum of coefficient [B] times value; one number stands for all cells."""
+        c = coefficients[self.cell] if isinstance(coefficients, np.ndarray) else coefficients
+        whole = float(np.sum(self.squares * c * c))
+        if self.ratio is None:
+            return whole
+        parts = self.ratio
+        mean = self._by_stratum(c * parts.value) / self._by_stratum(parts.weight)
+        cross, zero = self._by_stratum(c * parts.v1), self._by_stratum(parts.v0)
+        return max(whole + float(np.sum(mean * (mean * zero - 2 * cross))), 0.0)
+
+    def step_variances(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> Doubles:
+        """Variances of K sums whose coefficient is ``upper`` up to a step and ``lower`` beyond it [K].
+
+        Args:
+            cell: cell in which each step ends [K].
+            inside: share of that cell that lies before the step [K].
+        """
+        ends, back = np.unique(cell, return_inverse=True)
+        place = np.searchsorted(ends, self.cell, side="left")
+        own = place < len(ends)
+        own[own] = ends[place[own]] == self.cell[own]
+        # even buckets lie between the steps' cells, odd ones are these cells
+        bucket = 2 * place + own
+        width = 2 * len(ends) + 1
+        if self.ratio is not None:
+            bucket = bucket + width * self.ratio.stratum
+
+        def parts(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
+            """Sums by stratum before, in, and beyond the cell of each step [S, K]."""
+            sums = np.bincount(bucket, values, self.strata * width).reshape(self.strata, width)
+            running = np.cumsum(sums, axis=1)
+            within = sums[:, 1::2][:, back]
+            before = running[:, :-1:2][:, back]
+            return before, within, running[:, -1:] - before - within
+
+        middle = lower + (upper - lower) * inside
+        before, within, beyond = parts(self.squares)
+        found = upper**2 * before + middle**2 * within + lower**2 * beyond
+        if self.ratio is not None:
+
+            def linear(values: Doubles) -> Doubles:
+                before, within, beyond = parts(values)
+                return np.asarray(upper * before + middle * within + lower * beyond)
+
+            weight = self._by_stratum(self.ratio.weight)[:, None]
+            mean = linear(self.ratio.value) / weight
+            zero = self._by_stratum(self.ratio.v0)[:, None]
+            found = found + mean * (mean * zero - 2 * linear(self.ratio.v1))
+        return np.maximum(found.sum(axis=0), 0.0)
+
+    def _by_stratum(self, values: Doubles) -> Doubles:
+        return np.bincount(self.ratio.stratum, values, self.strata)  # type: ignore[union-attr]
+
+
+def horvitz_thompson(labels: Labels, cells: int) -> Estimated:
+    """Weights 1 / e, exactly unbiased (Horvitz & Thompson 1952)."""
+    return Estimated(np.bincount(labels.cell, labels.value, cells), labels.cell, labels.v2, labels.second)
+
+
+def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
+    """Weights 1 / e scaled so that they add up to the number of units of each stratum (Hájek 1971).
+
+    Args:
+        count: units of each cell [B], of the plane (answered or deferred) that the labels are of.
+        strata: stratum of each cell [B]; each needs a label.
+    """
+    stratum = strata[labels.cell]
+    number = int(strata.max(initial=0)) + 1
+    units, weight = np.bincount(strata, count, number), np.bincount(stratum, labels.weight, number)
+    scale = np.divide(units, weight, out=np.ones(number), where=weight > 0)[stratum]
+    value, v0, v1 = scale * labels.value, scale**2 * labels.v0, scale**2 * labels.v1
+    ratio = Ratio(stratum, scale * labels.weight, value, v0, v1)
+    totals = np.bincount(labels.cell, value, len(count))
+    return Estimated(totals, labels.cell, scale**2 * labels.v2, scale * labels.second, ratio)
+
+
+def augmented(labels: Labels, predicted: Doubles, base: Doubles) -> Estimated:
+    """The prediction of every unit plus the weighted residuals: unbiased for any prediction made without the label.
+
+    Args:
+        predicted: m of each record's units [L].
+        base: sum of m over the units of each cell [B], with or without labels.
+    """
+    residual = labels.value - predicted * labels.weight
+    squares = labels.v2 - predicted * (2 * labels.v1 - predicted * labels.v0)
+    totals = base + np.bincount(labels.cell, residual, len(base))
+    return Estimated(totals, labels.cell, np.maximum(squares, 0.0), labels.second)
+
+
+def label_strata(cell: Cells, number: Doubles | None, cells: int, most: int = 8, least: int = 50) -> Cells:
+    """Neighbouring cells with about equal numbers of labels: the stratum of each cell [B]; every stratum has labels.
+
+    Args:
+        cell: cell of each record, ascending [L].
+        number: labels of each record [L]; None: one each.
+        most: strata at most.
+        least: labels of a stratum at least, so that the ratio's bias, of order 1 / labels, stays small.
+    """
+    running = np.arange(1.0, len(cell) + 1) if number is None else np.cumsum(number)
+    strata = min(int(running[-1] // least), most) if len(running) else 0
+    if strata < 2:
+        return np.zeros(cells, np.intp)
+    shares = running[-1] * np.arange(1, strata) / strata
+    cuts = np.unique(cell[np.searchsorted(running, shares, side="left")])
+    cuts = cuts[cuts < cell[-1]]
+    return np.searchsorted(cuts, np.arange(cells), side="left").astype(np.intp)
