@@ -54,7 +54,7 @@ writer = Table(
     Column("flush", BigInteger, nullable=False),  # the last one
     Column("journal_end", BigInteger, nullable=False),  # bytes of its journal that are in segments
     Column("heartbeat", Double, nullable=False),  # everything decided before this is in the ledger, or in a gap
-    Column("ended", Double),  # after a drain; null while it runs, and after a kill
+    Column("ended", Double),  # after a drain, or when the journal of one that was killed is in segments
 )
 
 deployment = Table(

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
@@ -69,22 +69,21 @@ class _Nobody:
     def failed(self, reason: str) -> None: ...
 
 
-@dataclass(eq=False, slots=True)
-class _Entry(Generic[T]):
-    """A change that waits, and who waits for it."""
+Done = Callable[[Any, BaseException | None], None]
+"""Hears, on its event loop, what a change returned, or why it was not made."""
 
-    change: Callable[[Connection, Place], T]
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """A change that waits."""
+
+    change: Callable[[Connection, Place], Any]
     loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[T]
+    done: Done
     withdrawn: bool = False
+    """True: nobody waits for it any more; if its flush has not begun, it is not made."""
     outcome: Any = None
     error: BaseException | None = None
-
-    def give_up(self) -> None:
-        """Its time is over."""
-        self.withdrawn = True
-        if not self.future.done():
-            self.future.set_exception(unavailable("it did not commit in time"))
 
 
 @dataclass
@@ -112,15 +111,15 @@ class Writer:
         epoch: int,
         task: str,
         clock: Callable[[], float],
-        complete_until: Callable[[], float] | None = None,
+        complete_until: Callable[[Place], float] | None = None,
         watch: Watch | None = None,
     ) -> None:
         """
         Args:
             epoch: of this process, as in its unit ids.
             clock: seconds since 1970, never running back; see ``Clock``.
-            complete_until: called at the end of each flush: all that was decided before this time is in the ledger
-                with it. Default: the clock.
+            complete_until: called in the writer's thread at the end of each transaction: all that was decided before
+                this time is in the ledger once it is committed. Default: the clock.
         """
         self.epoch = epoch
         self.task = task
@@ -128,17 +127,19 @@ class Writer:
         """Keys the audit draws of this epoch."""
         self.flush = 0
         """Number of the last flush that is known to be committed."""
+        self.forgotten: list[tuple[float, float]] = []
+        """Times from and to which the database lost flushes that it had confirmed (it crashed)."""
         self.reason = "the ledger is not open yet"
         """Why nothing can be written now; empty while the ledger is up."""
         self._database = database
         self._clock = clock
-        self._complete_until = complete_until or clock
+        self._complete_until = complete_until or (lambda place: clock())
         self._watch: Watch = watch or _Nobody()
-        self._waiting: deque[_Entry[Any]] = deque()
+        self._waiting: deque[Entry] = deque()
         self._wake = threading.Condition()
         self._since: float | None = None
         """When the flush under way began, on the monotonic clock."""
-        self._doubt: tuple[int, list[_Entry[Any]]] | None = None
+        self._doubt: tuple[int, list[Entry]] | None = None
         self._ending = False
         self._refused: LedgerRefused | None = None
         self._tried = threading.Event()
@@ -149,6 +150,11 @@ class Writer:
     @property
     def up(self) -> bool:
         return not self.reason
+
+    @property
+    def ledger(self) -> bytes:
+        """Digest of where the ledger is, 16 bytes."""
+        return self._database.digest
 
     async def start(self, seconds: float = 5.0) -> None:
         """Opens the ledger in its thread. One that is down is tried again and again; ``up`` says how it stands.
@@ -184,18 +190,40 @@ class Writer:
                 the time ran out while its commit was under way) it is in the ledger all the same.
         """
         loop = asyncio.get_running_loop()
-        entry = _Entry(change, loop, loop.create_future())
+        future: asyncio.Future[T] = loop.create_future()
+
+        entry = self.submit(change, lambda outcome, error: _resolve(future, outcome, error))
+        late = unavailable("it did not commit in time")
+        timer = loop.call_later(WAIT_SECONDS if seconds is None else seconds, _resolve, future, None, late)
+        try:
+            return await future
+        finally:
+            timer.cancel()
+            entry.withdrawn = True
+
+    async def settle(self, change: Callable[[Connection, Place], T]) -> T:
+        """As ``run``, but waits until the outcome is known, however long the database is away meanwhile.
+
+        Raises:
+            LedgerUnavailable: the change was not made, for sure (or the process ends in doubt).
+        """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self.submit(change, lambda outcome, error: _resolve(future, outcome, error))
+        return await future
+
+    def submit(self, change: Callable[[Connection, Place], Any], done: Done) -> Entry:
+        """As ``run``, but returns at once; ``done`` is called once, whenever the outcome is known.
+
+        Raises:
+            LedgerUnavailable: the database is down; ``done`` is not called then.
+        """
+        entry = Entry(change, asyncio.get_running_loop(), done)
         with self._wake:
             if (reason := self.hindrance()) is not None:
                 raise unavailable(reason)
             self._waiting.append(entry)
             self._wake.notify()
-        timer = loop.call_later(WAIT_SECONDS if seconds is None else seconds, entry.give_up)
-        try:
-            return await entry.future
-        finally:
-            timer.cancel()
-            entry.withdrawn = True
+        return entry
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """What a query finds, in one state of the ledger; runs in a thread of its own.
@@ -228,6 +256,13 @@ class Writer:
     # What follows runs in the writer's thread.
 
     def _work(self) -> None:
+        try:
+            self._keep_serving()
+        finally:
+            if self._doubt is not None:
+                self._settle(self._doubt[1], unavailable("the process ends before the outcome is known"))
+
+    def _keep_serving(self) -> None:
         delay = _RETRY_SECONDS[0]
         while True:
             try:
@@ -267,17 +302,18 @@ class Writer:
     def _enter(self, connection: Connection) -> None:
         """Finds how far this writer came, which settles a commit that was in doubt."""
         with connection.begin():
-            found = connection.scalar(
-                select(writers.c.flush).where(writers.c.epoch == self.epoch).with_for_update()
-            )  # waits for a commit of ours that is still under way
-            if found is None:
+            mine = select(writers.c.flush, writers.c.heartbeat).where(writers.c.epoch == self.epoch)
+            row = connection.execute(mine.with_for_update()).one_or_none()  # waits for a commit that is under way
+            if row is None:
                 connection.execute(insert(writers).values(self._row()))
+        found = 0 if row is None else row.flush
         if self._doubt is not None:
             number, entries = self._doubt
             self._doubt = None
-            lost = None if found is not None and found >= number else unavailable("the commit failed")
-            self._settle(entries, lost)
-        self.flush = max(self.flush, found or 0)
+            self._settle(entries, None if found >= number else unavailable("the commit failed"))
+        if found < self.flush:
+            self.forgotten.append((self._clock() if row is None else row.heartbeat, self._clock()))
+        self.flush = max(self.flush, found)
 
     def _row(self) -> dict[str, Any]:
         now = self._clock()
@@ -316,7 +352,7 @@ class Writer:
                 self.reason = "the process is ending"
                 return
 
-    def _flush(self, connection: Connection, entries: list[_Entry[Any]], ending: bool) -> None:
+    def _flush(self, connection: Connection, entries: list[Entry], ending: bool) -> None:
         start = time.perf_counter()
         place = Place(self.epoch, self.flush + bool(entries))
         transaction = connection.begin()
@@ -326,7 +362,7 @@ class Writer:
             else:
                 for entry in entries:
                     _apply(connection, place, entry)
-            values = {"flush": place.flush, "heartbeat": self._complete_until()}
+            values = {"flush": place.flush, "heartbeat": self._complete_until(place)}
             if ending:
                 values["ended"] = self._clock()
             connection.execute(update(writers).where(writers.c.epoch == self.epoch).values(values))
@@ -348,7 +384,7 @@ class Writer:
         if entries:
             self._watch.flushed(time.perf_counter() - start)
 
-    def _settle(self, entries: list[_Entry[Any]], lost: LedgerUnavailable | None) -> None:
+    def _settle(self, entries: list[Entry], lost: LedgerUnavailable | None) -> None:
         """Tells those who wait; one call a loop."""
         for loop in {entry.loop for entry in entries}:
             with suppress(RuntimeError):  # the loop has ended
@@ -374,7 +410,7 @@ def unavailable(reason: str) -> LedgerUnavailable:
     )
 
 
-def _apply(connection: Connection, place: Place, entry: _Entry[Any]) -> None:
+def _apply(connection: Connection, place: Place, entry: Entry) -> None:
     """Makes one change, or none of it."""
     connection.exec_driver_sql("SAVEPOINT change")
     try:
@@ -385,14 +421,18 @@ def _apply(connection: Connection, place: Place, entry: _Entry[Any]) -> None:
     connection.exec_driver_sql("RELEASE SAVEPOINT change")
 
 
-def _tell(entries: list[_Entry[Any]], lost: LedgerUnavailable | None) -> None:
+def _resolve(future: asyncio.Future[T], outcome: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(outcome)
+    else:
+        future.set_exception(error)
+
+
+def _tell(entries: list[Entry], lost: LedgerUnavailable | None) -> None:
     for entry in entries:
-        if entry.future.done():
-            continue
-        if (error := lost or entry.error) is not None:
-            entry.future.set_exception(error)
-        else:
-            entry.future.set_result(entry.outcome)
+        entry.done(entry.outcome, lost or entry.error)
 
 
 def _words(error: BaseException) -> str:

@@ -1,0 +1,144 @@
+"""Units that were just decided, on their way into the ledger; as frames of the journal, too."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.ledger.segments import Runs, join
+from services.policy import Decision
+
+_HEAD = struct.Struct("<HQdIBd")
+_NONE = np.zeros(0, np.intp)
+
+
+class Key(NamedTuple):
+    """What the units of a segment have in common."""
+
+    head: str
+    model: str
+    policy: str
+    purpose: str
+
+
+@dataclass(slots=True)
+class Decided:
+    """Consecutive units [n] of one head, decided at one time."""
+
+    key: Key
+    first: int
+    uncertainty: NDArray[np.float32]
+    decisions: NDArray[np.uint8]
+    propensity: float | NDArray[np.float32]
+    """Of an audit, for units within the policy's threshold: one number, or of each unit [n]."""
+    time: float = 0.0
+    """Seconds since 1970."""
+    itemised: NDArray[np.intp] = field(default_factory=lambda: _NONE)
+    """Units that were deferred or drawn for an audit, ascending [k]."""
+    evidence: Sequence[bytes | None] = ()
+    """Of each itemised unit [k]; None where nothing is known of the head's errors."""
+    payload: Sequence[bytes] = ()
+    """Of each itemised unit [k]; empty where inputs are not kept."""
+    payload_type: str = ""
+
+    @property
+    def runs(self) -> Runs:
+        """As a run of a segment."""
+        n = len(self.uncertainty)
+        return Runs(
+            np.array([self.first], np.uint64),
+            np.array([n], np.uint32),
+            np.array([self.time]),
+            self.uncertainty,
+            self.decisions,
+            self.propensity,
+        )
+
+
+def frame(decided: Decided) -> bytes:
+    """Units without items as the content of a journal's frame."""
+    key = _encoded(decided.key)
+    answered = not (decided.decisions != Decision.ANSWER).any()
+    constant = isinstance(decided.propensity, float)
+    head = _HEAD.pack(
+        len(key),
+        decided.first,
+        decided.time,
+        len(decided.uncertainty),
+        answered + 2 * constant,
+        decided.propensity if constant else 0.0,
+    )
+    return b"".join(
+        (
+            head,
+            key,
+            decided.uncertainty.tobytes(),
+            b"" if answered else decided.decisions.tobytes(),
+            b"" if constant else decided.propensity.tobytes(),  # type: ignore[union-attr]
+        )
+    )
+
+
+def unframe(frames: Iterable[bytes]) -> dict[Key, Runs]:
+    """What frames hold, by key; runs in the frames' order."""
+    gathered: dict[tuple[bytes, float | None], _Gathered] = {}
+    for content in frames:
+        length, first, time, count, flags, constant = _HEAD.unpack_from(content)
+        place = _HEAD.size + length
+        group = content[_HEAD.size : place], constant if flags & 2 else None
+        found = gathered.get(group)
+        if found is None:
+            found = gathered[group] = _Gathered()
+        found.first.append(first)
+        found.time.append(time)
+        found.count.append(count)
+        found.uncertainty.append(content[place : place + 4 * count])
+        place += 4 * count
+        if flags & 1:
+            found.decisions.append(b"\x01" * count)
+        else:
+            found.decisions.append(content[place : place + count])
+            place += count
+        found.propensity.append(content[place:])
+    by_key: dict[Key, list[Runs]] = {}
+    for (key, constant_or_none), found in gathered.items():
+        by_key.setdefault(_decoded(key), []).append(found.runs(constant_or_none))
+    return {key: join(parts) for key, parts in by_key.items()}
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Columns of many frames of one key and one constant propensity (or none)."""
+
+    first: list[int] = field(default_factory=list)
+    time: list[float] = field(default_factory=list)
+    count: list[int] = field(default_factory=list)
+    uncertainty: list[bytes] = field(default_factory=list)
+    decisions: list[bytes] = field(default_factory=list)
+    propensity: list[bytes] = field(default_factory=list)
+
+    def runs(self, constant: float | None) -> Runs:
+        propensity = np.frombuffer(b"".join(self.propensity), np.float32) if constant is None else constant
+        return Runs(
+            np.array(self.first, np.uint64),
+            np.array(self.count, np.uint32),
+            np.array(self.time),
+            np.frombuffer(b"".join(self.uncertainty), np.float32),
+            np.frombuffer(b"".join(self.decisions), np.uint8),
+            propensity,
+        )
+
+
+@lru_cache(maxsize=256)
+def _encoded(key: Key) -> bytes:
+    return "\0".join(key).encode()
+
+
+def _decoded(key: bytes) -> Key:
+    return Key(*key.decode().split("\0"))
