@@ -1,0 +1,95 @@
+"""Fixed bins of an uncertainty score: what streams are counted in, so that counts of replicas add up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Counts = NDArray[np.integer[Any]] | Floats
+
+MOST_EDGES = 250  # a bin and the number of bins fit into a byte
+
+
+class Bins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bin b holds edges[b - 1] < u <= edges[b]; the outer two are open, one more holds units without a score (NaN)."""
+
+    edges: tuple[float, ...]
+    """Upper edges in the measure's unit, strictly increasing."""
+
+    def __post_init__(self) -> None:
+        if len(self.edges) > MOST_EDGES:
+            raise ValueError(f"bins need at most {MOST_EDGES} edges, got {len(self.edges)}: take fewer")
+        if not all(map(math.isfinite, self.edges)):
+            raise ValueError("edges of bins need to be finite: the outer bins are open anyway")
+        if any(low >= high for low, high in zip(self.edges, self.edges[1:], strict=False)):
+            raise ValueError("edges of bins need to increase: leave out those that repeat")
+
+    def __len__(self) -> int:
+        return len(self.edges) + 2
+
+    def index(self, scores: Floats) -> NDArray[np.uint8]:
+        """The bin of each score [n]; infinite ones lie in the outer bins.
+
+        Raises:
+            ValueError: scores have not one axis.
+        """
+        if scores.ndim != 1:
+            raise ValueError(f"scores need the shape [n], got {list(scores.shape)}")
+        found = np.searchsorted(np.asarray(self.edges), scores).astype(np.uint8)
+        found[np.isnan(scores)] = len(self) - 1
+        return found
+
+    def count(self, scores: Floats) -> NDArray[np.int64]:
+        """Units in each bin [bins], of scores [n].
+
+        Raises:
+            ValueError: as ``index``.
+        """
+        return np.bincount(self.index(scores), minlength=len(self)).astype(np.int64)
+
+
+class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """In-domain scores in bins."""
+
+    bins: Bins
+    counts: tuple[float, ...]
+    """Units in each bin [bins]; not whole where they were made of quantiles."""
+
+    def __post_init__(self) -> None:
+        if len(self.counts) != len(self.bins):
+            raise ValueError(f"{len(self.bins)} bins need as many counts, got {len(self.counts)}")
+
+
+def of_quantiles(values: Sequence[float], levels: Sequence[float], units: int, bins: int = 20) -> Reference:
+    """Bins of about equal shares, from the quantiles of a score that an artefact carries.
+
+    A value that several levels share becomes one edge with the highest of them, as ``Bins`` count ``u <= edge``.
+
+    Args:
+        values: quantiles in the measure's unit, e.g. those of ``Calibration.reference``.
+        levels: their levels in [0, 1], increasing, e.g. ``REFERENCE_LEVELS``.
+        units: in-domain units that they were computed from.
+        bins: bins wanted, of 1 / bins of the units each; ties make them fewer.
+
+    Raises:
+        ValueError: lengths differ, values fall, or nothing to count.
+    """
+    at, value = np.asarray(levels, np.float64), np.asarray(values, np.float64)
+    if at.shape != value.shape or at.ndim != 1 or not len(at):
+        raise ValueError(f"quantiles need one value a level, got {value.size} values for {at.size} levels")
+    if not np.isfinite(value).all() or (np.diff(value) < 0).any() or (np.diff(at) <= 0).any():
+        raise ValueError("quantiles need finite values that do not fall and levels that rise")
+    if units < 1 or not 1 <= bins <= MOST_EDGES:
+        raise ValueError(f"a reference needs units >= 1 and 1 <= bins <= {MOST_EDGES}, got {units} and {bins}")
+    last = np.append(value[1:] > value[:-1], False)  # of equal values; the largest needs no edge: its bin is open
+    at, value = at[last], value[last]
+    wanted = np.arange(1, bins) / bins
+    picked = np.unique(np.minimum(np.searchsorted(at, wanted - 1e-9), max(len(at) - 1, 0))) if len(at) else np.arange(0)
+    shares = np.diff(np.concatenate([[0.0], at[picked], [1.0]]))
+    return Reference(Bins(tuple(value[picked].tolist())), (*(shares * units).tolist(), 0.0))
