@@ -29,3 +29,5 @@ class Head:
     """Deferral measure of a single model."""
     knowledge_measure: str | None
     """Measure that speaks of unfamiliar inputs; None where the kind has none."""
+    classes: int | None = None
+    """How many classes a categorical head has; its labels are 0 to one less."""

@@ -7,7 +7,8 @@ DemurError
 ├── Busy                  the queue is full; retry after the stated time
 ├── DeadlineExceeded      the caller's deadline passed before an answer
 ├── Cancelled             the caller went away or cancelled
-├── NotFound              no such job or route
+├── NotFound              no such job, route, unit or request
+├── Conflict              the state of things does not allow it (any more): read it anew
 ├── MethodNotAllowed      the route is there, but not for this method
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
@@ -63,7 +64,11 @@ class Cancelled(DemurError):
 
 
 class NotFound(DemurError):
-    """No such job or route."""
+    """No such job, route, unit or request."""
+
+
+class Conflict(DemurError):
+    """The state of things does not allow it (any more); who asks again has to read it anew first."""
 
 
 class MethodNotAllowed(DemurError):
@@ -102,6 +107,7 @@ _STATUS: dict[type[DemurError], Status] = {
     DeadlineExceeded: Status(504, "DEADLINE_EXCEEDED"),
     Cancelled: Status(499, "CANCELLED"),
     NotFound: Status(404, "NOT_FOUND"),
+    Conflict: Status(409, "FAILED_PRECONDITION"),
     MethodNotAllowed: Status(405, "UNIMPLEMENTED"),
     Draining: Status(503, "UNAVAILABLE"),
     NotReady: Status(503, "UNAVAILABLE"),

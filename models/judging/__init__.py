@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
+from models.judging.categorical import ErrorRate
+from models.judging.hypotheses import ExpectedGleuError
 from models.judging.refusals import BadLabel
 from models.judging.squared import SquaredError
+from models.judging.trajectories import CorrectedNll
+from models.judging.volumes import NormalisedDiceError
 
 __all__ = ["BadLabel", "Judging", "judging"]
 
@@ -22,8 +26,12 @@ __all__ = ["BadLabel", "Judging", "judging"]
 class Judging(Protocol):
     """One head's evidence, labels and errors."""
 
-    def evidence(self, predictive: Any, units: NDArray[np.intp]) -> list[bytes]:
-        """What has to be kept of these units of a predictive to compute their errors later."""
+    def evidence(self, predictive: Any, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+        """What has to be kept of these units of a predictive to compute their errors later.
+
+        Args:
+            payload: what the task says of each unit beside the statistics, where the head needs it (texts).
+        """
         ...
 
     def label(self, value: object) -> bytes:
@@ -39,12 +47,16 @@ class Judging(Protocol):
         ...
 
     def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
-        """Error of each unit [n], in the head's error unit."""
+        """Error of each unit [n], in the head's error unit; NaN: the pair cannot be judged."""
         ...
 
 
 _BY_ERROR: dict[str, Callable[[Head], Judging]] = {
     "squared_error": SquaredError,
+    "error_rate": ErrorRate,
+    "egleu_error": ExpectedGleuError,
+    "cnll": CorrectedNll,
+    "ndsc_error": NormalisedDiceError,
 }
 
 

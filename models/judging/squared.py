@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import struct
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from models.head import Head
 from models.judging.refusals import BadLabel
 from models.predictive import Gaussian
 
+FARTHEST = 1e100
+"""No quantity is farther from zero; its square is still a number."""
+
 
 class SquaredError:
     """Evidence: the mean, float32 little-endian; label: float64 little-endian; both in the head's unit."""
@@ -19,14 +23,17 @@ class SquaredError:
     def __init__(self, head: Head) -> None:
         self._head = head
 
-    def evidence(self, predictive: Gaussian, units: NDArray[np.intp]) -> list[bytes]:
+    def evidence(self, predictive: Gaussian, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
         packed = np.ascontiguousarray(predictive.mean[units], "<f4").tobytes()
         return [packed[start : start + 4] for start in range(0, len(packed), 4)]
 
     def label(self, value: object) -> bytes:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise BadLabel(f"{value!r} is no label of {self._head.name}; needed: a finite number, {self._head.label}")
-        return np.float64(value).astype("<f8").tobytes()
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= FARTHEST:
+            raise BadLabel(
+                f"{str(value)[:80]} is no label of {self._head.name}; needed: a number, {-FARTHEST:g} to {FARTHEST:g} "
+                f"({self._head.label})"
+            )
+        return struct.pack("<d", value + 0.0)
 
     def value(self, label: bytes) -> float:
         return float(np.frombuffer(label, "<f8")[0])

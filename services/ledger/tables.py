@@ -214,3 +214,10 @@ erasure = Table(
     Column("units", BigInteger, nullable=False),
     Index("erasure_place", "writer", "flush"),
 )
+
+secret = Table(
+    "secret",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    Column("value", LargeBinary, nullable=False),  # 32 random bytes, one for all writers; never leaves the services
+)

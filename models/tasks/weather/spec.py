@@ -30,5 +30,6 @@ PRECIPITATION = Head(
     ensemble_measure="confidence",
     single_measure="entropy",
     knowledge_measure="mi",
+    classes=CLASSES,
 )
 HEADS = (TEMPERATURE, PRECIPITATION)

@@ -1,0 +1,58 @@
+"""Classes judged by whether the predicted one is the label: the most probable class is kept, the label is a class."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.classification import SUM_TOLERANCE, error_indicator
+from models.head import Head
+from models.judging.refusals import BadLabel
+from models.predictive import Categorical
+
+_NONE = 0xFFFF
+"""Stands for the class of a unit whose probabilities are none."""
+_MOST = 0xFFFE
+
+
+class ErrorRate:
+    """Evidence and label: a class, 0 to C - 1, uint16 little-endian.
+
+    Evidence of probabilities that are no distribution (a broken model's, which defer) says so, and has no error.
+    """
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+        self._most = _MOST if head.classes is None else head.classes - 1
+
+    def evidence(self, predictive: Categorical, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+        probabilities = np.asarray(predictive.probabilities[units], np.float64)
+        whole = np.isfinite(probabilities).all(axis=1) & (np.abs(probabilities.sum(axis=1) - 1) <= SUM_TOLERANCE)
+        classes = np.where(whole, np.argmax(probabilities, axis=1), _NONE)
+        packed = classes.astype("<u2").tobytes()
+        return [packed[start : start + 2] for start in range(0, len(packed), 2)]
+
+    def label(self, value: object) -> bytes:
+        code = int(value) if isinstance(value, float) and value.is_integer() else value
+        if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code <= self._most:
+            raise BadLabel(
+                f"{value!r} is no label of {self._head.name}; needed: a whole number, 0 to {self._most} "
+                f"({self._head.label})"
+            )
+        return struct.pack("<H", code)
+
+    def value(self, label: bytes) -> int:
+        return int(np.frombuffer(label, "<u2")[0])
+
+    def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
+        predicted = np.frombuffer(b"".join(evidence), "<u2").astype(np.int64)
+        truth = np.frombuffer(b"".join(labels), "<u2").astype(np.int64)
+        errors = np.full(len(truth), np.nan)
+        known = predicted != _NONE
+        if known.any():
+            errors[known] = error_indicator(truth[known], predicted[known])
+        return errors

@@ -1,0 +1,82 @@
+"""Texts judged by the expected GLEU of an n-best list: texts and confidences are kept, the label is a reference."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.text import egleu_error, n_best_gleu, n_best_weights
+from models.head import Head
+from models.judging.refusals import BadLabel
+from models.predictive import Sequences
+
+_MOST_BYTES = 1 << 20
+_List = tuple[tuple[str, ...], tuple[float, ...]]
+_DECODER = msgspec.msgpack.Decoder(_List)
+
+
+class ExpectedGleuError:
+    """Evidence: MessagePack of ``[[text, ...], [confidence, ...]]``; label: UTF-8 text.
+
+    The texts are no statistics of the predictive: ``evidence`` needs the task's ``payload``, for each unit of the
+    predictive the texts of its hypotheses, best first. Confidences are exp(score), normalised over the list.
+    """
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+
+    def evidence(self, predictive: Sequences, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+        """
+        Raises:
+            ValueError: no payload, or another number of texts than of scores.
+        """
+        if payload is None or len(payload) != len(predictive):
+            raise ValueError(f"evidence of {self._head.name} needs the texts of {len(predictive)} units as payload")
+        scores = np.asarray(predictive.score, np.float64)
+        found = []
+        for unit in units.tolist():
+            texts, own = tuple(payload[unit]), scores[unit : unit + 1]
+            if len(texts) != own.shape[1]:
+                raise ValueError(f"unit {unit} has {len(texts)} texts and {own.shape[1]} scores; one each is needed")
+            finite = np.isfinite(own).all()
+            confidences = n_best_weights(-own)[0] if finite else np.full(len(texts), np.nan)
+            found.append(msgspec.msgpack.encode((texts, tuple(confidences.tolist()))))
+        return found
+
+    def label(self, value: object) -> bytes:
+        if not isinstance(value, str) or not value.split():
+            raise BadLabel(
+                f"{_shown(value)} is no label of {self._head.name}; needed: a text with a token ({self._head.label})"
+            )
+        try:
+            content = value.encode()
+        except UnicodeEncodeError as error:
+            raise BadLabel(f"the text is no Unicode text at character {error.start}; send UTF-8") from error
+        if len(content) > _MOST_BYTES:
+            raise BadLabel(f"the text has {len(content)} bytes; at most {_MOST_BYTES} are taken")
+        return content
+
+    def value(self, label: bytes) -> str:
+        return label.decode()
+
+    def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
+        lists = [_DECODER.decode(one) for one in evidence]
+        errors = np.full(len(lists), np.nan)
+        by_length: defaultdict[int, list[int]] = defaultdict(list)
+        for index, (texts, confidences) in enumerate(lists):
+            if texts and np.isfinite(confidences).all():
+                by_length[len(texts)].append(index)
+        for rows in by_length.values():
+            gleus = n_best_gleu([labels[row].decode() for row in rows], [lists[row][0] for row in rows])
+            errors[rows] = egleu_error(gleus, np.array([lists[row][1] for row in rows]))
+        return errors
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

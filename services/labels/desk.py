@@ -1,0 +1,362 @@
+"""Everything that callers do with labels, requests and resolutions, behind one door; transports are thin over it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from sqlalchemy import Connection
+
+from models.head import Head
+from models.judging import judging
+from models.schema import Schema
+from services.errors import InvalidInput, NotFound, TooLarge
+from services.labels.addresses import checked
+from services.labels.feed import Claimed, Feed, Lease
+from services.labels.given import GivenLabel, Rejection, Row, Rules
+from services.labels.identity import RequestIds, Unit, unit_text
+from services.labels.intake import INLINE_BYTES, Outcome, pieces, take
+from services.labels.outbox import Delivery, call_back
+from services.labels.requests import State
+from services.labels.resolution import Resolution, Resolver
+from services.labels.values import input_json, to_json
+from services.ledger.secret import shared_secret
+from services.ledger.writer import Place
+from services.offload import Offload
+
+T = TypeVar("T")
+MOST_CLAIMED = 100
+LEASE_SECONDS = (1.0, 86_400.0)
+DEFAULT_LEASE_SECONDS = 900.0
+MOST_WAIT_SECONDS = 60.0
+MOST_UNITS = 10_000
+"""Of one question about resolutions."""
+_BYTES_A_LABEL = 200
+"""Text that takes about as long to read as a label takes to be checked."""
+
+
+class Book(Protocol):
+    """What writes and reads the ledger, as a ``Writer`` does."""
+
+    async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
+
+    async def read(self, query: Callable[[Connection], T]) -> T: ...
+
+
+class Blobs(Protocol):
+    """Where large values are, as a ``Store``; both may take long."""
+
+    def put(self, content: bytes) -> str: ...
+
+    def get(self, reference: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an operator decides; see ``services.settings``."""
+
+    census: tuple[str, ...] = ()
+    request_days: float = 30.0
+    second_phase: float = 0.0
+    callbacks: tuple[str, ...] = ()
+    most_labels: int = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What became of labels, in their order."""
+
+    outcomes: bytes
+    """Values of ``Outcome``, one byte a label."""
+    rejected: tuple[Rejection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request for a label, for who labels."""
+
+    claimed: Claimed
+    head: Head
+    input: dict[str, Any] | None
+
+
+class Desk:
+    """One for each process; use it from its event loop."""
+
+    def __init__(
+        self,
+        book: Book,
+        store: Blobs,
+        heads: Sequence[Head],
+        schema: Schema | None,
+        options: Options,
+        *,
+        offload: Offload,
+        clock: Callable[[], float],
+    ) -> None:
+        """
+        Args:
+            clock: seconds since 1970, that of the writer.
+
+        Raises:
+            LookupError: a census is declared of what is no head of this model.
+        """
+        self.heads = {head.name: head for head in heads}
+        if strange := sorted(set(options.census) - set(self.heads)):
+            raise LookupError(f"DEMUR_CENSUS names {strange[0]!r}; the heads of this model are {', '.join(self.heads)}")
+        self.options = options
+        self.rules = Rules({head.name: judging(head) for head in heads}, frozenset(options.census))
+        self.resolver = Resolver(book.read)
+        self.book = book
+        self.clock = clock
+        self._store = store
+        self._schema = schema
+        self._offload = offload
+        self._feed: Feed | None = None
+
+    async def submit(self, labels: Sequence[GivenLabel], actor: str) -> Batch:
+        """Takes labels; what is not rejected is durable when this returns. The same again is a duplicate.
+
+        Raises:
+            TooLarge: more than one call may carry.
+            LedgerUnavailable: not all of them could be written; send all of them again.
+        """
+        if len(labels) > self.options.most_labels:
+            raise TooLarge(
+                f"{len(labels)} labels in one call, at most {self.options.most_labels} are taken; send several calls, "
+                "or a gRPC stream",
+                code="too_many_rows",
+                field="labels",
+                value=str(len(labels)),
+                unit="labels",
+                allowed=f"[1, {self.options.most_labels}]",
+            )
+        now = self.clock()
+        nbytes = len(labels) * _BYTES_A_LABEL + sum(len(one.value) for one in labels if isinstance(one.value, bytes))
+        rows, rejected = await self._offload.run(nbytes, self.rules.check, labels, now)
+        outcomes = bytearray([Outcome.REJECTED] * len(labels))
+        for piece in pieces(rows):
+            refs = await self._refs(piece)
+
+            def change(connection: Connection, place: Place, piece: Sequence[Row] = piece, refs: Any = refs) -> Any:
+                return take(connection, place, piece, actor=actor, received=self.clock(), refs=refs)
+
+            taken = await self.book.run(change)
+            rejected += taken.rejected
+            for index, outcome in taken.outcomes.items():
+                outcomes[index] = outcome
+        if rows:
+            self.resolver.changed()
+        return Batch(bytes(outcomes), tuple(sorted(rejected, key=lambda one: one.at)))
+
+    async def claim(self, *, count: int, head: str, actor: str, seconds: float) -> list[Request]:
+        """Takes up to ``count`` requests for so many seconds.
+
+        Raises:
+            InvalidInput: a count, a head or a time that is none.
+        """
+        _check("count", count, 1, MOST_CLAIMED, "requests")
+        _check_lease(seconds)
+        if head and head not in self.heads:
+            raise InvalidInput(
+                f"head = {head!r}: this model has {', '.join(self.heads)}",
+                code="unknown_head",
+                field="head",
+                value=head,
+                allowed=", ".join(self.heads),
+            )
+        heads = (head,) if head else tuple(self.heads)
+        feed = await self.feed()
+        claimed = await self.book.run(
+            lambda connection, place: feed.claim(
+                connection, place, count=count, heads=heads, actor=actor, seconds=seconds, now=self.clock()
+            )
+        )
+        return [await self._readable(one) for one in claimed]
+
+    async def extend(self, request: str, lease: str, *, seconds: float) -> Lease:
+        """Keeps a claimed request so many seconds from now."""
+        _check_lease(seconds)
+        feed = await self.feed()
+        return await self.book.run(
+            lambda connection, place: feed.extend(connection, request, lease, seconds=seconds, now=self.clock())
+        )
+
+    async def release(self, request: str, lease: str, *, actor: str) -> Lease:
+        """Hands a request back."""
+        feed = await self.feed()
+        return await self.book.run(
+            lambda connection, place: feed.release(connection, place, request, lease, actor=actor, now=self.clock())
+        )
+
+    async def skip(self, request: str, lease: str, *, reason: str, unlabelable: bool, actor: str) -> Lease:
+        """Leaves a request unanswered."""
+        feed = await self.feed()
+        ended = await self.book.run(
+            lambda connection, place: feed.skip(
+                connection,
+                place,
+                request,
+                lease,
+                reason=reason,
+                unlabelable=unlabelable,
+                actor=actor,
+                now=self.clock(),
+            )
+        )
+        self.resolver.changed()
+        return ended
+
+    async def answer(self, request: str, lease: str, value: object, *, observed: float | None, actor: str) -> Outcome:
+        """Labels a claimed request, in one transaction with its state."""
+        feed = await self.feed()
+        refs: dict[int, str] = {}
+        if isinstance(value, bytes | str) and len(value) > INLINE_BYTES // 4:  # maybe: what it becomes is looked at
+            head = await self.book.read(lambda connection: feed.head(connection, request))
+            rows, _ = self.rules.check([GivenLabel((0, 0), value, head=head)], self.clock())
+            refs = await self._refs(rows)
+        outcome = await self.book.run(
+            lambda connection, place: feed.submit(
+                connection,
+                place,
+                request,
+                lease,
+                value,
+                rules=self.rules,
+                observed=observed,
+                refs=refs,
+                actor=actor,
+                now=self.clock(),
+            )
+        )
+        self.resolver.changed()
+        return outcome
+
+    async def counts(self) -> dict[str, dict[State, int]]:
+        """Number of requests by head and state."""
+        feed = await self.feed()
+        return await self.book.read(feed.counts)
+
+    async def resolve(self, units: Sequence[Unit], wait_seconds: float = 0.0) -> list[dict[str, Any]]:
+        """What became of units, as JSON objects in their order; waits until none is pending, at most so long."""
+        _check("wait", wait_seconds, 0, MOST_WAIT_SECONDS, "s")
+        self._check_units(units)
+        return [await self.told(one) for one in await self.resolver.wait(units, wait_seconds)]
+
+    async def resolve_one(self, unit: Unit, wait_seconds: float) -> dict[str, Any]:
+        """As ``resolve``.
+
+        Raises:
+            NotFound: nothing is known of the unit.
+        """
+        (found,) = await self.resolve([unit], wait_seconds)
+        if found["status"] == "unknown":
+            raise NotFound(
+                f"nothing is known of {unit_text(unit)}: no unit that was deferred or audited here, and no label",
+                code="no_unit",
+                field="unit",
+                value=unit_text(unit),
+            )
+        return found
+
+    async def watch(self, units: Sequence[Unit]) -> AsyncIterator[dict[str, Any]]:
+        """Each unit's resolution once it is final."""
+        self._check_units(units)
+        async for resolution in self.resolver.watch(units):
+            yield await self.told(resolution)
+
+    async def call_back(self, units: Sequence[Unit], url: str) -> int:
+        """Notes that the labels of these units are to be told to an address; how many are new.
+
+        Raises:
+            InvalidInput: the operator does not allow it.
+        """
+        self._check_units(units)
+        address = checked(url, self.options.callbacks)
+        key = (await self.feed()).ids.key
+        return await self.book.run(
+            lambda connection, place: call_back(connection, place, key, units, address, self.clock())
+        )
+
+    async def compose(self, due: Sequence[Delivery]) -> list[bytes | None]:
+        """Bodies of deliveries: a label, or that there is a request. What was erased is not told."""
+        found = {one.unit: one for one in await self.resolver.get([one.unit for one in due])}
+        ids = (await self.feed()).ids
+        bodies: list[bytes | None] = []
+        for one in due:
+            resolution = found[one.unit]
+            if resolution.status == "erased":
+                bodies.append(None)
+            elif one.kind == "request":
+                told = {"id": one.id, "kind": "request", "request": ids.text(one.unit), "head": resolution.head}
+                bodies.append(msgspec.json.encode(told))
+            else:
+                told = {"id": one.id, "kind": "resolution"} | await self.told(resolution)
+                bodies.append(msgspec.json.encode(told))
+        return bodies
+
+    async def told(self, resolution: Resolution) -> dict[str, Any]:
+        """A resolution as a JSON object."""
+        found: dict[str, Any] = {"unit": unit_text(resolution.unit), "status": resolution.status}
+        if resolution.head:
+            found["head"] = resolution.head
+        if resolution.state:
+            found["state"] = resolution.state
+        if resolution.status != "resolved":
+            return found
+        value = resolution.value
+        if value is None and resolution.value_ref is not None:
+            value = await self._in_thread(self._store.get, resolution.value_ref)
+        assert value is not None
+        label = self.rules.judgings[resolution.head].value(value)
+        return found | {
+            "value": to_json(label),
+            "label": self.heads[resolution.head].label,
+            "source": resolution.source,
+            "version": resolution.version,
+            "observed": resolution.observed,
+            "received": resolution.received,
+        }
+
+    async def feed(self) -> Feed:
+        """The feed; its key is the ledger's, which may be down when the process starts."""
+        if self._feed is None:
+            key = await self.book.run(lambda connection, place: shared_secret(connection, "requests"))
+            self._feed = Feed(RequestIds(key), self.options.request_days * 86_400, self.options.second_phase)
+        return self._feed
+
+    async def _readable(self, claimed: Claimed) -> Request:
+        payload = claimed.payload
+        if payload is None and claimed.payload_ref is not None:
+            payload = await self._in_thread(self._store.get, claimed.payload_ref)
+        return Request(claimed, self.heads[claimed.head], input_json(payload, claimed.payload_type, self._schema))
+
+    async def _refs(self, rows: Sequence[Row]) -> dict[int, str]:
+        """Large values go to the store before there are rows that name them."""
+        large = [row for row in rows if len(row.value) > INLINE_BYTES]
+        return {row.at: await self._in_thread(self._store.put, row.value) for row in large}
+
+    async def _in_thread(self, function: Callable[[Any], T], given: Any) -> T:
+        return await asyncio.to_thread(function, given)
+
+    def _check_units(self, units: Sequence[Unit]) -> None:
+        _check("units", len(units), 1, MOST_UNITS, "units")
+
+
+def _check_lease(seconds: float) -> None:
+    _check("seconds", seconds, *LEASE_SECONDS, "s")
+
+
+def _check(field: str, value: float, lower: float, upper: float, unit: str) -> None:
+    if not lower <= value <= upper:
+        raise InvalidInput(
+            f"{field} = {value:g} {unit}: {lower:g} to {upper:g} {unit} are allowed",
+            code="out_of_range",
+            field=field,
+            value=f"{value:g}",
+            unit=unit,
+            allowed=f"[{lower:g}, {upper:g}]",
+        )

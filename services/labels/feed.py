@@ -1,0 +1,359 @@
+"""The feed of requests for labels: who labels, takes some for a time, and gives them back or answers them.
+
+It is blind. What is handed out is the input and what a label of it is; the order is random, and nothing that is said
+or done here depends on the decision, the score, the prediction, or on whether a unit was deferred or audited.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    exists,
+    func,
+    literal,
+    literal_column,
+    select,
+    update,
+)
+
+from services.errors import NotFound
+from services.labels.given import GivenLabel, Rules
+from services.labels.identity import RequestIds, Unit, second_phase_draw
+from services.labels.intake import Outcome, Taken, note, of_units, take
+from services.labels.requests import (
+    CLAIM,
+    EXPIRE,
+    EXTEND,
+    GIVE_UP,
+    LABEL,
+    LEASE_OVER,
+    RELEASE,
+    SECOND_PHASE,
+    SKIP,
+    STATES,
+    SUBMIT,
+    Move,
+    State,
+    next_state,
+)
+from services.ledger.tables import item, request_event
+from services.ledger.tables import label as labels
+from services.ledger.writer import Place
+
+SERVICE = "service"
+"""The actor of what passes by itself."""
+SWEEP_PIECE = 1000
+"""Requests that one sweep changes: the writer goes on to other changes after so many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A request as it is handed out."""
+
+    request: str
+    """Opaque id."""
+    lease: str
+    """To be shown with what is done with the request."""
+    lease_until: float
+    """Seconds since 1970."""
+    due: float | None
+    """When the request expires, seconds since 1970; None: it does not."""
+    must_complete: bool
+    """It stands for others that were skipped or expired."""
+    head: str
+    payload: bytes | None
+    payload_ref: str | None
+    payload_type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A request in somebody's hands, or just out of them."""
+
+    request: str
+    state: State
+    lease_until: float | None
+    """Seconds since 1970; None once it is over."""
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Changes of the ledger, each to be run by a ``Writer``."""
+
+    ids: RequestIds
+    request_seconds: float
+    """A request that nobody answers expires after so long."""
+    second_phase: float = 0.0
+    """Share of skipped and expired requests that is asked again."""
+
+    def claim(
+        self,
+        connection: Connection,
+        place: Place,
+        *,
+        count: int,
+        heads: tuple[str, ...],
+        actor: str,
+        seconds: float,
+        now: float,
+    ) -> list[Claimed]:
+        """Takes up to ``count`` open requests for so many seconds; two callers never get the same one."""
+        self.end_leases(connection, place, now)
+        found: list[Unit] = []
+        while len(found) < count and (units := self._open(connection, count - len(found), heads, now)):
+            answered = self._answered_before(connection, place, units, now)
+            mine = [unit for unit in units if unit not in answered]
+            _lend(connection, mine, actor, now + seconds)
+            note(connection, place, mine, CLAIM.target, now, actor, "")
+            found += mine
+        return self._handed_out(connection, found)
+
+    def extend(self, connection: Connection, request: str, lease: str, *, seconds: float, now: float) -> Lease:
+        """Keeps a request so many seconds from now; no event, since nothing changes for anybody else."""
+        row = self._find(connection, request)
+        next_state(row.state, EXTEND, holds=_holds(row, lease))
+        connection.execute(update(item).where(_is((row.epoch, row.sequence))).values(lease_until=now + seconds))
+        return Lease(request, "claimed", now + seconds)
+
+    def release(
+        self, connection: Connection, place: Place, request: str, lease: str, *, actor: str, now: float
+    ) -> Lease:
+        """Hands a request back, to be claimed by anybody."""
+        return self._end(connection, place, request, lease, RELEASE, actor, "", now)
+
+    def skip(
+        self,
+        connection: Connection,
+        place: Place,
+        request: str,
+        lease: str,
+        *,
+        reason: str,
+        unlabelable: bool,
+        actor: str,
+        now: float,
+    ) -> Lease:
+        """Lets a request go unanswered: for now (it counts as non-response), or because no label can exist."""
+        return self._end(connection, place, request, lease, GIVE_UP if unlabelable else SKIP, actor, reason, now)
+
+    def submit(
+        self,
+        connection: Connection,
+        place: Place,
+        request: str,
+        lease: str,
+        value: object,
+        *,
+        rules: Rules,
+        observed: float | None,
+        refs: dict[int, str],
+        actor: str,
+        now: float,
+    ) -> Outcome:
+        """Labels a claimed request; label and state in one transaction. The same again is a duplicate.
+
+        Raises:
+            NotFound, Conflict: there is no such request, or the lease is lost.
+            InvalidInput: the value is no label of its head.
+        """
+        row = self._find(connection, request)
+        unit = (row.epoch, row.sequence)
+        again = row.state == LABEL.target and _holds(row, lease)
+        if not again:
+            next_state(row.state, SUBMIT, holds=_holds(row, lease))
+        given = GivenLabel(unit, value, "requested", row.head, f"lease:{lease}", 1, observed)
+        rows, rejected = rules.check([given], now)
+        taken = take(connection, place, rows, actor=actor, received=now, refs=refs) if rows else Taken({}, rejected)
+        for rejection in taken.rejected:
+            rejection.error.index = -1
+            raise rejection.error
+        return taken.outcomes[0]
+
+    def head(self, connection: Connection, request: str) -> str:
+        """The head that a request is about.
+
+        Raises:
+            NotFound: there is no such request.
+        """
+        return str(self._find(connection, request, lock=False).head)
+
+    def counts(self, connection: Connection) -> dict[str, dict[State, int]]:
+        """Number of requests by head and state; what was erased is left out."""
+        query = select(item.c.head, item.c.state, func.count()).where(item.c.erased.is_(None))
+        found: dict[str, dict[State, int]] = {}
+        for head, state, count in connection.execute(query.group_by(item.c.head, item.c.state)):
+            found.setdefault(head, dict.fromkeys(STATES, 0))[state] = count
+        return found
+
+    def end_leases(self, connection: Connection, place: Place, now: float) -> int:
+        """Takes back what was held too long. The lease itself is remembered: until somebody else claims the request,
+        its holder's late answer is taken."""
+        claimed = item.c.state == literal_column("'claimed'")  # no parameter: the index is of these rows only
+        over = and_(claimed, item.c.lease_until < now)
+        return self._pass(connection, place, over, LEASE_OVER, "the lease is over", now)
+
+    def expire(self, connection: Connection, place: Place, now: float) -> int:
+        """Ends requests that nobody answered in time, but for those that have to be completed."""
+        old = and_(
+            item.c.state == "requested",
+            func.coalesce(item.c.due, item.c.time + self.request_seconds) < now,
+            ~_drawn(),
+        )
+        return self._pass(connection, place, old, EXPIRE, "nobody answered in time", now)
+
+    def draw_second_phase(self, connection: Connection, place: Place, now: float) -> int:
+        """Asks a random share of the skipped and expired again, each drawn once, with its propensity logged.
+
+        What is not drawn keeps its state; an event with the propensity tells that it was in the draw
+        (two-phase sampling of non-response, Hansen & Hurwitz 1946). How many were in it.
+        """
+        if not self.second_phase:
+            return 0
+        waiting = and_(item.c.state.in_(SECOND_PHASE.sources), item.c.erased.is_(None), ~_drawn())
+        query = select(item.c.epoch, item.c.sequence, item.c.state).where(waiting).limit(SWEEP_PIECE)
+        again: list[Unit] = []
+        left: dict[str, list[Unit]] = {state: [] for state in SECOND_PHASE.sources}
+        rows = connection.execute(_for_update(connection, query)).all()
+        for epoch, sequence, state in rows:
+            drawn = second_phase_draw(self.ids.key, (epoch, sequence)) < self.second_phase
+            (again if drawn else left[state]).append((epoch, sequence))
+        values = {"state": SECOND_PHASE.target, "holder": None, "lease": None, "lease_until": None}
+        for condition in of_units(item, again):
+            connection.execute(update(item).where(condition).values(values))
+        share = self.second_phase
+        note(connection, place, again, SECOND_PHASE.target, now, SERVICE, "second phase: drawn", share)
+        for state, units in left.items():
+            note(connection, place, units, state, now, SERVICE, "second phase: not drawn", share)
+        return len(rows)
+
+    def _open(self, connection: Connection, count: int, heads: tuple[str, ...], now: float) -> list[Unit]:
+        """Open requests in the feed's order, locked where other processes claim, too."""
+        due = func.coalesce(item.c.due, item.c.time + self.request_seconds)
+        open_ones = (item.c.state == "requested", item.c.erased.is_(None), (due >= now) | _drawn())
+        columns = (item.c.priority, item.c.epoch, item.c.sequence)
+        found: list[tuple[float, int, int]] = []
+        for head in heads:  # each in the order of its index
+            query = select(*columns).where(item.c.head == head, *open_ones).order_by(item.c.priority).limit(count)
+            found += [tuple(row) for row in connection.execute(_for_update(connection, query))]
+        return [(epoch, sequence) for _, epoch, sequence in sorted(found)[:count]]
+
+    def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
+        """Units whose label came before their request; they need nobody's time, and are marked."""
+        found: set[Unit] = set()
+        for condition in of_units(labels, units):
+            query = select(labels.c.epoch, labels.c.sequence).where(condition, labels.c.source == "requested")
+            found |= {(epoch, sequence) for epoch, sequence in connection.execute(query)}
+        for condition in of_units(item, found):
+            connection.execute(update(item).where(condition).values(state=LABEL.target))
+        note(connection, place, sorted(found), LABEL.target, now, SERVICE, "the label was there")
+        return found
+
+    def _handed_out(self, connection: Connection, units: list[Unit]) -> list[Claimed]:
+        """In an order that is random, too: the priority orders."""
+        drawn = _drawn().label("drawn")
+        columns = (item.c.head, item.c.lease, item.c.lease_until, item.c.due, item.c.time, drawn)
+        payload = (item.c.payload, item.c.payload_ref, item.c.payload_type)
+        found: list[tuple[float, Claimed]] = []
+        for condition in of_units(item, units):
+            query = select(item.c.epoch, item.c.sequence, item.c.priority, *columns, *payload).where(condition)
+            found += [
+                (
+                    row.priority,
+                    Claimed(
+                        request=self.ids.text((row.epoch, row.sequence)),
+                        lease=row.lease,
+                        lease_until=row.lease_until,
+                        due=None if row.drawn else row.due if row.due is not None else row.time + self.request_seconds,
+                        must_complete=bool(row.drawn),
+                        head=row.head,
+                        payload=row.payload,
+                        payload_ref=row.payload_ref,
+                        payload_type=row.payload_type,
+                    ),
+                )
+                for row in connection.execute(query)
+            ]
+        return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+    def _find(self, connection: Connection, request: str, *, lock: bool = True) -> Row[Any]:
+        unit = self.ids.unit(request)
+        columns = (item.c.epoch, item.c.sequence, item.c.head, item.c.state, item.c.lease, item.c.erased)
+        row = None
+        if unit is not None:
+            query = select(*columns, _drawn().label("drawn")).where(_is(unit))
+            row = connection.execute(query.with_for_update(of=item) if lock else query).one_or_none()
+        if row is None or row.erased is not None:
+            raise NotFound(
+                "there is no such request (any more); claim gives ids of open ones", code="no_request", field="request"
+            )
+        return row
+
+    def _end(
+        self,
+        connection: Connection,
+        place: Place,
+        request: str,
+        lease: str,
+        move: Move,
+        actor: str,
+        reason: str,
+        now: float,
+    ) -> Lease:
+        row = self._find(connection, request)
+        state = next_state(row.state, move, holds=_holds(row, lease), reason=reason, must_complete=bool(row.drawn))
+        values = {"state": state, "holder": None, "lease": None, "lease_until": None}
+        connection.execute(update(item).where(_is((row.epoch, row.sequence))).values(values))
+        note(connection, place, [(row.epoch, row.sequence)], state, now, actor, reason)
+        return Lease(request, state, None)
+
+    def _pass(
+        self, connection: Connection, place: Place, condition: ColumnElement[bool], move: Move, reason: str, now: float
+    ) -> int:
+        """A move that time makes, for at most ``SWEEP_PIECE`` requests."""
+        query = select(item.c.epoch, item.c.sequence).where(condition, item.c.erased.is_(None)).limit(SWEEP_PIECE)
+        units = [(epoch, sequence) for epoch, sequence in connection.execute(_for_update(connection, query))]
+        for among in of_units(item, units):
+            values = {"state": move.target, "holder": None, "lease_until": None}
+            connection.execute(update(item).where(among).values(values))
+        note(connection, place, units, move.target, now, SERVICE, reason)
+        return len(units)
+
+
+def _lend(connection: Connection, units: list[Unit], holder: str, until: float) -> None:
+    values = {"state": CLAIM.target, "holder": holder, "lease": bindparam("token"), "lease_until": until}
+    change = update(item).where(item.c.epoch == bindparam("e"), item.c.sequence == bindparam("s")).values(values)
+    leases = [{"e": epoch, "s": sequence, "token": secrets.token_hex(16)} for epoch, sequence in units]
+    if leases:
+        connection.execute(change, leases)
+
+
+def _is(unit: Unit) -> ColumnElement[bool]:
+    return and_(item.c.epoch == unit[0], item.c.sequence == unit[1])
+
+
+def _holds(row: Row[Any], lease: str) -> bool:
+    return bool(lease) and row.lease is not None and secrets.compare_digest(row.lease.encode(), lease.encode())
+
+
+def _drawn() -> ColumnElement[bool]:
+    """Whether a unit was in the draw of the second phase; a request that was is one that has to be completed."""
+    return exists(
+        select(literal(1)).where(
+            request_event.c.epoch == item.c.epoch,
+            request_event.c.sequence == item.c.sequence,
+            request_event.c.propensity.is_not(None),
+        )
+    )
+
+
+def _for_update(connection: Connection, query: Any) -> Any:
+    """Rows that another process works on are passed over; SQLite has one writer."""
+    return query.with_for_update(skip_locked=True, of=item) if connection.dialect.name == "postgresql" else query

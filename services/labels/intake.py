@@ -1,0 +1,279 @@
+"""Labels into the ledger: each batch a few statements, whatever its size; what returned is durable, once."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, insert, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from services.errors import InvalidInput
+from services.labels.given import Rejection, Row
+from services.labels.identity import Unit, unit_text
+from services.labels.order import Rank, rank
+from services.labels.requests import LABEL
+from services.ledger.tables import delivery, item, request_event, writer
+from services.ledger.tables import label as labels
+from services.ledger.writer import Place
+
+PIECE = 1024
+"""Labels of one change: the writer goes on to other changes, those of answers that wait, after so many."""
+INLINE_BYTES = 16_384
+"""A larger value goes to the store."""
+_EPOCHS = 8
+_RESOLVING = ("requested", "census")
+"""Sources whose labels resolve a unit; a volunteered one is shown only."""
+
+
+class Outcome(IntEnum):
+    """What became of a label; the values are those of the wire."""
+
+    ACCEPTED = 1
+    DUPLICATE = 2
+    """It is in the ledger already, under this key or with this content."""
+    CORRECTED = 3
+    """It counts from now on, in place of an earlier one."""
+    SUPERSEDED = 4
+    """It is kept, and a greater one counts."""
+    ORPHAN = 5
+    """It is kept, and joined if its unit turns up."""
+    REJECTED = 6
+
+
+class Taken(NamedTuple):
+    """What a change did."""
+
+    outcomes: dict[int, Outcome]
+    """By index in the batch."""
+    rejected: list[Rejection]
+
+
+class _Known(NamedTuple):
+    """What the ledger holds of the units of a piece."""
+
+    heads: dict[Unit, str]
+    """Of units with an item."""
+    erased: set[Unit]
+    epochs: set[int]
+    digests: dict[tuple[Unit, str, str, str], str]
+    """(unit, head, source, key) to the digest of that label."""
+    ranks: dict[tuple[Unit, str, str], Rank]
+    """(unit, head, source) to the greatest."""
+
+
+def take(
+    connection: Connection,
+    place: Place,
+    rows: Sequence[Row],
+    *,
+    actor: str,
+    received: float,
+    refs: Mapping[int, str] | None = None,
+) -> Taken:
+    """Writes labels; those of requests also end the request. To be run by a ``Writer``.
+
+    Args:
+        rows: at most ``PIECE``.
+        received: seconds since 1970.
+        refs: index to the reference of a value that is in the store instead of the row.
+    """
+    taken = Taken({}, [])
+    known = _known(connection, {row.unit for row in rows})
+    fresh: list[Row] = []
+    for row in rows:
+        _sort(row, known, received, fresh, taken)
+    if not fresh:
+        return taken
+    written = _insert(connection, place, fresh, actor, received, refs or {})
+    if written < len(fresh):  # another process wrote the same keys at the same time
+        _settle(connection, fresh, taken)
+    _answer_requests(connection, place, [row.unit for row in fresh if row.source == "requested"], actor, received)
+    _wake_deliveries(connection, [row.unit for row in fresh if row.source in _RESOLVING], received)
+    return taken
+
+
+def pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    """Parts of at most ``PIECE`` labels, by unit, so that writers beside each other lock rows in one order."""
+    ordered = sorted(rows, key=lambda row: row.unit)
+    return (ordered[start : start + PIECE] for start in range(0, len(ordered), PIECE))
+
+
+def of_units(table: Table, units: Iterable[Unit]) -> list[ColumnElement[bool]]:
+    """Conditions whose union is the rows of these units; for few writers each is a range or a list of one of them."""
+    by_epoch: defaultdict[int, list[int]] = defaultdict(list)
+    for epoch, sequence in units:
+        by_epoch[epoch].append(sequence)
+    if len(by_epoch) > _EPOCHS:
+        pairs = [(epoch, sequence) for epoch, sequences in by_epoch.items() for sequence in sequences]
+        return [tuple_(table.c.epoch, table.c.sequence).in_(pairs)]
+    return [and_(table.c.epoch == epoch, _among(table.c.sequence, found)) for epoch, found in by_epoch.items()]
+
+
+def _among(column: Column[Any], sequences: list[int]) -> ColumnElement[bool]:
+    low, high = min(sequences), max(sequences)
+    if high - low < len(sequences):
+        return column.between(low, high)
+    return column.in_(sequences)
+
+
+def _known(connection: Connection, units: set[Unit]) -> _Known:
+    epochs = set(connection.scalars(select(writer.c.epoch).where(writer.c.epoch.in_({epoch for epoch, _ in units}))))
+    known = _Known({}, set(), epochs, {}, {})
+    columns = (item.c.epoch, item.c.sequence, item.c.head, item.c.erased)
+    for condition in of_units(item, {unit for unit in units if unit[0] in epochs}):
+        for epoch, sequence, head, erased in connection.execute(select(*columns).where(condition)):
+            known.heads[epoch, sequence] = head
+            if erased is not None:
+                known.erased.add((epoch, sequence))
+    ranked = (labels.c.version, labels.c.observed, labels.c.received, labels.c.digest)
+    named = (labels.c.epoch, labels.c.sequence, labels.c.head, labels.c.source, labels.c.key)
+    for condition in of_units(labels, units):
+        for epoch, sequence, head, source, key, *rest in connection.execute(select(*named, *ranked).where(condition)):
+            unit = (epoch, sequence)
+            known.digests[unit, head, source, key] = rest[3]
+            place = unit, head, source
+            known.ranks[place] = max(known.ranks.get(place, (0, 0.0, 0.0, "")), rank(*rest))
+    return known
+
+
+def _sort(row: Row, known: _Known, received: float, fresh: list[Row], taken: Taken) -> None:
+    """Decides what becomes of a label, and notes it so that the next one of its unit meets it."""
+    head = known.heads.get(row.unit)
+    if head is not None and head != row.head:
+        taken.rejected.append(_wrong_head(row, head))
+        return
+    if row.unit in known.erased:
+        taken.rejected.append(_erased(row))
+        return
+    identity = (row.unit, row.head, row.source, row.key)
+    if (digest := known.digests.get(identity)) is not None:
+        if digest == row.digest:
+            taken.outcomes[row.at] = Outcome.DUPLICATE
+        else:
+            taken.rejected.append(_key_reused(row))
+        return
+    own = rank(row.version, row.observed, received, row.digest)
+    greatest = known.ranks.get(identity[:3])
+    known.digests[identity] = row.digest
+    known.ranks[identity[:3]] = own if greatest is None else max(own, greatest)
+    fresh.append(row)
+    if head is None and (row.source == "requested" or row.unit[0] not in known.epochs):
+        taken.outcomes[row.at] = Outcome.ORPHAN
+    elif greatest is None:
+        taken.outcomes[row.at] = Outcome.ACCEPTED
+    else:
+        taken.outcomes[row.at] = Outcome.CORRECTED if own > greatest else Outcome.SUPERSEDED
+
+
+def _insert(
+    connection: Connection, place: Place, rows: list[Row], actor: str, received: float, refs: Mapping[int, str]
+) -> int:
+    """How many were written; the others are there already."""
+    kind: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+    same = place.columns | {"actor": actor, "received": received}
+    values = [
+        same
+        | {
+            "epoch": row.unit[0],
+            "sequence": row.unit[1],
+            "head": row.head,
+            "source": row.source,
+            "key": row.key,
+            "version": row.version,
+            "observed": row.observed,
+            "value": None if row.at in refs else row.value,
+            "value_ref": refs.get(row.at),
+            "digest": row.digest,
+        }
+        for row in rows
+    ]
+    result = connection.execute(kind.insert(labels).on_conflict_do_nothing(), values)
+    return int(result.rowcount)
+
+
+def _settle(connection: Connection, rows: list[Row], taken: Taken) -> None:
+    """After a race of two processes for the same keys: whose label is in the ledger."""
+    known = _known(connection, {row.unit for row in rows})
+    for row in rows:
+        if known.digests.get((row.unit, row.head, row.source, row.key)) != row.digest:
+            del taken.outcomes[row.at]
+            taken.rejected.append(_key_reused(row))
+
+
+def _answer_requests(connection: Connection, place: Place, units: list[Unit], actor: str, now: float) -> None:
+    """Ends the requests of these units."""
+    values = {"state": LABEL.target, "holder": None, "lease_until": None}
+    ended: list[Unit] = []
+    for condition in of_units(item, units):
+        change = (
+            update(item)
+            .where(condition, item.c.state.in_(LABEL.sources))
+            .values(values)
+            .returning(item.c.epoch, item.c.sequence)
+        )
+        ended += [(epoch, sequence) for epoch, sequence in connection.execute(change)]
+    note(connection, place, ended, LABEL.target, now, actor, "")
+
+
+def note(
+    connection: Connection,
+    place: Place,
+    units: Iterable[Unit],
+    state: str,
+    now: float,
+    actor: str,
+    reason: str,
+    propensity: float | None = None,
+) -> None:
+    """Appends an event for each unit whose request changed."""
+    same = place.columns | {"time": now, "state": state, "actor": actor, "reason": reason, "propensity": propensity}
+    rows = [same | {"epoch": epoch, "sequence": sequence} for epoch, sequence in units]
+    if rows:
+        connection.execute(insert(request_event), rows)
+
+
+def _wake_deliveries(connection: Connection, units: list[Unit], now: float) -> None:
+    """What waits for these units can be sent."""
+    if not units or connection.scalar(select(delivery.c.id).where(delivery.c.state == "waiting").limit(1)) is None:
+        return
+    pending = update(delivery).values(state="pending", next_time=bindparam("at"))
+    for condition in of_units(delivery, units):
+        connection.execute(pending.where(condition, delivery.c.state == "waiting"), {"at": now})
+
+
+def _wrong_head(row: Row, head: str) -> Rejection:
+    error = InvalidInput(
+        f"the unit {unit_text(row.unit)} is of the head {head}, not {row.head}",
+        code="wrong_head",
+        field="head",
+        value=row.head,
+        allowed=head,
+        index=row.at,
+    )
+    return Rejection(row.at, error)
+
+
+def _erased(row: Row) -> Rejection:
+    error = InvalidInput(
+        f"the unit {unit_text(row.unit)} was erased; nothing more is kept of it",
+        code="unit_erased",
+        field="unit",
+        value=unit_text(row.unit),
+        index=row.at,
+    )
+    return Rejection(row.at, error)
+
+
+def _key_reused(row: Row) -> Rejection:
+    error = InvalidInput(
+        f"the key {row.key.rpartition('#')[0]!r}, version {row.version}, of the unit {unit_text(row.unit)} names "
+        "another value; a correction needs a greater version",
+        code="key_reused",
+        field="key",
+        value=row.key.rpartition("#")[0],
+        index=row.at,
+    )
+    return Rejection(row.at, error)

@@ -1,0 +1,91 @@
+"""A request for a label as a state machine: which changes there are, who may make them, and what they need.
+
+Every deferred and every audited unit has one request. Nothing here knows which of the two it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from services.errors import Conflict, InvalidInput
+
+State = Literal["requested", "claimed", "labelled", "skipped", "expired", "unlabelable"]
+STATES: tuple[State, ...] = ("requested", "claimed", "labelled", "skipped", "expired", "unlabelable")
+Who = Literal["anyone", "holder", "service"]
+"""``holder`` has the lease; ``service`` is the passing of time, or a draw."""
+REASON_CHARACTERS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A change of state."""
+
+    name: str
+    sources: tuple[State, ...]
+    target: State
+    who: Who
+    reason_needed: bool = False
+
+
+CLAIM = Move("claim", ("requested",), "claimed", "anyone")
+EXTEND = Move("extend", ("claimed",), "claimed", "holder")
+RELEASE = Move("release", ("claimed",), "requested", "holder")
+LEASE_OVER = Move("lease over", ("claimed",), "requested", "service")
+SKIP = Move("skip", ("claimed",), "skipped", "holder", reason_needed=True)
+GIVE_UP = Move("give up", ("claimed",), "unlabelable", "holder", reason_needed=True)
+SUBMIT = Move("submit", ("claimed", "requested"), "labelled", "holder")
+"""From ``requested``, too: a lease that ran out while the holder worked, and that nobody took since."""
+LABEL = Move("label", ("requested", "claimed", "skipped", "expired", "unlabelable"), "labelled", "anyone")
+"""A requested label that came beside the feed; also late, when nobody hoped for it any more."""
+EXPIRE = Move("expire", ("requested",), "expired", "service")
+SECOND_PHASE = Move("second phase", ("skipped", "expired"), "requested", "service")
+"""A random share of what was not answered is asked again, and then has to be (Hansen & Hurwitz 1946)."""
+MOVES = (CLAIM, EXTEND, RELEASE, LEASE_OVER, SKIP, GIVE_UP, SUBMIT, LABEL, EXPIRE, SECOND_PHASE)
+
+
+def next_state(
+    state: State, move: Move, *, holds: bool = False, reason: str = "", must_complete: bool = False
+) -> State:
+    """The state after a move.
+
+    Args:
+        holds: whether who asks has the lease.
+        must_complete: the request was drawn in the second phase: it is answered, or found to be unlabelable.
+
+    Raises:
+        Conflict: not in this state, not without the lease, or not skipped because it has to be completed.
+        InvalidInput: a reason is needed and there is none, or it is too long.
+    """
+    if move.reason_needed and not reason.strip():
+        raise InvalidInput(
+            f"to {move.name} needs a reason, up to {REASON_CHARACTERS} characters", code="reason_needed", field="reason"
+        )
+    if len(reason) > REASON_CHARACTERS:
+        raise InvalidInput(
+            f"a reason of {len(reason)} characters, at most {REASON_CHARACTERS} are kept",
+            code="reason_too_long",
+            field="reason",
+            value=str(len(reason)),
+            unit="characters",
+            allowed=f"[1, {REASON_CHARACTERS}]",
+        )
+    if move.who == "holder" and not holds:
+        raise Conflict(
+            "the lease of this request is over and somebody else may have it; claim again", code="lease_lost"
+        )
+    if state not in move.sources:
+        raise Conflict(
+            f"the request is {state}; to {move.name} it has to be {' or '.join(move.sources)}",
+            code="wrong_state",
+            field="state",
+            value=state,
+            allowed=", ".join(move.sources),
+        )
+    if move is SKIP and must_complete:
+        raise Conflict(
+            "this request stands for others that were skipped or expired and cannot be skipped again: label it, "
+            "release it for somebody else, or say that no label can exist (unlabelable)",
+            code="must_complete",
+        )
+    return move.target

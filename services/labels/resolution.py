@@ -1,0 +1,190 @@
+"""What became of units: the label that resolves them, or how far their request is. Fetched, awaited, or called back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Connection, select
+
+from services.labels.given import Source
+from services.labels.identity import Unit
+from services.labels.intake import of_units
+from services.labels.order import Rank, rank
+from services.ledger.tables import item
+from services.ledger.tables import label as labels
+
+Status = Literal["resolved", "pending", "unresolved", "erased", "unknown"]
+POLL_SECONDS = 0.5
+"""Between two looks for labels that came through another process; those of this one are told at once."""
+READ_PIECE = 4096
+"""Units of one look."""
+_WORTH: dict[str, int] = {"requested": 1, "census": 0}
+"""Where a unit has both, who was asked about it counts."""
+_OPEN = ("requested", "claimed")
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What is known of a unit."""
+
+    unit: Unit
+    status: Status
+    """``pending``: the request is open; ``unresolved``: it ended without a label, see ``state``; ``unknown``: no unit
+    that was deferred or audited, and without a label."""
+    state: str = ""
+    """Of the request; empty where there is none."""
+    head: str = ""
+    value: bytes | None = None
+    """Canonical label."""
+    value_ref: str | None = None
+    source: Source | None = None
+    version: int = 0
+    observed: float | None = None
+    received: float = 0.0
+    """Seconds since 1970."""
+
+    @property
+    def final(self) -> bool:
+        """Whether waiting for more is in vain, as far as one knows."""
+        return self.status != "pending"
+
+
+def resolutions(connection: Connection, units: Sequence[Unit]) -> list[Resolution]:
+    """What is known of each unit, in their order; a few statements, however many."""
+    found: dict[Unit, Resolution] = {}
+    for start in range(0, len(units), READ_PIECE):
+        asked = set(units[start : start + READ_PIECE])
+        for resolution in (*_requests(connection, asked), *_labelled(connection, asked)):
+            _merge(found, resolution)
+    return [found.get(unit, Resolution(unit, "unknown")) for unit in units]
+
+
+def _requests(connection: Connection, units: Iterable[Unit]) -> list[Resolution]:
+    columns = (item.c.epoch, item.c.sequence, item.c.head, item.c.state, item.c.erased)
+    found = []
+    for condition in of_units(item, units):
+        for row in connection.execute(select(*columns).where(condition)):
+            status: Status = "pending" if row.state in _OPEN else "unresolved"
+            if row.erased is not None:
+                status = "erased"
+            found.append(Resolution((row.epoch, row.sequence), status, row.state, row.head))
+    return found
+
+
+def _labelled(connection: Connection, units: Iterable[Unit]) -> list[Resolution]:
+    """The label of each unit that counts."""
+    best: dict[Unit, tuple[tuple[int, Rank], Resolution]] = {}
+    for condition in of_units(labels, units):
+        query = select(labels).where(condition, labels.c.source.in_(_WORTH), labels.c.erased.is_(None))
+        for row in connection.execute(query):
+            unit = (row.epoch, row.sequence)
+            worth = _WORTH[row.source], rank(row.version, row.observed, row.received, row.digest)
+            if unit not in best or best[unit][0] < worth:
+                told = (row.value, row.value_ref, row.source, row.version, row.observed, row.received)
+                best[unit] = worth, Resolution(unit, "resolved", "", row.head, *told)
+    return [resolution for _, resolution in best.values()]
+
+
+def _merge(found: dict[Unit, Resolution], new: Resolution) -> None:
+    """A label after the request: the state stays known, an erased unit stays erased."""
+    before = found.get(new.unit)
+    if before is None:
+        found[new.unit] = new
+    elif before.status != "erased":
+        told = (new.head, new.value, new.value_ref, new.source, new.version, new.observed, new.received)
+        found[new.unit] = Resolution(new.unit, "resolved", before.state, *told)
+
+
+Read = Callable[[Callable[[Connection], list[Resolution]]], Awaitable[list[Resolution]]]
+
+
+class Resolver:
+    """Answers what became of units, at once or when it is known. One poller serves all who wait."""
+
+    def __init__(self, read: Read, *, poll_seconds: float = POLL_SECONDS) -> None:
+        """
+        Args:
+            read: runs a query of the ledger, as ``Writer.read``.
+        """
+        self._read = read
+        self._poll_seconds = poll_seconds
+        self._waiting: dict[Unit, set[asyncio.Future[Resolution]]] = {}
+        self._changed = asyncio.Event()
+        self._poller: asyncio.Task[None] | None = None
+
+    async def get(self, units: Sequence[Unit]) -> list[Resolution]:
+        """What is known now."""
+        return await self._read(lambda connection: resolutions(connection, units))
+
+    async def wait(self, units: Sequence[Unit], seconds: float) -> list[Resolution]:
+        """What is known once nothing is pending any more, or after so many seconds."""
+        found = {resolution.unit: resolution for resolution in await self.get(units)}
+        pending = [resolution.unit for resolution in found.values() if not resolution.final]
+        if pending and seconds > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    async for resolution in self._arriving(pending):
+                        found[resolution.unit] = resolution
+        return [found[unit] for unit in units]
+
+    async def watch(self, units: Sequence[Unit]) -> AsyncIterator[Resolution]:
+        """Each unit's resolution once it is final, as they come; ends when all are."""
+        found = await self.get(units)
+        for resolution in found:
+            if resolution.final:
+                yield resolution
+        pending = [resolution.unit for resolution in found if not resolution.final]
+        async for resolution in self._arriving(pending):
+            yield resolution
+
+    def changed(self) -> None:
+        """Something was labelled or ended in this process: those who wait are told without delay."""
+        self._changed.set()
+
+    def close(self) -> None:
+        """Ends the poller."""
+        if self._poller is not None:
+            self._poller.cancel()
+
+    async def _arriving(self, units: Collection[Unit]) -> AsyncIterator[Resolution]:
+        loop = asyncio.get_running_loop()
+        futures = {unit: loop.create_future() for unit in units}
+        for unit, future in futures.items():
+            self._waiting.setdefault(unit, set()).add(future)
+        self._changed.set()  # what came since the caller looked
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.create_task(self._poll())
+        try:
+            left: set[asyncio.Future[Resolution]] = set(futures.values())
+            while left:
+                done, left = await asyncio.wait(left, return_when=asyncio.FIRST_COMPLETED)
+                for future in done:
+                    yield future.result()
+        finally:
+            for unit, future in futures.items():
+                waiting = self._waiting[unit]
+                waiting.discard(future)
+                if not waiting:
+                    del self._waiting[unit]
+                future.cancel()
+
+    async def _poll(self) -> None:
+        """While anybody waits: looks when told, and every so often. A ledger that is down is asked again."""
+        while self._waiting:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), self._poll_seconds)
+            self._changed.clear()
+            try:
+                found = await self.get(list(self._waiting))
+            except Exception:  # told by the next call; those who wait have their own deadlines
+                await asyncio.sleep(self._poll_seconds)
+                continue
+            for resolution in found:
+                if resolution.final:
+                    for future in self._waiting.get(resolution.unit, ()):
+                        if not future.done():
+                            future.set_result(resolution)
