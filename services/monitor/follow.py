@@ -129,6 +129,10 @@ class Follower:
         self._last_times: dict[int, float] = {}
         self._joiner = Joiner(fetch, self._heads, self._tasks)
 
+    def close(self) -> None:
+        """Ends its connections."""
+        self._engine.dispose()
+
     def read(self, since: float) -> News:
         """What was written after the last reading that succeeded. One that fails is as if it had not been tried.
 

@@ -44,15 +44,18 @@ class Pane:
     """By plane (answered, deferred) and bin of the sketch [2, B]."""
     scores: Longs
     """By bin of the drift figures [bins]."""
-    uncertain: int = 0
-    """Answered units without a propensity above 0: no label can stand for them."""
+    never: int = 0
+    """Units without a propensity above 0: no label can stand for them."""
+    draws: Doubles = field(default_factory=lambda: np.zeros(3))
+    """Of units whose request is a matter of chance: expected requests, their variance, and requests."""
     labels: dict[str, Sketch] = field(default_factory=dict)
 
     def add(self, other: Pane, form: Form) -> None:
         """Adds the counts and moments of another pane."""
         self.units += other.units
         self.scores += other.scores
-        self.uncertain += other.uncertain
+        self.never += other.never
+        self.draws += other.draws
         for source, sketch in other.labels.items():
             self.of(source, form).merge(sketch)
 
@@ -99,9 +102,18 @@ class Panes:
             pane, answered = self._at(step, start), chosen.answered
             places = self.form.edges.bins(chosen.uncertainty) + pane.units.shape[1] * ~answered
             pane.units += np.bincount(places, minlength=pane.units.size).reshape(2, -1)
-            pane.uncertain += int((answered & ~(chosen.propensity > 0)).sum())
+            p = chosen.propensity
+            pane.never += int((~((p > 0) & (p <= 1))).sum())
+            p = p[(p > 0) & (p < 1)]
+            pane.draws[:2] += float(p.sum()), float((p * (1 - p)).sum())
             if self.form.bins is not None:
                 pane.scores += self.form.bins.count(chosen.uncertainty)
+
+    def add_requests(self, units: Units) -> None:
+        """Counts units that a label is asked for by chance."""
+        units = units.take((units.propensity < 1) & (units.time >= self._days_from))
+        for part, place in self._parts(units.time):
+            self._at(*place).draws[2] += len(units.time[part])
 
     def add_labels(self, source: str, labels: Labels) -> None:
         """Adds the errors of units, into the panes of their decisions."""

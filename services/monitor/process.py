@@ -103,9 +103,17 @@ class Monitor:
         self._labels: Counter[tuple[str, str, str]] = Counter()
         self._deployed: dict[Key, Deployed] = {}
         self._orphaned: dict[Key, list[News]] = {}
+        self.close()
         for followed in self._followed.values():
-            followed.follower, followed.writers, followed.gaps = None, [], []
+            followed.writers, followed.gaps = [], []
         self._judge.forget()
+
+    def close(self) -> None:
+        """Ends all connections; the next cycle reads from the start."""
+        for followed in self._followed.values():
+            if followed.follower is not None:
+                followed.follower.close()
+            followed.follower = None
 
     def run(self, stop: threading.Event, published: Callable[[Published], None], seconds: float) -> None:
         """Works until told to stop; a cycle that fails by a defect is logged, and tried again.
@@ -135,7 +143,7 @@ class Monitor:
         self._until = max(self._until, self._complete(now))
         for stream in self.streams.values():
             stream.advance(now, now - LONGEST - 86400, self._until)
-        judgements = self._judge.all(self.streams, now, self._until, self._obstacles)
+        judgements = self._judge.all(self.streams, now, min(self._until, now), self._obstacles)
         seconds = time.perf_counter() - begin
         self._cycles.counts[bisect_left(CYCLE_SECONDS, seconds)] += 1
         self._cycles.sum += seconds
@@ -266,10 +274,9 @@ class Monitor:
                 if writer.behind:
                     found.append(("reading", "The ledger's history is still being read."))
                 elif self._lags(writer, now):
-                    silent = f"{now - writer.heartbeat:.0f} s"
-                    found.append(
-                        ("lag", f"The {writer.name} has not been heard of for {silent}; it may have decided more units.")
-                    )
+                    since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(writer.heartbeat))
+                    words = f"The {writer.name} has not been heard of since {since} UTC; it may have decided more units."
+                    found.append(("lag", words.replace("The a ", "A ")))
         lost = [one for followed in self._followed.values() for one in followed.gaps if one.task == task]
         lost = [one for one in lost if one.end >= start]
         return Obstacles(tuple(dict.fromkeys(found)), sum(one.units for one in lost), tuple(one.reason for one in lost))

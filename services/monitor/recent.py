@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from services.monitor.units import Units, ordered
+from services.monitor.units import Units, no_units, ordered
 
 
 class Recent:
@@ -12,7 +12,7 @@ class Recent:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._held: Units | None = None
+        self._held = no_units()
         self._added: list[Units] = []
         self._pending = 0
 
@@ -30,14 +30,8 @@ class Recent:
 
     @property
     def units(self) -> Units:
-        """In the order of ``Units.order``.
-
-        Raises:
-            LookupError: nothing was added yet.
-        """
+        """In the order of ``Units.order``."""
         self._settle()
-        if self._held is None:
-            raise LookupError("no units yet")
         return self._held
 
     def since(self, start: float) -> Units | None:
@@ -54,8 +48,7 @@ class Recent:
     def _settle(self) -> None:
         if not self._added:
             return
-        held = [self._held] if self._held is not None else []
-        units = Units.join([*held, *self._added])
+        units = Units.join([self._held, *self._added])
         self._added, self._pending = [], 0
         if not ordered(units):
             units = units.take(units.order)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.monitor.units import Columns, Doubles, Labels, Longs, Units, names, ordered
+from services.monitor.units import Columns, Doubles, Labels, Longs, Units, names, no_units, ordered
 
 STATES = ("requested", "claimed", "labelled", "skipped", "expired", "unlabelable")
 """``item.state`` of the ledger."""
@@ -33,7 +33,7 @@ class Requests:
     def __init__(self, capacity: int, sources: Sequence[str]) -> None:
         self._capacity = capacity
         self._sources = tuple(sources)
-        self._units = _no_units()
+        self._units = no_units()
         self._state = np.empty(0, np.uint8)
         self._second = np.empty(0)
         self._error = {source: np.empty(0) for source in sources}
@@ -131,7 +131,3 @@ class Requests:
         found = held[place] == wanted
         return order[place[found]], found
 
-
-def _no_units() -> Units:
-    longs = np.empty(0, np.int64)
-    return Units(longs, longs, np.empty(0), np.empty(0, np.float32), np.empty(0, np.uint8), np.empty(0))

@@ -22,7 +22,7 @@ from services.monitor.panes import Form, Panes
 from services.monitor.published import DELAY_SECONDS, Distribution
 from services.monitor.recent import Recent
 from services.monitor.requests import OPEN, STATES, Requests, States
-from services.monitor.units import Key, Labels, Units
+from services.monitor.units import Key, Labels, Units, no_units, ordered
 
 SOURCES = ("requested", "census")
 """Of labels that are judged by. Volunteered ones are counted only: nobody knows their probability."""
@@ -94,6 +94,7 @@ class Stream:
         self.delays = {source: Distribution.empty(DELAY_SECONDS) for source in SOURCES}
         self.explored: Counter[str] = Counter()
         self._waiting: list[Units] = []
+        self._asking: list[Units] = []
         self.changes = 0
         """Grows with everything that a window may depend on."""
 
@@ -108,15 +109,11 @@ class Stream:
         """
         self.panes.advance(now)
         self.requests.forget(since)
-        if not self._waiting:
+        units, self._waiting = _ready(self._waiting, until)
+        requests, self._asking = _ready(self._asking, until)
+        self.panes.add_requests(requests)
+        if not len(units):
             return
-        units = Units.join(self._waiting)
-        units = units.take(units.order)
-        ready = int(np.searchsorted(units.time, until))
-        self._waiting = [units.take(slice(ready, None))] if ready < len(units) else []
-        if not ready:
-            return
-        units = units.take(slice(None, ready))
         self.recent.add(units)
         self.panes.add_units(units)
         if self.scores is not None:
@@ -131,6 +128,7 @@ class Stream:
     def add_requests(self, units: Units, state: Any) -> None:
         """Units that labels are asked for."""
         self.requests.add(units, state, np.full(len(units), np.nan))
+        self._asking.append(units)
         self.changes += 1
 
     def advance_requests(self, states: States) -> None:
@@ -177,6 +175,17 @@ class Stream:
         counts = np.bincount(np.searchsorted(DELAY_SECONDS, seconds), minlength=len(DELAY_SECONDS) + 1)
         found.counts = [before + sign * count for before, count in zip(found.counts, counts.tolist(), strict=True)]
         found.sum += sign * float(seconds.sum())
+
+
+def _ready(waiting: list[Units], until: float) -> tuple[Units, list[Units]]:
+    """The units decided before a moment, in their order, and those that wait on."""
+    if not waiting:
+        return no_units(), []
+    units = Units.join(waiting)
+    if not ordered(units):
+        units = units.take(units.order)
+    ready = int(np.searchsorted(units.time, until))
+    return units.take(slice(None, ready)), [units.take(slice(ready, None))] if ready < len(units) else []
 
 
 def _rules(task: str) -> Rules:

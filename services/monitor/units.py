@@ -76,6 +76,11 @@ class Labels(Units):
     """When the label that counts was received, seconds since 1970."""
 
 
+def no_units() -> Units:
+    longs = np.empty(0, np.int64)
+    return Units(longs, longs, np.empty(0), np.empty(0, np.float32), np.empty(0, np.uint8), np.empty(0))
+
+
 def ordered(units: Units) -> bool:
     """Whether units [n] are in the order of ``Units.order`` already, as they mostly are."""
     step = np.diff(units.time)

@@ -1,0 +1,53 @@
+"""What a ranking that says nothing, and a perfect one, would give along the retention curves of a window."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.estimation.exact import Exact
+from models.estimation.figures import View
+from models.estimation.intervals import Band
+from models.estimation.ladder import Ladder, f_values, partial_sums
+from models.estimation.sketch import Sketch
+from models.estimation.window import Doubles
+
+
+def weighted_errors(held: Exact | Sketch) -> tuple[Doubles, Doubles]:
+    """Errors of labels, or mean errors of bins of errors [L], and the units that each stands for [L].
+
+    The labels of the answered stand for the answered units, those of the deferred for the deferred ones. Nothing where
+    one of them has units but no labels.
+    """
+    if isinstance(held, Sketch):
+        weight, value = held.sizes
+        units = held.units.sum(axis=1).astype(np.float64)
+        parts = [(value[plane][weight[plane] > 0] / weight[plane][weight[plane] > 0], weight[plane][weight[plane] > 0]) for plane in (0, 1)]
+    else:
+        window = held.window
+        usable = window.usable
+        units = np.array([window.answered.sum(), (~window.answered).sum()], np.float64)
+        chosen = (usable & window.answered, usable & ~window.answered)
+        parts = [(window.error[one], 1 / window.effective[one]) for one in chosen]
+    if any(count and not len(errors) for count, (errors, _) in zip(units, parts, strict=True)):
+        return np.empty(0), np.empty(0)
+    scaled = [weights * (count / weights.sum()) for count, (_, weights) in zip(units, parts, strict=True) if len(weights)]
+    return np.concatenate([errors for errors, _ in parts]), np.concatenate(scaled) if scaled else np.empty(0)
+
+
+def error_references(held: Exact | Sketch, band: Band) -> tuple[Doubles, Doubles]:
+    """Error-retention curves of a random and of the optimal ranking at the retentions of a band [K]."""
+    mean = band.estimate[-1]
+    errors, units = weighted_errors(held)
+    if not len(errors):
+        return mean * band.retention, np.full(len(band.retention), np.nan)
+    order = np.argsort(errors, kind="stable")
+    ladder = Ladder(units[order])
+    best = partial_sums(errors[order] * ladder.count, *ladder.steps(band.retention * ladder.n)) / ladder.n
+    return mean * band.retention, best
+
+
+def f_references(view: View, band: Band) -> tuple[Doubles, Doubles]:
+    """F1-retention curves of a random and of the optimal ranking at the retentions of a band [K]."""
+    kept = band.retention * view.n
+    total = float("nan") if view.hits is None else float(view.hits.totals.sum())
+    return f_values(total * band.retention, kept, total), f_values(np.minimum(kept, total), kept, total)

@@ -1,0 +1,3 @@
+"""PLACEHOLDER"""
+class Pages:
+    def page(self, known, hindrance, now): return ""

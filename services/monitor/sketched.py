@@ -1,0 +1,106 @@
+"""A window of many units, from panes: corrected for labels on their way, and gated as exact windows are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.estimation.delay import LEAST, Delayed, DelayLaw, corrected
+from models.estimation.gates import LEAST_ESS, Gates, Reason, gates
+from models.estimation.nonresponse import Completion, completion
+from models.estimation.observed import observed
+from models.estimation.sketch import Sketch
+from models.estimation.window import Doubles, Window
+from services.monitor.panes import Form, Pane, Panes, total
+
+DEVIATIONS = 5.0
+"""Of the number of requests from what the propensities say."""
+_AGES = 8
+"""Moments of a pane at which the share of labels that have arrived is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sketched:
+    """The sum of the panes that are old enough."""
+
+    pane: Pane
+    sketch: Sketch
+    """Of one source."""
+    law: DelayLaw | None
+    completions: tuple[Completion, ...]
+    young: int
+    """Units of panes that are too young."""
+
+
+def sketched(panes: Panes, source: str, start: float, requests: Window, now: float) -> Sketched:
+    """The panes from a moment on.
+
+    Args:
+        requests: those of the same time.
+        now: seconds since 1970; what is late by then is on its way.
+    """
+    form = panes.form
+    delayed = corrected(requests) if len(requests) else Delayed(requests, None, np.zeros(0, bool))
+    found = completion(requests, delayed) if len(requests) else ()
+    law, kept, young = delayed.law, [], 0
+    sketch = form.sketch()
+    for begin, end, pane in panes.since(start):
+        if law is not None and now - end < law.youngest:
+            young += int(pane.units.sum())
+            continue
+        kept.append(pane)
+        labels = pane.labels.get(source)
+        if labels is not None:
+            sketch.merge(labels if law is None else observed(labels, _arrived(law, form, now - end, now - begin)))
+    whole = total([Pane(pane.units, pane.scores, pane.never, pane.draws) for pane in kept], form)
+    sketch.units += whole.units
+    return Sketched(whole, sketch, law, found, young)
+
+
+def sketch_gates(found: Sketched, requests: Window, coefficients: Doubles, lost: int) -> Gates:
+    """As ``models.estimation.gates``: from the requests one by one, and from what the panes count of all units.
+
+    Args:
+        coefficients: of R-AUC by bin [B].
+    """
+    sketch, pane = found.sketch, found.pane
+    units = pane.units.sum(axis=1)
+    reasons: list[Reason] = []
+    if lost > 0:
+        reasons.append(Reason("gap", f"{lost} units were decided but are not logged; the window does not count them"))
+    if not units.any():
+        why = f"all {found.young} units are too young for labels to have come" if found.young else "the window is empty"
+        return Gates((*reasons, Reason("young" if found.young else "no_units", why)), 0.0, 0.0)
+    for plane, word in enumerate(("answered", "deferred")):
+        if units[plane] and not sketch.labels[plane].any():
+            text = f"none of the {units[plane]} {word} units has a label; audit some of them at random"
+            reasons.append(Reason("no_labels", text))
+    own = gates(requests, coefficients[sketch.edges.bins(requests.uncertainty)], found.completions)
+    if sketch.sampled and own.ess < LEAST_ESS and int(sketch.labels.sum()) < int(units.sum()):
+        text = f"the randomly chosen labels count as {own.ess:.0f}; at least {LEAST_ESS:.0f} are needed: audit more or wait"
+        reasons.append(Reason("few_labels", text))
+    reasons += [reason for reason in own.reasons if reason.word in ("heavy_label", "incomplete")]
+    if pane.never:
+        text = f"{pane.never} units had no chance of a label (no propensity above 0): nothing can stand for them"
+        reasons.append(Reason("positivity", text))
+    expected, variance, drawn = pane.draws.tolist()
+    if abs(drawn - expected) > DEVIATIONS * math.sqrt(max(variance, 1.0)):
+        text = f"{drawn:.0f} labels were asked for by chance where the propensities say {expected:.0f}"
+        reasons.append(Reason("mismatch", text))
+    return Gates(tuple(reasons), own.ess, own.heaviest)
+
+
+def _arrived(law: DelayLaw, form: Form, youngest: float, oldest: float) -> Doubles:
+    """Share of the requested labels of a pane that have arrived, by plane and bin [2, B]."""
+    edges = form.edges.values
+    scores = np.append(edges, [np.inf, np.nan]).astype(np.float32)
+    ages = np.linspace(youngest, oldest, _AGES)
+    found = np.empty((2, len(scores)))
+    for plane, answered in enumerate((True, False)):
+        shares = [
+            law.observation(scores, np.full(len(scores), answered), np.full(len(scores), max(age, 0.0))) for age in ages
+        ]
+        found[plane] = np.maximum(np.mean(shares, axis=0), LEAST)
+    return found
