@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import importlib
+import secrets
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from models.artefact import Artefact
+from models.calibration import Calibration
 from models.head import Head
+from services.ledger.audits import strata
+from services.ledger.database import Database
+from services.ledger.deployments import Deployment
+from services.ledger.ledger import DurableLedger, Options
+from services.ledger.metrics import LedgerMetrics
+from services.ledger.outstanding import Outstanding
+from services.ledger.store import Store
+from services.ledger.writer import Clock, Writer
 from services.logging import get_logger
 from services.metrics import Metrics
 from services.offload import Offload
-from services.pipeline import NoLedger, Pipeline, Task
+from services.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
 from services.policy import Policy, PolicyBook, choose
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
@@ -29,6 +40,22 @@ class Assembled:
     tenant: Tenant
     scheduler: Scheduler
     offload: Offload
+    ledger: DurableLedger | None
+    """None where nothing is recorded."""
+
+    async def start(self) -> None:
+        """Opens the ledger.
+
+        Raises:
+            LedgerRefused: it cannot be used as it is set up. One that is only down is tried again while answers go on.
+        """
+        if self.ledger is not None:
+            await self.ledger.start()
+
+    async def stop(self) -> None:
+        """Writes what the ledger still holds."""
+        if self.ledger is not None:
+            await self.ledger.stop()
 
     def close(self) -> None:
         """Cancels what is left and ends the threads."""
@@ -47,6 +74,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
 
     Raises:
         ArtefactError, ProviderUnavailable: the artefact cannot be run as asked.
+        LedgerRefused: the ledger's address is none, or its driver is not installed.
     """
     scheduler = Scheduler(
         Limits(
@@ -73,15 +101,104 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             fixed_threshold=settings.fixed_threshold,
             defer_on_shift=settings.defer_on_shift,
             withhold=settings.withhold,
+            audit_rate=settings.audit_rate,
         )
+        chosen = _stratified(chosen, calibrations.get(head.name), settings)
         if chosen.mode == "defer_all":
             _log.warning("all units of the head %s are deferred: %s", head.name, chosen.reason)
         return chosen
 
+    kept: list[DurableLedger] = []
+
     def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
         book = PolicyBook({head.name: policy(head) for head in task.heads})
-        return Pipeline(task, scheduler, book, model=artefact.tag, ledger=NoLedger(), observer=metrics, offload=offload)
+        epoch = secrets.randbits(63)
+        ledger: Ledger = NoLedger()
+        if (url := settings.ledger_url) is not None:
+            deployments = [
+                Deployment(
+                    task=artefact.manifest.task,
+                    model=artefact.tag,
+                    head=head,
+                    profile=in_force,
+                    members=artefact.manifest.members * artefact.manifest.samples,
+                    schema=artefact.schema.features,
+                    calibration=calibrations.get(head.name),
+                    policy=book[head.name],
+                )
+                for head in task.heads
+            ]
+            ledger = durable(url, epoch, task, deployments, settings, metrics)
+            kept.append(ledger)
+        return Pipeline(
+            task,
+            scheduler,
+            book,
+            model=artefact.tag,
+            ledger=ledger,
+            observer=metrics,
+            offload=offload,
+            epoch=lambda: epoch,
+        )
 
     module, _, function = TENANTS[artefact.manifest.task].partition(":")
     build = getattr(importlib.import_module(module), function)
-    return Assembled(build(artefact, settings, Parts(pipeline, calibrations)), scheduler, offload)
+    tenant = build(artefact, settings, Parts(pipeline, calibrations))
+    return Assembled(tenant, scheduler, offload, kept[0] if kept else None)
+
+
+def durable(
+    url: str,
+    epoch: int,
+    task: Task[Any, Any],
+    deployments: Sequence[Deployment],
+    settings: Settings,
+    metrics: Metrics,
+) -> DurableLedger:
+    """The ledger of a process; nothing is opened before its ``start``.
+
+    Raises:
+        LedgerRefused: the address is none, or its driver is not installed.
+    """
+    directory = settings.home.resolve() / "ledger"
+    counts = LedgerMetrics(settings.task, metrics.registry)
+    outstanding = Outstanding(Clock())
+    writer = Writer(
+        Database(url, settings.ledger_durability),
+        epoch=epoch,
+        task=settings.task,
+        clock=outstanding.clock,
+        complete_until=outstanding.complete_until,
+        watch=counts,
+    )
+    keeps = {"on": True, "off": False, "task": isinstance(task, KeepsInputs) and task.payload_kept}
+    ledger = DurableLedger(
+        writer,
+        outstanding,
+        heads=task.heads,
+        deployments=deployments,
+        store=Store(settings.ledger_store or str(directory / "store")),
+        counts=counts,
+        options=Options(
+            directory=directory,
+            deadline_seconds=settings.ledger_deadline_seconds,
+            journal=settings.ledger_durability == "process",
+            keep_payload=keeps[settings.keep_payload],
+            journal_bytes=settings.journal_bytes,
+            explore_bytes=settings.explore_bytes,
+            explore_seconds=settings.explore_seconds,
+        ),
+    )
+    counts.watch(ledger)
+    return ledger
+
+
+def _stratified(policy: Policy, calibration: Calibration | None, settings: Settings) -> Policy:
+    """With audit rates by uncertainty, where settings ask for them and the artefact tells enough."""
+    if settings.audits == "uniform" or calibration is None:
+        return policy
+    rate = settings.audit_rate
+    found = strata(calibration, policy.threshold, rate, rate * settings.audit_floor, policy.measure)
+    if not found:
+        _log.warning("the artefact does not tell expected errors of %s: audits are uniform", policy.measure)
+    return replace(policy, audit_strata=found)

@@ -77,6 +77,7 @@ class Process:
         self._assembled = assemble(artefact, settings, metrics)
         tenant = self._assembled.tenant
         tenant.warm_up()
+        await self._assembled.start()
         metrics.info(__version__, artefact.tag)
         self._grpc = GrpcServer(tenant, settings, metrics)
         _, port = settings.ports
@@ -94,6 +95,7 @@ class Process:
         if self._grpc is not None:
             await self._grpc.drain(0)
         if self._assembled is not None:
+            await self._assembled.stop()
             self._assembled.close()
 
     def _chain_signals(self) -> None:

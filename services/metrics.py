@@ -27,7 +27,7 @@ _GROUP_REQUESTS = (1, 2, 4, 8, 16, 32, 64)
 _DECISIONS = {decision: decision.name.lower() for decision in Decision}
 
 
-class _Distribution:
+class Distribution:
     """Counts by upper bound, and the sum."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
@@ -48,14 +48,14 @@ class Metrics:
     """All that a service counts; labels are bounded (task, transport, code, head, decision)."""
 
     def __init__(self, task: str, registry: CollectorRegistry) -> None:
-        self._registry = registry
+        self.registry = registry
         self._task = task
         self._requests: Counter[tuple[str, str]] = Counter()
-        self._request_seconds: defaultdict[str, _Distribution] = defaultdict(lambda: _Distribution(_REQUEST_SECONDS))
+        self._request_seconds: defaultdict[str, Distribution] = defaultdict(lambda: Distribution(_REQUEST_SECONDS))
         self._units: Counter[tuple[str, str, str]] = Counter()
         self._shifted: Counter[tuple[str]] = Counter()
-        self._quantum = _Distribution(_QUANTUM_SECONDS)
-        self._group = _Distribution(_GROUP_REQUESTS)
+        self._quantum = Distribution(_QUANTUM_SECONDS)
+        self._group = Distribution(_GROUP_REQUESTS)
         self._scheduler: Scheduler | None = None
         self._running: tuple[str, str] | None = None
         registry.register(self)
@@ -90,7 +90,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """The exposition format."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Metric]:
         """All families, as the registry asks for them."""
@@ -121,7 +121,7 @@ class Metrics:
         return family
 
     def _histogram(
-        self, name: str, text: str, labels: tuple[str, ...], found: dict[tuple[str, ...], _Distribution]
+        self, name: str, text: str, labels: tuple[str, ...], found: dict[tuple[str, ...], Distribution]
     ) -> HistogramMetricFamily:
         family = HistogramMetricFamily(name, text, labels=("task", *labels))
         for values, distribution in found.items():

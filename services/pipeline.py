@@ -7,14 +7,17 @@ decode (transport) → expand and validate → schedule quanta → predictive �
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from models.head import Head
 from models.predictive import Predictives
 from models.schema import Schema
-from services.errors import DemurError, ExecutionFailed, InvalidInput
+from services.errors import DemurError, ExecutionFailed, InvalidInput, LedgerUnavailable
 from services.logging import get_logger
 from services.offload import Offload
 from services.policy import PolicyBook, Verdict, decide
@@ -106,19 +109,72 @@ class Task(Protocol[Request, Answer]):
         ...
 
 
+@runtime_checkable
+class KeepsInputs(Protocol):
+    """A task whose inputs can be kept with what was decided, for those who label."""
+
+    payload_type: str
+    """Media type of an item's bytes."""
+    payload_kept: bool
+    """Whether they are kept unless settings say otherwise."""
+
+    def payload(self, units: Units[Any], items: NDArray[np.intp]) -> list[bytes]:
+        """The inputs of some items."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """The inputs of a portion, packed when asked for."""
+
+    kind: str
+    """Media type."""
+    pack: Callable[[NDArray[np.intp]], list[bytes]]
+    """Bytes of some of the portion's items."""
+
+    @property
+    def item_bytes(self) -> int:
+        """Size of the first item."""
+        return len(self.pack(_FIRST_ITEM)[0])
+
+
+_FIRST_ITEM = np.zeros(1, np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What became of units that a caller committed to."""
+
+    units: int
+    """Now decided units, durably; with those of earlier, equal calls."""
+    unknown: tuple[tuple[int, int], ...] = ()
+    """(epoch, sequence) of units that are not held (any more), or were not explored: ask again with purpose decide."""
+
+
 class Ledger(Protocol):
     """Where decisions are made durable."""
 
-    async def record(self, portion: Portion) -> bool:
+    async def record(self, portion: Portion, payload: Payload | None) -> bool:
         """True when the decisions of these units are durable."""
+        ...
+
+    async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
+        """Makes explored units, as (epoch, sequence), decided ones: durable before this returns; again is as once.
+
+        Raises:
+            LedgerUnavailable: it cannot be written now; the call may be repeated.
+        """
         ...
 
 
 class NoLedger:
     """Records nothing, and says so in every answer."""
 
-    async def record(self, portion: Portion) -> bool:
+    async def record(self, portion: Portion, payload: Payload | None) -> bool:
         return False
+
+    async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
+        raise LedgerUnavailable("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")
 
 
 class Observer(Protocol):
@@ -151,9 +207,10 @@ class Pipeline(Generic[Request, Answer]):
         self.model = model
         self.offload = offload
         """Where transports read and write large bodies, too."""
+        self.ledger = ledger
         self._scheduler = scheduler
-        self._ledger = ledger
         self._observer = observer
+        self._keeps = task if isinstance(task, KeepsInputs) else None
         self._epoch = epoch()
         self._next = 0
 
@@ -244,9 +301,13 @@ class Pipeline(Generic[Request, Answer]):
             purpose=call.purpose,
         )
         self._observer.decided(portion)
-        if await self._ledger.record(portion):
+        if await self.ledger.record(portion, self._payload(units, done.first)):
             portion = replace(portion, recorded=True)
         return portion
+
+    def _payload(self, units: Units[Any], first: int) -> Payload | None:
+        keeps = self._keeps
+        return None if keeps is None else Payload(keeps.payload_type, lambda items: keeps.payload(units, items + first))
 
     def _check(self, call: Call) -> None:
         for head in call.defer_above:

@@ -60,6 +60,10 @@ class Policy:
     """True hides the predictions of deferred units."""
     reason: str = ""
     """Why everything is deferred, where the mode is ``defer_all``."""
+    audit_rate: float = 0.01
+    """Probability that a label is requested for a unit within the threshold."""
+    audit_strata: tuple[tuple[float, float], ...] = ()
+    """(uncertainty, probability) with ascending uncertainties: of units up to each; above the last it is the rate."""
 
     @cached_property
     def version(self) -> str:
@@ -98,6 +102,7 @@ def choose(
     fixed_threshold: float | None = None,
     defer_on_shift: bool = False,
     withhold: bool = False,
+    audit_rate: float = 0.01,
 ) -> Policy:
     """The policy that settings and an artefact's calibration amount to.
 
@@ -119,6 +124,7 @@ def choose(
         mode="defer_all",
         defer_on_shift=defer_on_shift,
         withhold=withhold,
+        audit_rate=audit_rate,
     )
     if calibration is not None and ensemble and head.knowledge_measure is not None:
         limit = calibration.reference_limit(head.knowledge_measure, 0.999)

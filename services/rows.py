@@ -58,6 +58,10 @@ class _Payload:
 class RowTask:
     """Expands, runs and collapses rows; a task gives it the executors and what their arrays mean."""
 
+    payload_type = "application/x-demur-row-f32"
+    """A row as little-endian float32, in the order of the schema."""
+    payload_kept = True
+
     def __init__(
         self,
         description: Description,
@@ -121,6 +125,13 @@ class RowTask:
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
         """Rows are answered by the portion itself."""
         return portion
+
+    def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
+        """Rows as bytes, for those who label them."""
+        rows = np.ascontiguousarray(units.payload.rows[items], "<f4")
+        width = rows.shape[1] * rows.itemsize
+        packed = rows.tobytes()
+        return [packed[start : start + width] for start in range(0, len(packed), width)]
 
     def _chosen(self, members: bool) -> RowExecutor:
         return self._member_executor if members else self._executor

@@ -61,6 +61,31 @@ class Settings:
     """1 or 0: whether inputs that look unlike the training data are deferred, however certain the model is."""
     withhold: bool = False
     """1 or 0: whether answers keep the predictions of deferred inputs to themselves."""
+    audits: Literal["uniform", "stratified"] = "uniform"
+    """How labels are drawn among answered inputs: all alike, or more often where an error would cost the curve more."""
+    audit_rate: float = 0.01
+    """Share of answered inputs for which a label is requested at random."""
+    audit_floor: float = 0.2
+    """With `DEMUR_AUDITS=stratified`: the least rate of any input, as a share of `DEMUR_AUDIT_RATE`."""
+    ledger: str = "sqlite"
+    """Where decisions are recorded: `sqlite` for a file of the task in `DEMUR_HOME`, `sqlite:///FILE`,
+    `postgresql+psycopg://USER:PASSWORD@HOST/NAME`, or `none`."""
+    ledger_durability: Literal["process", "power"] = "process"
+    """What a recorded answer outlives: `process` a kill of the service, `power` the loss of its host."""
+    ledger_deadline_seconds: float = 0.25
+    """Seconds that an answer waits for its record; then it leaves with `recorded = false`, and a gap is noted."""
+    ledger_store: str = ""
+    """Directory or fsspec address of what is too large for the database; empty: a directory in `DEMUR_HOME`."""
+    keep_payload: Literal["task", "on", "off"] = "task"
+    """Whether inputs of deferred and audited units are kept for those who label; `task`: as the task has it."""
+    journal_bytes: int = 1 << 30
+    """Bytes of answers that wait in `DEMUR_HOME` while the database is down."""
+    explore_bytes: int = 256 << 20
+    """Bytes of explored units that are held in memory, so that callers can commit to some."""
+    explore_seconds: float = 900.0
+    """Seconds for which explored units are held."""
+    retention_days: float = 0.0
+    """Days after which inputs, evidence and raw labels are erased, while the numbers stay; 0: never."""
     max_rows: int = 262_144
     """Count of rows of one unary call, or of one chunk of a stream, at most."""
     max_message_bytes: int = 16 << 20
@@ -135,6 +160,13 @@ class Settings:
         return found
 
     @property
+    def ledger_url(self) -> str | None:
+        """Where the ledger is; None for none."""
+        if self.ledger in ("", "none"):
+            return None
+        return f"sqlite:///{self.home.resolve() / 'ledger' / self.task}.db" if self.ledger == "sqlite" else self.ledger
+
+    @property
     def lane_count(self) -> int:
         if self.lanes:
             return self.lanes
@@ -161,6 +193,13 @@ RANGES = (
     ("grpc_port", 0, 65535),
     ("lanes", 0, 1024),
     ("intra_op_threads", 1, 1024),
+    ("audit_rate", 0.0001, 1),
+    ("audit_floor", 0.01, 1),
+    ("ledger_deadline_seconds", 0.001, 60),
+    ("journal_bytes", 1 << 16, 2**63),
+    ("explore_bytes", 0, 2**63),
+    ("explore_seconds", 0, 86400),
+    ("retention_days", 0, 36500),
     ("max_rows", 1, 2**31),
     ("max_message_bytes", 1024, 2**31 - 1),
     ("queue_seconds", 0.001, 1e6),

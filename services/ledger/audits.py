@@ -33,7 +33,7 @@ class Draws:
         The same (first, count, word) gives the same numbers; another first gives others, also where units overlap.
         """
         raw = np.frombuffer(self._digest(first, 8 * count, word), "<u8")
-        found: NDArray[np.float64] = (raw >> np.uint64(11)) * _UNIT
+        found: NDArray[np.float64] = (raw >> np.uint64(11)).astype(np.float64) * _UNIT
         return found
 
     def uniform(self, first: int, word: bytes = b"audit") -> float:

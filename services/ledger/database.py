@@ -6,6 +6,7 @@ SQLite runs in WAL mode, so that readers of any process never wait for the write
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import importlib.util
 import os
 from contextlib import suppress
@@ -56,6 +57,12 @@ class Database:
     def path(self) -> Path | None:
         """The SQLite file; None for PostgreSQL."""
         return Path(self.url.database or "").absolute() if self.dialect == "sqlite" else None
+
+    @property
+    def digest(self) -> bytes:
+        """16 bytes that tell ledgers apart by where they are; users and passwords may change."""
+        where = self.path or f"{self.url.host}:{self.url.port or 5432}/{self.url.database}"
+        return hashlib.sha256(str(where).encode()).digest()[:16]
 
     def hold(self) -> None:
         """Makes this process the one that writes, where the database is a file; again is as once.

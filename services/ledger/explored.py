@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -151,8 +151,7 @@ def _array_bytes(portion: Portion) -> int:
     """Bytes of scores, decisions and statistics that a held portion keeps alive."""
     found = sum(len(verdict.decisions) * 6 for verdict in portion.verdicts.values())
     for predictive in portion.predictives.values():
-        if is_dataclass(predictive):
-            found += sum(getattr(getattr(predictive, one.name), "nbytes", 0) for one in fields(predictive))
+        found += sum(getattr(array, "nbytes", 0) for array in vars(predictive).values())
     return found
 
 

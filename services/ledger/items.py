@@ -1,4 +1,4 @@
-"""Rows of a flush: a segment for all units of a head, model, policy and purpose, an item for each deferred or audited."""
+"""Rows of a flush: a segment of all units of a head, model, policy and purpose; an item of each deferred or audited."""
 
 from __future__ import annotations
 

@@ -21,6 +21,7 @@ from models.head import Head
 from models.judging import Judging, judging
 from services.errors import LedgerUnavailable
 from services.ledger.audits import Draws, propensity
+from services.ledger.commits import Commits
 from services.ledger.decided import Decided, Key
 from services.ledger.deployments import Deployment, Deployments
 from services.ledger.explored import Explored, Held
@@ -28,7 +29,6 @@ from services.ledger.items import Parts, write_tallies
 from services.ledger.journalling import Journalling
 from services.ledger.lost import Gaps
 from services.ledger.outstanding import Outstanding
-from services.ledger.promotion import Promotion
 from services.ledger.recovery import FORGOTTEN, take_over
 from services.ledger.store import Store
 from services.ledger.waiting import Waiting
@@ -116,8 +116,9 @@ class DurableLedger:
             deadline_seconds=options.deadline_seconds,
             lost=counts.unrecorded,
         )
-        self._promotion = Promotion(writer, self.explored, outstanding, self._waiting, self._promoted, self._count)
+        self._commits = Commits(writer, self.explored, outstanding, self._waiting, self._promoted, self._count)
         self._tending: asyncio.Task[None] | None = None
+        self._ending = asyncio.Event()
 
     @property
     def journal_bytes(self) -> int:
@@ -138,11 +139,10 @@ class DurableLedger:
 
     async def stop(self) -> None:
         """Writes what is left; what the database does not take now lies in the journal for the next process."""
-        if self._tending is not None:
-            self._tending.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._tending
+        self._ending.set()
         with suppress(LedgerUnavailable, TimeoutError):
+            if self._tending is not None:  # to its end: cancelled, it would not know what was written
+                await asyncio.wait_for(self._tending, STOP_SECONDS)
             await asyncio.wait_for(self._write_background(tallies=True), STOP_SECONDS)
         await self.writer.stop()
         self._journalling.close()
@@ -161,7 +161,7 @@ class DurableLedger:
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
         """See ``services.pipeline.Ledger``."""
-        return await self._promotion.commit(ids)
+        return await self._commits.commit(ids)
 
     def _decided(self, head: str, verdict: Verdict, portion: Portion, payload: Payload | None) -> Decided:
         """Units of one head, with draws for those within the threshold, and what is kept of drawn and deferred ones."""
@@ -209,8 +209,9 @@ class DurableLedger:
 
     async def _tend(self) -> None:
         tallied = taken_over = -np.inf
-        while True:
-            await asyncio.sleep(TEND_SECONDS)
+        while not self._ending.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), TEND_SECONDS)
             if self.writer.hindrance() is not None:
                 continue
             now = time.monotonic()

@@ -1,9 +1,9 @@
 """Many units in few bytes: scores, decisions and propensities of runs of units as the body of a segment's row.
 
 Runs are consecutive units that were decided at one time. A body is little-endian: a head (format, flags, runs, units,
-the one propensity), then per run the first sequence (8 bytes), time (8) and count (4), then per unit the score (4), and,
-where there are such units, one bit each for deferred and for deferred by the caller's wish, and the propensity (4) where
-it is not one.
+the one propensity), then per run the first sequence (8 bytes), time (8) and count (4), then per unit the score (4) and,
+where there are such units, one bit each for deferred and for deferred by the caller's wish, and the propensity (4)
+where it is not one number.
 """
 
 from __future__ import annotations

@@ -108,6 +108,8 @@ CHANGES = {
     "target_retention": 0.9,
     "retention_band": 0.1,
     "calibration_units": 7,
+    "audit_rate": 0.02,
+    "audit_strata": ((1.0, 0.05),),
     "knowledge_measure": "varm",
     "knowledge_reference": 0.5,
     "defer_on_shift": True,

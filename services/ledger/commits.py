@@ -24,7 +24,7 @@ Decide = Callable[[str, Held, int, int], Decided]
 """Head, portion, and first and end of units within the head: those units as decided ones."""
 
 
-class Promotion:
+class Commits:
     """Commits of one process, one after the other, so that two of the same unit are one."""
 
     def __init__(
