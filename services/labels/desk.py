@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -16,12 +16,12 @@ from models.schema import Schema
 from services.errors import InvalidInput, NotFound, TooLarge
 from services.labels.addresses import checked
 from services.labels.feed import Claimed, Feed, Lease
-from services.labels.given import GivenLabel, Rejection, Row, Rules
+from services.labels.given import GivenLabel, Rejection, Row, Rules, Source
 from services.labels.identity import RequestIds, Unit, unit_text
 from services.labels.intake import INLINE_BYTES, Outcome, pieces, take
 from services.labels.outbox import Delivery, call_back
 from services.labels.requests import State
-from services.labels.resolution import Resolution, Resolver
+from services.labels.resolution import Resolution, Resolver, Status
 from services.labels.values import input_json, to_json
 from services.ledger.secret import shared_secret
 from services.ledger.writer import Place
@@ -81,6 +81,43 @@ class Request:
     claimed: Claimed
     head: Head
     input: dict[str, Any] | None
+    """As JSON, see ``services.labels.values``; None where inputs are not kept."""
+    payload: bytes | None = None
+    """The same as bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of a unit, for callers; the fields behind ``state`` are of its label, where it has one."""
+
+    unit: Unit
+    status: Status
+    state: str
+    head: str
+    value: object = None
+    """As ``models.judging`` gives it: number, text, positions, bytes of a file."""
+    label: str = ""
+    """What a label is, with its unit."""
+    source: Source | None = None
+    version: int = 0
+    observed: float | None = None
+    received: float = 0.0
+    """Seconds since 1970."""
+
+    def json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        found: dict[str, Any] = {"unit": unit_text(self.unit), "status": self.status}
+        found |= {name: word for name, word in (("head", self.head), ("state", self.state)) if word}
+        if self.source is None:
+            return found
+        return found | {
+            "value": to_json(self.value),
+            "label": self.label,
+            "source": self.source,
+            "version": self.version,
+            "observed": self.observed,
+            "received": self.received,
+        }
 
 
 class Desk:
@@ -117,7 +154,7 @@ class Desk:
         self._offload = offload
         self._feed: Feed | None = None
 
-    async def submit(self, labels: Sequence[GivenLabel], actor: str) -> Batch:
+    async def submit(self, labels: Sequence[GivenLabel | InvalidInput], actor: str) -> Batch:
         """Takes labels; what is not rejected is durable when this returns. The same again is a duplicate.
 
         Raises:
@@ -135,7 +172,7 @@ class Desk:
                 allowed=f"[1, {self.options.most_labels}]",
             )
         now = self.clock()
-        nbytes = len(labels) * _BYTES_A_LABEL + sum(len(one.value) for one in labels if isinstance(one.value, bytes))
+        nbytes = sum(_BYTES_A_LABEL + _size(one) for one in labels)
         rows, rejected = await self._offload.run(nbytes, self.rules.check, labels, now)
         outcomes = bytearray([Outcome.REJECTED] * len(labels))
         for piece in pieces(rows):
@@ -240,20 +277,20 @@ class Desk:
         feed = await self.feed()
         return await self.book.read(feed.counts)
 
-    async def resolve(self, units: Sequence[Unit], wait_seconds: float = 0.0) -> list[dict[str, Any]]:
-        """What became of units, as JSON objects in their order; waits until none is pending, at most so long."""
+    async def resolve(self, units: Sequence[Unit], wait_seconds: float = 0.0) -> list[Told]:
+        """What became of units, in their order; waits until none is pending, at most so long."""
         _check("wait", wait_seconds, 0, MOST_WAIT_SECONDS, "s")
         self._check_units(units)
         return [await self.told(one) for one in await self.resolver.wait(units, wait_seconds)]
 
-    async def resolve_one(self, unit: Unit, wait_seconds: float) -> dict[str, Any]:
+    async def resolve_one(self, unit: Unit, wait_seconds: float) -> Told:
         """As ``resolve``.
 
         Raises:
             NotFound: nothing is known of the unit.
         """
         (found,) = await self.resolve([unit], wait_seconds)
-        if found["status"] == "unknown":
+        if found.status == "unknown":
             raise NotFound(
                 f"nothing is known of {unit_text(unit)}: no unit that was deferred or audited here, and no label",
                 code="no_unit",
@@ -262,7 +299,7 @@ class Desk:
             )
         return found
 
-    async def watch(self, units: Sequence[Unit]) -> AsyncIterator[dict[str, Any]]:
+    async def watch(self, units: Sequence[Unit]) -> AsyncIterator[Told]:
         """Each unit's resolution once it is final."""
         self._check_units(units)
         async for resolution in self.resolver.watch(units):
@@ -294,32 +331,28 @@ class Desk:
                 told = {"id": one.id, "kind": "request", "request": ids.text(one.unit), "head": resolution.head}
                 bodies.append(msgspec.json.encode(told))
             else:
-                told = {"id": one.id, "kind": "resolution"} | await self.told(resolution)
-                bodies.append(msgspec.json.encode(told))
+                resolved = (await self.told(resolution)).json()
+                bodies.append(msgspec.json.encode({"id": one.id, "kind": "resolution"} | resolved))
         return bodies
 
-    async def told(self, resolution: Resolution) -> dict[str, Any]:
-        """A resolution as a JSON object."""
-        found: dict[str, Any] = {"unit": unit_text(resolution.unit), "status": resolution.status}
-        if resolution.head:
-            found["head"] = resolution.head
-        if resolution.state:
-            found["state"] = resolution.state
+    async def told(self, resolution: Resolution) -> Told:
+        """A resolution for callers."""
+        told = Told(resolution.unit, resolution.status, resolution.state, resolution.head)
         if resolution.status != "resolved":
-            return found
+            return told
         value = resolution.value
         if value is None and resolution.value_ref is not None:
             value = await self._in_thread(self._store.get, resolution.value_ref)
         assert value is not None
-        label = self.rules.judgings[resolution.head].value(value)
-        return found | {
-            "value": to_json(label),
-            "label": self.heads[resolution.head].label,
-            "source": resolution.source,
-            "version": resolution.version,
-            "observed": resolution.observed,
-            "received": resolution.received,
-        }
+        return replace(
+            told,
+            value=self.rules.judgings[resolution.head].value(value),
+            label=self.heads[resolution.head].label,
+            source=resolution.source,
+            version=resolution.version,
+            observed=resolution.observed,
+            received=resolution.received,
+        )
 
     async def feed(self) -> Feed:
         """The feed; its key is the ledger's, which may be down when the process starts."""
@@ -332,7 +365,9 @@ class Desk:
         payload = claimed.payload
         if payload is None and claimed.payload_ref is not None:
             payload = await self._in_thread(self._store.get, claimed.payload_ref)
-        return Request(claimed, self.heads[claimed.head], input_json(payload, claimed.payload_type, self._schema))
+        return Request(
+            claimed, self.heads[claimed.head], input_json(payload, claimed.payload_type, self._schema), payload
+        )
 
     async def _refs(self, rows: Sequence[Row]) -> dict[int, str]:
         """Large values go to the store before there are rows that name them."""
@@ -344,6 +379,10 @@ class Desk:
 
     def _check_units(self, units: Sequence[Unit]) -> None:
         _check("units", len(units), 1, MOST_UNITS, "units")
+
+
+def _size(label: GivenLabel | InvalidInput) -> int:
+    return len(label.value) if isinstance(label, GivenLabel) and isinstance(label.value, bytes) else 0
 
 
 def _check_lease(seconds: float) -> None:

@@ -116,12 +116,14 @@ class Rules:
     census: frozenset[str]
     """Heads whose population is declared to be labelled as a whole."""
 
-    def check(self, labels: Sequence[GivenLabel], now: float) -> tuple[list[Row], list[Rejection]]:
-        """Those that can go into the ledger, and the others."""
+    def check(self, labels: Sequence[GivenLabel | InvalidInput], now: float) -> tuple[list[Row], list[Rejection]]:
+        """Those that can go into the ledger, and the others; what could not even be read is a refusal already."""
         rows: list[Row] = []
         rejected: list[Rejection] = []
         for index, label in enumerate(labels):
             try:
+                if isinstance(label, InvalidInput):
+                    raise label
                 rows.append(self._row(index, label, now))
             except InvalidInput as error:
                 error.index = index

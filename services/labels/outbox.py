@@ -94,7 +94,7 @@ def settle(connection: Connection, sent: Sequence[tuple[Delivery, int, str]], no
         state = _state_after(code, attempts)
         wait = min(BACKOFF_SECONDS[0] * 2.0 ** min(attempts - 1, 30), BACKOFF_SECONDS[1])
         changes.append({"b": one.id, "s": state, "a": attempts, "t": now + wait, "w": words[:_STATUS_CHARACTERS]})
-    values = {
+    values: dict[str, Any] = {
         "state": bindparam("s"),
         "attempts": bindparam("a"),
         "next_time": bindparam("t"),

@@ -12,10 +12,13 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from services.errors import internal, status
+from services.labels.desk import Desk
 from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.grpc.gate import Gate
+from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
+from services.transport.grpc.labels import LabelHandlers
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
@@ -28,7 +31,8 @@ connection at the moment of its end is cancelled by the library, which no caller
 class GrpcServer:
     """The server and its health; ``drain`` refuses new calls at once and waits for those in flight."""
 
-    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics) -> None:
+    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics, desk: Desk | None = None) -> None:
+        """``desk`` is where labels go; None: there is no ledger."""
         self._service = tenant.grpc.service
         self._server = grpc.aio.server(
             options=(
@@ -42,10 +46,11 @@ class GrpcServer:
         )
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        self._gate = Gate(_handlers(tenant, settings, metrics))
-        self._server.add_generic_rpc_handlers((self._gate,))
+        labels = LabelHandlers(desk, tenant.pipeline, metrics).generic()
+        self._gates = (Gate(_handlers(tenant, settings, metrics)), Gate(labels))
+        self._server.add_generic_rpc_handlers(self._gates)
         if tenant.reflected:
-            names = (self._service, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            names = (self._service, LABEL_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
         self.port = 0
 
@@ -65,13 +70,14 @@ class GrpcServer:
 
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
-        self._gate.shut()
+        for gate in self._gates:
+            gate.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await asyncio.sleep(min(REFUSALS_SECONDS, seconds))
         await self._server.stop(seconds)
 
     async def _report(self, state: Any) -> None:
-        for name in ("", self._service):
+        for name in ("", self._service, LABEL_SERVICE):
             await self._health.set(name, state)
 
 

@@ -1,0 +1,167 @@
+"""Messages of ``LabelService`` to the words of ``services.labels``, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from demur.v1 import labels_pb2
+from services.errors import InvalidInput
+from services.labels.desk import Batch, Request, Told
+from services.labels.feed import Lease
+from services.labels.given import GivenLabel, PackedLabels
+from services.labels.identity import unit_text
+from services.pipeline import Committed
+from services.transport.grpc.status import detail
+
+_SOURCES = {
+    labels_pb2.LABEL_SOURCE_REQUESTED: "requested",
+    labels_pb2.LABEL_SOURCE_CENSUS: "census",
+    labels_pb2.LABEL_SOURCE_VOLUNTEERED: "volunteered",
+}
+_NUMBERS = {word: number for number, word in _SOURCES.items()}
+
+
+def given(message: Any) -> list[GivenLabel | InvalidInput]:
+    """The labels of a batch, one by one; packed ones last.
+
+    Raises:
+        InvalidInput: packed arrays that do not fit each other.
+    """
+    labels: list[GivenLabel | InvalidInput] = [_label(one) for one in message.labels]
+    if message.HasField("packed"):
+        labels += _packed(message.packed).labels()
+    return labels
+
+
+def value(message: Any) -> object:
+    """A label's value; None where the message holds none."""
+    form = message.WhichOneof("form")
+    if form is None:
+        return None
+    found = getattr(message, form)
+    if form != "doubles":
+        return found
+    return _array("value.doubles", found, "<f8").tolist()
+
+
+def value_message(label: object) -> Any:
+    """The inverse, of what ``models.judging`` gives."""
+    if isinstance(label, bytes):
+        return labels_pb2.LabelValue(file=label)
+    if isinstance(label, str):
+        return labels_pb2.LabelValue(text=label)
+    if isinstance(label, int | float):
+        return labels_pb2.LabelValue(number=label)
+    assert isinstance(label, list)
+    steps = [(float("nan"), float("nan")) if step is None else step for step in label]
+    return labels_pb2.LabelValue(doubles=np.array(steps, "<f8").tobytes())
+
+
+def batch_message(batch: Batch) -> Any:
+    rejected = [labels_pb2.RejectedLabel(index=one.at, error=detail(one.error)) for one in batch.rejected]
+    return labels_pb2.SubmitLabelsResponse(outcomes=batch.outcomes, rejected=rejected)
+
+
+def request_message(request: Request) -> Any:
+    """A request as it is handed out."""
+    claimed, given_input = request.claimed, request.input or {}
+    return labels_pb2.LabelRequest(
+        request=claimed.request,
+        lease=claimed.lease,
+        lease_until=claimed.lease_until,
+        due=claimed.due,
+        must_complete=claimed.must_complete,
+        head=claimed.head,
+        label=request.head.label,
+        media_type=given_input.get("media_type", ""),
+        columns=[labels_pb2.InputColumn(**column) for column in given_input.get("columns", ())],
+        input=b"" if "columns" in given_input else request.payload or b"",
+    )
+
+
+def lease_message(lease: Lease) -> Any:
+    return labels_pb2.Lease(request=lease.request, state=lease.state, lease_until=lease.lease_until)
+
+
+def told_message(told: Told) -> Any:
+    """What is known of a unit."""
+    message = labels_pb2.Resolution(unit=unit_text(told.unit), status=told.status, state=told.state, head=told.head)
+    if told.source is not None:
+        message.value.CopyFrom(value_message(told.value))
+        message.source, message.version = _NUMBERS[told.source], told.version
+        message.received = told.received
+        if told.observed is not None:
+            message.observed = told.observed
+    return message
+
+
+def units(runs: Any, most: int) -> list[tuple[int, int]]:
+    """The units of ``UnitIds`` messages, one by one.
+
+    Raises:
+        InvalidInput: none, or more than one call may carry.
+    """
+    count = sum(run.count for run in runs)
+    if not 1 <= count <= most:
+        raise InvalidInput(
+            f"{count} units in one call: 1 to {most} are taken",
+            code="out_of_range",
+            field="units",
+            value=str(count),
+            unit="units",
+            allowed=f"[1, {most}]",
+        )
+    return [(run.epoch, run.first + index) for run in runs for index in range(run.count)]
+
+
+def committed_message(committed: Committed) -> Any:
+    return labels_pb2.CommitResponse(units=committed.units, unknown=map(unit_text, committed.unknown))
+
+
+def _label(message: Any) -> GivenLabel | InvalidInput:
+    try:
+        return GivenLabel(
+            unit=message.unit,
+            value=value(message.value),
+            source=_source(message.source, "requested"),
+            head=message.head,
+            key=message.key,
+            version=message.version or 1,
+            observed=message.observed if message.HasField("observed") else None,
+        )
+    except InvalidInput as error:
+        return error
+
+
+def _packed(message: Any) -> PackedLabels:
+    sequences = _array("packed.sequences", message.sequences, "<u8")
+    epochs = _array("packed.epochs", message.epochs, "<u8")
+    return PackedLabels(
+        epochs=epochs if message.epochs else np.array([message.epoch], np.uint64),
+        sequences=sequences,
+        values=_array("packed.values", message.values, "<f8"),
+        observed=_array("packed.observed", message.observed, "<f8") if message.observed else None,
+        source=_source(message.source, "census"),
+        head=message.head,
+        version=message.version or 1,
+    )
+
+
+def _source(number: int, default: str) -> str:
+    return default if number == labels_pb2.LABEL_SOURCE_UNSPECIFIED else _SOURCES.get(number, str(number))
+
+
+def _array(field: str, packed: bytes, kind: str) -> NDArray[Any]:
+    if len(packed) % 8:
+        raise InvalidInput(
+            f"{field} holds {len(packed)} bytes; numbers of 8 bytes are packed in it",
+            code="wrong_length",
+            field=field,
+            value=str(len(packed)),
+            unit="bytes",
+            allowed="a multiple of 8",
+        )
+    return np.frombuffer(packed, kind)
