@@ -22,6 +22,7 @@ COMMANDS = {
     "train": "train an ensemble and write it as an artefact",
     "models": "list, show, verify and import artefacts",
     "score": "score a file of any length through a running service",
+    "monitor": "live retention: follow ledgers, or judge a logged stream",
     "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
 }
 

@@ -27,6 +27,7 @@ from services.monitor.units import Key, Units
 _log = get_logger(__name__)
 _FLUSHES = 5_000
 """Of one writer in one reading, so that a long history is taken in pieces."""
+_WRITER = [column for column in writer.c if column.name != "secret"]
 _DISORDER_SECONDS = 10.0
 """By so much may the times of a writer's flushes fall back."""
 
@@ -147,7 +148,7 @@ class Follower:
         units_read, labels_read = dict(self._units_read), dict(self._labels_read)
         with self._engine.connect() as connection, connection.begin():
             steps, read = {}, {}
-            for row in connection.execute(select(writer)):
+            for row in connection.execute(select(*_WRITER)):
                 self._tasks[row.epoch] = row.task
                 last = min(row.flush, units_read.get(row.epoch, 0) + _FLUSHES)
                 steps[row.epoch] = (units_read.get(row.epoch, 0), last)

@@ -86,7 +86,7 @@ class Monitor:
             gone: epochs of writers that will never be heard of again, as somebody who knows has said.
             clock: seconds since 1970.
         """
-        self._places, self._judge, self._clock = places, judge, clock
+        self._places, self.judge, self._clock = places, judge, clock
         self._exact_units, self._request_units, self._gone = exact_units, request_units, gone
         self._followed: dict[str, Followed] = {}
         self._errors: Counter[str] = Counter()
@@ -99,14 +99,14 @@ class Monitor:
     def _forget(self) -> None:
         """Begins from nothing: all ledgers are read from their start."""
         self.streams = {}
-        self._policies: dict[tuple[str, str], tuple[int, InForce]] = {}
+        self._policies: dict[tuple[str, str], tuple[int, float, InForce]] = {}
         self._labels: Counter[tuple[str, str, str]] = Counter()
         self._deployed: dict[Key, Deployed] = {}
         self._orphaned: dict[Key, list[News]] = {}
         self.close()
         for followed in self._followed.values():
             followed.writers, followed.gaps = [], []
-        self._judge.forget()
+        self.judge.forget()
 
     def close(self) -> None:
         """Ends all connections; the next cycle reads from the start."""
@@ -143,7 +143,7 @@ class Monitor:
         self._until = max(self._until, self._complete(now))
         for stream in self.streams.values():
             stream.advance(now, now - LONGEST - 86400, self._until)
-        judgements = self._judge.all(self.streams, now, min(self._until, now), self._obstacles)
+        judgements = self.judge.all(self.streams, now, min(self._until, now), self._obstacles)
         seconds = time.perf_counter() - begin
         self._cycles.counts[bisect_left(CYCLE_SECONDS, seconds)] += 1
         self._cycles.sum += seconds
@@ -151,7 +151,7 @@ class Monitor:
             time=now,
             streams=tuple(self._state(stream) for stream in self.streams.values()),
             judgements=judgements,
-            policies={place: policy for place, (_, policy) in self._policies.items()},
+            policies={place: policy for place, (_, _, policy) in self._policies.items()},
             labels=dict(self._labels),
             errors=dict(self._errors),
             ledgers=tuple(self._ledger(followed) for followed in self._followed.values()),
@@ -222,6 +222,9 @@ class Monitor:
             _log.error("the deployment of %s cannot be read: %s", key, error)
             return
         self.streams[key] = Stream(made, self._exact_units, self._request_units, now)
+        first = deployed.document.get("policy")
+        if isinstance(first, dict):  # in force until somebody sets another
+            self._force(PolicySet(key.task, key.head, 0, str(first.get("version", "")), deployed.time, first))
 
     def _stream(self, key: Key) -> Stream | None:
         """The stream of a key; units of an artefact that no deployment tells of cannot be judged."""
@@ -233,7 +236,7 @@ class Monitor:
     def _force(self, policy: PolicySet) -> None:
         place = (policy.task, policy.head)
         known = self._policies.get(place)
-        if known is not None and known[0] >= policy.number:
+        if known is not None and known[:2] >= (policy.number, policy.time):
             return
         document = policy.document
         try:
@@ -248,7 +251,7 @@ class Monitor:
             self._errors["policy"] += 1
             _log.error("the policy %s cannot be read: %s", policy.version, error)
             return
-        self._policies[place] = (policy.number, in_force)
+        self._policies[place] = (policy.number, policy.time, in_force)
 
     def _complete(self, now: float) -> float:
         """Up to when all that was decided is known, as far as writers are heard of; the others are obstacles."""
