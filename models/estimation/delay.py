@@ -24,7 +24,7 @@ LEAST = 0.1  # smallest G that is corrected for; younger units are left out of t
 _LABELS = 100  # of a stratum
 _STRATA = 20  # of the answered, and of the deferred
 _AT_RISK = 20  # requests behind the last step of G
-_FLAT = 0.01  # of all labels: fewer in the last third of the ages means that no more are coming
+_FLAT = 0.01  # of all labels: fewer in the last two thirds of the ages means that no more are coming
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,12 @@ class Law:
     settled: bool
     """Whether labels have stopped coming for the oldest units."""
     completion: float
-    """Share of the requests that will have been labelled at last."""
+    """Share of the requests labelled at last; where labels still come, of those labelled so far."""
     completion_se: float
+    """Of what is chance in it; 0 where it is known which labels were requested."""
+    score: float = 0.0
+    """Far below 0 where labels dry up before all have come; 0 where that needs no statistics, or cannot be told."""
+    score_variance: float = 0.0
 
     def at(self, age: Doubles) -> Doubles:
         """G at some ages in seconds [n]."""
@@ -117,7 +121,7 @@ def corrected(window: Window) -> Delayed:
         return Delayed(window, None, everything)
     usable = window.usable
     known, requested = window.known_requests
-    waiting = (requested & ~usable) | ~known
+    waiting = ((requested & ~usable) | ~known) & ~window.drawn_again
     if not waiting.any() or not (window.delay[usable] > 0).any():
         return Delayed(window, None, everything)
     law = fit(window)
@@ -133,11 +137,11 @@ def fit(window: Window) -> DelayLaw:
     known, requested = window.known_requests
     cuts, laws = [], []
     for plane in (window.answered, ~window.answered):
-        own = np.sort(window.uncertainty[usable & plane])
+        own = np.sort(window.uncertainty[usable & plane & ~window.drawn_again])
         number = min(max(len(own) // _LABELS, 1), _STRATA)
         cut = np.unique(own[np.arange(1, number) * len(own) // number]) if len(own) else own
         cuts.append(cut)
-        units = np.flatnonzero(plane)
+        units = np.flatnonzero(plane & ~window.drawn_again)
         stratum = np.searchsorted(cut, window.uncertainty[units], side="left")
         parts = [units[stratum == number] for number in range(len(cut) + 1)] if len(own) else []
         laws.append(tuple(_law(window, part, usable, known, requested) for part in parts if usable[part].any()))
@@ -171,32 +175,34 @@ def _law(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, req
         arrived = 1.0 - np.cumprod(1.0 - events / at_risk)
     else:
         arrived = np.cumsum(events / exposed)
-    horizon = float(age[units][order][np.searchsorted(-older, -min(_AT_RISK, requests / 2), side="right") - 1])
-    settled, completion, se = _completion(times, arrived, events, exposed, horizon)
-    if settled and not sure:
-        # how many labels were drawn is chance: the law's shape is what delays tell
-        arrived = arrived / arrived[-1]
-    return Law(times, arrived, requests, sure, settled, completion, se)
-
-
-def _completion(
-    times: Doubles, arrived: Doubles, events: NDArray[np.intp], exposed: Doubles, horizon: float
-) -> tuple[bool, float, float]:
-    """Whether labels have stopped coming; the share of requests labelled at last, with its standard error.
-
-    Where they have not, the last two thirds of the ages are continued as a geometric series, which is right for
-    exponential tails.
-    """
-    third = np.searchsorted(times, horizon * np.arange(1, 3) / 3, side="right")
+    oldest = float(age[units][order][max(np.searchsorted(-older, -min(_AT_RISK, requests / 2), side="right") - 1, 0)])
     steps = np.append(0.0, arrived)
-    first, second, last = np.diff(np.array([0.0, steps[third[0]], steps[third[1]], steps[-1]]))
-    variance = np.append(0.0, np.cumsum(events / exposed**2))
-    v1, v2, v3 = np.diff(np.array([0.0, variance[third[0]], variance[third[1]], variance[-1]]))
-    if last <= _FLAT * arrived[-1]:
-        return True, float(arrived[-1]), float(np.sqrt(v1 + v2 + v3))
-    gap = second - last
-    if not gap > 0:
-        return False, 1.0, 1.0  # the tail cannot be judged yet
-    rise = 1 + (2 * last * gap + last**2) / gap**2
-    se = np.sqrt(v1 + (1 - last**2 / gap**2) ** 2 * v2 + rise**2 * v3)
-    return False, float(first + second + last + last**2 / gap), float(se)
+    settled = bool(arrived[-1] - steps[np.searchsorted(times, oldest / 3)] <= _FLAT * arrived[-1])
+    se = 0.0 if sure else float(np.sqrt(np.sum(events / exposed**2)))
+    waiting = _waiting(window, units, usable, oldest) if sure and not settled else (0.0, 0.0)
+    completion = float(arrived[-1])
+    if settled and not sure:
+        arrived = arrived / completion  # how many labels were drawn is chance: delays tell the law's shape
+    return Law(times, arrived, requests, sure, settled, completion, se, *waiting)
+
+
+def _waiting(window: Window, units: NDArray[np.intp], usable: Mask, oldest: float) -> tuple[float, float]:
+    """Score of the share of requests that will ever be labelled, at 1, in a mixture cure model (Farewell 1982) whose
+    delays are exponential; and its variance with the rate estimated.
+
+    Where some requests wait for ever, too many old ones are unlabelled for the rate of the young, and the score is below
+    0. So it is for delays of very different length, which look the same as yet. Three mean delays are enough to see.
+    """
+    age, delay = window.age[units], window.delay[units]  # type: ignore[index]
+    there = usable[units]
+    left = np.where(there, np.maximum(delay, 0.0), age)
+    span = min(oldest, 3 * float(left.sum()) / max(int(there.sum()), 1))
+    there = there & (left < span)
+    left = np.minimum(left, span)
+    events, waited = int(there.sum()), float(left.sum())
+    if not events or not waited > 0:
+        return 0.0, 0.0
+    rate = events / waited
+    owed = np.minimum(age, span)
+    score = events - float(np.expm1(rate * left[~there]).sum())
+    return score, max(float(np.expm1(rate * owed).sum()) - (rate * float(owed.sum())) ** 2 / events, 0.0)

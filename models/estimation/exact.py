@@ -80,6 +80,14 @@ class Exact:
         with np.errstate(invalid="ignore"):
             return error < self.acceptable if self.rules.convention.strict_limit else error <= self.acceptable
 
+    @cached_property
+    def coefficients(self) -> Doubles:
+        """Of each unit's error in R-AUC [N]."""
+        order = self._error_order
+        found = np.empty(len(self.window))
+        found[order.order] = order.of_places(order.ladder.area_coefficients(self.rules.area))
+        return found
+
     def view(self, estimator: Estimator = "aipw") -> View:
         """What the figures are made of, by one estimator."""
         window = self.window
@@ -165,7 +173,9 @@ class Exact:
         for side in (False, True):
             learn = of_label != side
             if given is not None:
-                known = np.where(np.isfinite(given), given, np.nanmean(given[np.isfinite(given)]) if len(given) else 0.0)
+                known = np.where(
+                    np.isfinite(given), given, np.nanmean(given[np.isfinite(given)]) if len(given) else 0.0
+                )
                 unit, place = order.units[learn], order.places[learn]
                 share = (1 - e[learn]) / e[learn] ** 2 * (1 - place / len(half)) ** 2
                 intercept, slope = tuned(known[unit], x[learn], share)
@@ -195,6 +205,10 @@ class _Order:
 
     def cells(self, places: Cells) -> Cells:
         return places if self.cell is None else self.cell[places]
+
+    def of_places(self, values: Doubles) -> Doubles:
+        """A value of each cell [B] at each place [N]."""
+        return values if self.cell is None else values[self.cell]
 
     def by_cell(self, values: Doubles) -> Doubles:
         """Sums of a value of each place [N] by cell [B]."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from models.assessment.figures import Rules
 from models.assessment.retention import rejection_ratio
-from models.estimation.intervals import Band, Estimate, interval, limits, root
+from models.estimation.intervals import Band, Estimate, interval, limits, quantile, root
 from models.estimation.ladder import Ladder, f_area, f_position, f_values, partial_sums
 from models.estimation.weights import Cells, Estimated
 from models.estimation.window import Doubles
@@ -46,21 +46,31 @@ class Sums:
     def variance(self, coefficients: Doubles | float) -> float:
         return sum(part.variance(coefficients) for part in self.parts)
 
-    def step_variances(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> Doubles:
-        found = np.zeros(len(cell))
+    def t(self, coefficients: Doubles | float) -> float:
+        """Quantile for the interval of a sum."""
+        return _t(self.parts, coefficients)
+
+    def step_moments(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> tuple[Doubles, Doubles]:
+        """Variances of K sums with a step, and the quantiles for their intervals [K]."""
+        found = np.zeros((3, len(cell)))
         for part in self.parts:
-            found += part.step_variances(cell, inside, upper, lower)
-        return found
+            found += part.step_moments(cell, inside, upper, lower)
+        return found[0], quantile(found[1], found[2])
 
     def spread(self, coefficients: Doubles | float, shift: Doubles | float = 0.0) -> float:
         """Variance of a mean over windows: of ``N coefficient value - shift`` between units, divided by N."""
         n = self.ladder.n
         c = n * coefficients
         g = np.broadcast_to(np.asarray(shift, np.float64), len(self.ladder))
-        second = sum(np.bincount(part.cell, part.second, len(self.ladder)) for part in self.parts)
+        second = sum(np.bincount(part.labels.cell, part.labels.second, len(self.ladder)) for part in self.parts)
         squares = float(np.sum(c * c * second - 2 * c * g * self.totals + g * g * self.ladder.count))
         mean = float(np.sum(c * self.totals - g * self.ladder.count)) / n
         return max(squares / n - mean * mean, 0.0) / n
+
+
+def _t(parts: tuple[Estimated, ...], coefficients: Doubles | float) -> float:
+    second, fourth = np.sum([part.tails(coefficients) for part in parts], axis=0) if parts else (0.0, 0.0)
+    return float(quantile(np.array([second]), np.array([fourth]))[0])
 
 
 @dataclass(frozen=True)
@@ -122,8 +132,8 @@ def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
     errors, n = view.errors, view.n
     wide = variance == "population"
 
-    def error(value: float, found: float) -> Estimate:
-        return interval(value, root(found), view.sampled, "positive")
+    def error(value: float, found: float, coefficients: Doubles | float) -> Estimate:
+        return interval(value, root(found), errors.t(coefficients), view.sampled, "positive")
 
     totals = errors.totals
     weights = errors.ladder.area_coefficients(view.rules.area)
@@ -131,14 +141,14 @@ def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
     spread = errors.variance(weights)
     if wide:
         spread += errors.spread(weights, (totals.sum() - np.cumsum(totals) + totals / 2) / n)
-    mean_error = error(mean, errors.variance(1 / n) + (errors.spread(1 / n) if wide else 0.0))
+    mean_error = error(mean, errors.variance(1 / n) + (errors.spread(1 / n) if wide else 0.0), 1 / n)
     f1_auc, f1_at_95, random, optimal = _f_figures(view, wide)
     random_area = mean / 2
     at_point, of_answered, of_system = _at_the_point(view, wide)
     return LiveFigures(
         n=round(n),
         retention=view.answered / n,
-        r_auc=error(area, spread),
+        r_auc=error(area, spread, weights),
         f1_auc=f1_auc,
         f1_at_95=f1_at_95,
         error=at_point,
@@ -159,7 +169,7 @@ def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]
     if part is None:
         return _NONE, _NONE, _NONE
     total, found = part.total, part.variance(1.0)
-    rest, rest_found, second = 0.0, 0.0, float(part.second.sum())
+    rest, rest_found, second = 0.0, 0.0, float(part.labels.second.sum())
     if view.human is not None:
         rest, rest_found = view.human.total, view.human.variance(1.0)
     share = view.answered
@@ -167,17 +177,20 @@ def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]
     spread_own = max(second - total**2 / share, 0.0) if wide and share else 0.0
     spread_system = spread_all
     if wide and view.human is not None:
-        spread_system = max(second + float(view.human.second.sum()) - (total + rest) ** 2 / n, 0.0)
+        spread_system = max(second + float(view.human.labels.second.sum()) - (total + rest) ** 2 / n, 0.0)
 
-    def made(value: float, variance: float, units: float) -> Estimate:
+    t = _t((part,), 1.0)
+    t_system = t if view.human is None else _t((part, view.human), 1.0)
+
+    def made(value: float, variance: float, units: float, t: float = t) -> Estimate:
         if not units:
             return _NONE
-        return interval(value / units, root(variance) / units, view.sampled, "positive")
+        return interval(value / units, root(variance) / units, t, view.sampled, "positive")
 
     return (
         made(total, found + spread_all, n),
         made(total, found + spread_own, share),
-        made(total + rest, found + rest_found + spread_system, n),
+        made(total + rest, found + rest_found + spread_system, n, t_system),
     )
 
 
@@ -196,7 +209,7 @@ def _f_figures(view: View, wide: bool) -> tuple[Estimate, Estimate, float, float
         flow = 2 * totals / (ladder.below + ladder.count / 2 + total)
         found += hits.spread(weights, flow.sum() - np.cumsum(flow) + flow / 2)
     kept = np.array([f_position(n, 0.95, convention)])
-    at, variances, step = _f_steps(hits, kept)
+    at, variances, t, step = _f_steps(hits, kept)
     if wide:
         cell, inside = step
         near = _near(totals, ladder, float(kept[0]))
@@ -207,8 +220,8 @@ def _f_figures(view: View, wide: bool) -> tuple[Estimate, Estimate, float, float
     random = f_area(references[0], np.array([total]), convention)[0]
     optimal = f_area(references[1], np.array([min(total, n), 0.0]), convention)[0]
     return (
-        interval(area, root(found), view.sampled, "share"),
-        interval(float(at[0]), root(float(variances[0])), view.sampled, "share"),
+        interval(area, root(found), hits.t(weights), view.sampled, "share"),
+        interval(float(at[0]), root(float(variances[0])), float(t[0]), view.sampled, "share"),
         random,
         optimal,
     )
@@ -221,13 +234,13 @@ def _near(totals: Doubles, ladder: Ladder, kept: float) -> float:
     return float((high - low) / max(ends[1] - ends[0], 1.0))
 
 
-def _f_steps(hits: Sums, kept: Doubles) -> tuple[Doubles, Doubles, tuple[Cells, Doubles]]:
-    """F1 with numbers of units retained [K], its variances, and where the steps end."""
+def _f_steps(hits: Sums, kept: Doubles) -> tuple[Doubles, Doubles, Doubles, tuple[Cells, Doubles]]:
+    """F1 with numbers of units retained [K], its variances, quantiles for intervals, and where the steps end."""
     step = hits.ladder.steps(kept)
     total = float(hits.totals.sum())
     value = f_values(partial_sums(hits.totals, *step), kept, total)
     bottom = kept + total
-    return value, hits.step_variances(*step, (2 - value) / bottom, -value / bottom), step
+    return value, *hits.step_moments(*step, (2 - value) / bottom, -value / bottom), step
 
 
 def error_band(view: View, kept: Doubles) -> Band:
@@ -235,15 +248,15 @@ def error_band(view: View, kept: Doubles) -> Band:
     step = view.errors.ladder.steps(kept)
     n, ones = view.n, np.full(len(kept), 1 / view.n)
     value = partial_sums(view.errors.totals, *step) / n
-    return _band(view, kept, value, view.errors.step_variances(*step, ones, np.zeros(len(kept))), "positive")
+    return _band(view, kept, value, *view.errors.step_moments(*step, ones, np.zeros(len(kept))), "positive")
 
 
 def f_band(view: View, kept: Doubles) -> Band | None:
     """The F1-retention curve with numbers of units retained [K]; None without a limit."""
     if view.hits is None:
         return None
-    value, variances, _ = _f_steps(view.hits, kept)
-    return _band(view, kept, value, variances, "share")
+    value, variances, t, _ = _f_steps(view.hits, kept)
+    return _band(view, kept, value, variances, t, "share")
 
 
 def curves(view: View, points: int = 101) -> tuple[Band, Band | None]:
@@ -279,7 +292,7 @@ def what_if(view: View, thresholds: Doubles, kept: Doubles) -> WhatIf:
 
 
 def _band(
-    view: View, kept: Doubles, value: Doubles, variances: Doubles, scale: Literal["positive", "share"]
+    view: View, kept: Doubles, value: Doubles, variances: Doubles, t: Doubles, scale: Literal["positive", "share"]
 ) -> Band:
     se = np.sqrt(np.maximum(variances, 0.0))
-    return Band(kept / view.n, value, se, *limits(value, se, view.sampled, scale))
+    return Band(kept / view.n, value, se, *limits(value, t * se, view.sampled, scale))

@@ -1,7 +1,9 @@
 """95 % intervals of estimates.
 
-With many sampled labels the estimate is normal (Wald). With few it is skewed: errors are positive and their estimate and
-its standard error rise together, so that intervals are made for the logarithm, and for shares for the logit.
+An estimate is normal around its figure, but its standard error rests on the largest errors among the labels: with heavy
+tails that is as uncertain as if it came from a few dozen of them. So the quantile is Student's, with the degrees of
+freedom that the fourth moments give (Satterthwaite 1946). With fewer labels the estimate itself is skewed: errors are
+positive, and intervals are made for the logarithm, those of shares for the logit.
 """
 
 from __future__ import annotations
@@ -11,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 from models.estimation.window import Doubles
 
-Z = 1.959963984540054  # 97.5 % of a standard normal
 FEW = 1000  # sampled labels below which the scale is bent
 Scale = Literal["positive", "share"]
 
@@ -41,29 +43,37 @@ class Band:
     high: Doubles
 
 
-def interval(estimate: float, se: float, sampled: float, scale: Scale) -> Estimate:
+def quantile(second: Doubles, fourth: Doubles) -> Doubles:
+    """97.5 % quantile of Student's law with ``2 second² / fourth`` degrees of freedom [K]."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = np.where(fourth > 0, 2 * second * second / fourth, 1e9)
+    return np.asarray(stdtrit(np.clip(freedom, 1.0, 1e9), 0.975))
+
+
+def interval(estimate: float, se: float, t: float, sampled: float, scale: Scale) -> Estimate:
     """An estimate with its interval.
 
     Args:
+        t: quantile that the standard error is multiplied by.
         sampled: labels that were there by chance.
         scale: ``share`` for what lies between 0 and 1, ``positive`` for errors (which may turn out negative).
     """
-    low, high = limits(np.array([estimate]), np.array([se]), sampled, scale)
+    low, high = limits(np.array([estimate]), np.array([t * se]), sampled, scale)
     return Estimate(estimate, se, float(low[0]), float(high[0]))
 
 
-def limits(estimate: Doubles, se: Doubles, sampled: float, scale: Scale) -> tuple[Doubles, Doubles]:
-    """Ends of the intervals of estimates [K]; other arguments as ``interval``."""
-    low, high = estimate - Z * se, estimate + Z * se
+def limits(estimate: Doubles, half: Doubles, sampled: float, scale: Scale) -> tuple[Doubles, Doubles]:
+    """Ends of the intervals of estimates [K] with half widths [K]; other arguments as ``interval``."""
+    low, high = estimate - half, estimate + half
     if sampled < FEW:
-        bent = (estimate > 0) & (se > 0) & ((estimate < 1) if scale == "share" else True)
+        bent = (estimate > 0) & (half > 0) & ((estimate < 1) if scale == "share" else True)
         with np.errstate(all="ignore"):
             if scale == "share":
                 logit = np.log(estimate / (1 - estimate))
-                half = Z * se / (estimate * (1 - estimate))
-                ends = 1 / (1 + np.exp(half - logit)), 1 / (1 + np.exp(-half - logit))
+                bend = half / (estimate * (1 - estimate))
+                ends = 1 / (1 + np.exp(bend - logit)), 1 / (1 + np.exp(-bend - logit))
             else:
-                factor = np.exp(Z * se / estimate)
+                factor = np.exp(half / estimate)
                 ends = estimate / factor, estimate * factor
         low, high = np.where(bent, ends[0], low), np.where(bent, ends[1], high)
     if scale == "share":

@@ -32,7 +32,10 @@ from models.estimation.weights import (
 from models.estimation.window import BadWindow, Doubles, Mask
 
 _MAGIC = b"demur-sketch-1\n"
-_SUMS = ("weight", "value", "v0", "v1", "v2", "second", "hits", "hits_v", "human", "human_v2", "human_second")
+_ERRORS = ("weight", "value", "v0", "v1", "v2", "second", "fourth")
+_HITS = ("weight", "hits", "v0", "hits_v", "hits_v", "hits", "hits_fourth")  # what is 0 or 1 is its own square
+_HUMAN = ("human_weight", "human", "human_v0", "human_v1", "human_v2", "human_second", "human_fourth")
+_SUMS = (*_ERRORS, "hits", "hits_v", "hits_fourth", *_HUMAN)
 _SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins a decade
 _ERROR_EDGES = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 
@@ -127,8 +130,7 @@ class Sketch:
             raise BadWindow(f"the sketch was made with strict = {self.strict}, which convention {rules} does not have")
         ladder = Ladder(self.units.sum(axis=0).astype(np.float64))
         sums = dict(zip(_SUMS, self.sums, strict=True))
-        errors = (sums["weight"], sums["value"], sums["v0"], sums["v1"], sums["v2"], sums["second"])
-        hits = (sums["weight"], sums["hits"], sums["v0"], sums["hits_v"], sums["hits_v"], sums["hits"])
+        errors, hits = ([sums[name] for name in names] for names in (_ERRORS, _HITS))
         return View(
             errors=self._sums(ladder, errors, estimator, rising=True),
             hits=None if self.acceptable is None else self._sums(ladder, hits, estimator, rising=False),
@@ -201,15 +203,11 @@ class Sketch:
         good = np.zeros(len(error))
         if self.acceptable is not None:
             good = ((error < self.acceptable) if self.strict else (error <= self.acceptable)).astype(np.float64)
-        known = np.zeros(len(error))
+        moments = [*_moments(one), one.weight * good, one.v0 * good, one.v0 * one.v0 * good]
         if human is not None:
-            known = np.where(np.isfinite(human) & ~answered, human, 0.0)
-        moments = (
-            *(one.weight, one.value, one.v0, one.v1, one.v2, one.second),
-            *(one.weight * good, one.v0 * good),
-            *(one.weight * known, one.v0 * known * known, one.weight * known * known),
-        )
-        for total, values in zip(self.sums, moments, strict=True):
+            known = np.isfinite(human) & ~answered
+            moments += [known * moment for moment in _moments(Labels.of(places, e, np.where(known, human, 0.0)))]
+        for total, values in zip(self.sums, moments, strict=False):
             total += sign * np.bincount(places, values, total.size).reshape(2, -1)
         self.labels += sign * np.bincount(places, minlength=self.labels.size).reshape(2, -1)
         self.sampled += sign * int((e < 1).sum())
@@ -242,8 +240,8 @@ class Sketch:
 
     def _human(self, sums: dict[str, Doubles]) -> Estimated:
         """Of the deferred: one cell."""
-        total, v2, second = (sums[name][1].sum() for name in ("human", "human_v2", "human_second"))
-        return Estimated(np.array([total]), np.zeros(1, np.intp), np.array([v2]), np.array([second]))
+        moments = (np.array([sums[name][1].sum()]) for name in _HUMAN)
+        return horvitz_thompson(Labels(np.zeros(1, np.intp), *moments), 1)
 
     def _optimal(self, rules: Rules) -> float:
         weight, value = self.sizes
@@ -255,3 +253,7 @@ class Sketch:
             units[plane] = weight[plane] * (self.units[plane].sum() / whole if whole > 0 else 0.0)
         there = units > 0
         return optimal_area(value[there] / weight[there], units[there], rules.area)
+
+
+def _moments(labels: Labels) -> list[Doubles]:
+    return [labels.weight, labels.value, labels.v0, labels.v1, labels.v2, labels.second, labels.fourth]

@@ -43,6 +43,8 @@ class Labels:
     """(1 - e) / e² x²."""
     second: Doubles
     """x² / e, for the variance of a population."""
+    fourth: Doubles
+    """((1 - e) / e² x²)², for the degrees of freedom."""
 
     @staticmethod
     def of(cell: Cells, probability: Doubles, values: Doubles) -> Labels:
@@ -56,8 +58,8 @@ class Labels:
         weight = 1.0 / probability
         v0 = (weight - 1.0) * weight
         v1 = v0 * values
-        value = weight * values
-        return Labels(cell, weight, value, v0, v1, v1 * values, value * values)
+        value, v2 = weight * values, v1 * values
+        return Labels(cell, weight, value, v0, v1, v2, value * values, v2 * v2)
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -81,12 +83,10 @@ class Estimated:
 
     totals: Doubles
     """Sum of the pseudo-values of each cell [B]."""
-    cell: Cells
-    """[L]."""
     squares: Doubles
     """(1 - e) / e² times the squared value, or squared residual [L]."""
-    second: Doubles
-    """Squared value / e [L]."""
+    labels: Labels
+    """As they were before the estimator."""
     ratio: Ratio | None = None
 
     @cached_property
@@ -99,7 +99,7 @@ class Estimated:
 
     def variance(self, coefficients: Doubles | float) -> float:
         """Design variance of the sum of coefficient [B] times value; one number stands for all cells."""
-        c = coefficients[self.cell] if isinstance(coefficients, np.ndarray) else coefficients
+        c = self.at(coefficients)
         whole = float(np.sum(self.squares * c * c))
         if self.ratio is None:
             return whole
@@ -108,45 +108,47 @@ class Estimated:
         cross, zero = self._by_stratum(c * parts.v1), self._by_stratum(parts.v0)
         return max(whole + float(np.sum(mean * (mean * zero - 2 * cross))), 0.0)
 
-    def step_variances(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> Doubles:
-        """Variances of K sums whose coefficient is ``upper`` up to a step and ``lower`` beyond it [K].
+    def tails(self, coefficients: Doubles | float) -> tuple[float, float]:
+        """Sums of second and of fourth moments of the same sum: how much of its variance rests on a few labels."""
+        c = self.at(coefficients)
+        square = c * c
+        return float(np.sum(square * self.labels.v2)), float(np.sum(square * square * self.labels.fourth))
+
+    def at(self, coefficients: Doubles | float) -> Doubles | float:
+        """Coefficients of the records [L]."""
+        return coefficients[self.labels.cell] if isinstance(coefficients, np.ndarray) else coefficients
+
+    def step_moments(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> tuple[Doubles, ...]:
+        """Of K sums whose coefficient is ``upper`` up to a step and ``lower`` beyond it: variance and ``tails`` [K] each.
 
         Args:
             cell: cell in which each step ends [K].
             inside: share of that cell that lies before the step [K].
         """
         ends, back = np.unique(cell, return_inverse=True)
-        place = np.searchsorted(ends, self.cell, side="left")
-        own = place < len(ends)
-        own[own] = ends[place[own]] == self.cell[own]
+        own = self.labels.cell
+        place = np.searchsorted(ends, own, side="left")
         # even buckets lie between the steps' cells, odd ones are these cells
-        bucket = 2 * place + own
+        bucket = 2 * place + (ends[np.minimum(place, len(ends) - 1)] == own)
         width = 2 * len(ends) + 1
-        if self.ratio is not None:
-            bucket = bucket + width * self.ratio.stratum
+        weights = upper, lower + (upper - lower) * inside, lower
 
-        def parts(values: Doubles) -> tuple[Doubles, Doubles, Doubles]:
-            """Sums by stratum before, in, and beyond the cell of each step [S, K]."""
-            sums = np.bincount(bucket, values, self.strata * width).reshape(self.strata, width)
+        def added(values: Doubles, power: int, strata: int = 1) -> Doubles:
+            """Sums by stratum with a power of the coefficients [S, K]."""
+            where = bucket if strata == 1 else bucket + width * self.ratio.stratum  # type: ignore[union-attr]
+            sums = np.bincount(where, values, strata * width).reshape(strata, width)
             running = np.cumsum(sums, axis=1)
-            within = sums[:, 1::2][:, back]
-            before = running[:, :-1:2][:, back]
-            return before, within, running[:, -1:] - before - within
+            before, within = running[:, :-1:2][:, back], sums[:, 1::2][:, back]
+            parts = before, within, running[:, -1:] - before - within
+            return np.asarray(sum(weight**power * part for weight, part in zip(weights, parts, strict=True)))
 
-        middle = lower + (upper - lower) * inside
-        before, within, beyond = parts(self.squares)
-        found = upper**2 * before + middle**2 * within + lower**2 * beyond
+        variance = added(self.squares, 2)[0]
         if self.ratio is not None:
-
-            def linear(values: Doubles) -> Doubles:
-                before, within, beyond = parts(values)
-                return np.asarray(upper * before + middle * within + lower * beyond)
-
-            weight = self._by_stratum(self.ratio.weight)[:, None]
-            mean = linear(self.ratio.value) / weight
-            zero = self._by_stratum(self.ratio.v0)[:, None]
-            found = found + mean * (mean * zero - 2 * linear(self.ratio.v1))
-        return np.maximum(found.sum(axis=0), 0.0)
+            number = self.strata
+            zero, weight = self._by_stratum(self.ratio.v0)[:, None], self._by_stratum(self.ratio.weight)[:, None]
+            mean = added(self.ratio.value, 1, number) / weight
+            variance = variance + np.sum(mean * (mean * zero - 2 * added(self.ratio.v1, 1, number)), axis=0)
+        return np.maximum(variance, 0.0), added(self.labels.v2, 2)[0], added(self.labels.fourth, 4)[0]
 
     def _by_stratum(self, values: Doubles) -> Doubles:
         return np.bincount(self.ratio.stratum, values, self.strata)  # type: ignore[union-attr]
@@ -154,7 +156,7 @@ class Estimated:
 
 def horvitz_thompson(labels: Labels, cells: int) -> Estimated:
     """Weights 1 / e, exactly unbiased (Horvitz & Thompson 1952)."""
-    return Estimated(np.bincount(labels.cell, labels.value, cells), labels.cell, labels.v2, labels.second)
+    return Estimated(np.bincount(labels.cell, labels.value, cells), labels.v2, labels)
 
 
 def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
@@ -171,7 +173,7 @@ def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
     value, v0, v1 = scale * labels.value, scale**2 * labels.v0, scale**2 * labels.v1
     ratio = Ratio(stratum, scale * labels.weight, value, v0, v1)
     totals = np.bincount(labels.cell, value, len(count))
-    return Estimated(totals, labels.cell, scale**2 * labels.v2, scale * labels.second, ratio)
+    return Estimated(totals, scale**2 * labels.v2, labels, ratio)
 
 
 def augmented(labels: Labels, predicted: Doubles, base: Doubles) -> Estimated:
@@ -184,7 +186,7 @@ def augmented(labels: Labels, predicted: Doubles, base: Doubles) -> Estimated:
     residual = labels.value - predicted * labels.weight
     squares = labels.v2 - predicted * (2 * labels.v1 - predicted * labels.v0)
     totals = base + np.bincount(labels.cell, residual, len(base))
-    return Estimated(totals, labels.cell, np.maximum(squares, 0.0), labels.second)
+    return Estimated(totals, np.maximum(squares, 0.0), labels)
 
 
 def label_strata(cell: Cells, number: Doubles | None, cells: int, most: int = 8, least: int = 50) -> Cells:

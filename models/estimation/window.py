@@ -42,6 +42,9 @@ class Window:
     """Probability that a requested label has arrived by now [N]; None: 1."""
     requested: Mask | None = None
     """Outcome of the draw [N]; None: known only where the propensity is 0 or 1."""
+    second: Doubles | None = None
+    """Probability that a request which went without a label was drawn once more, to be labelled by all means [N]; NaN
+    where the first request was not given up, or nobody drew again."""
     human_error: Doubles | None = None
     """Error of whoever answered a deferred unit [N], NaN where not known; None: 0."""
     age: Doubles | None = None
@@ -68,10 +71,13 @@ class Window:
 
     @property
     def effective(self) -> Doubles:
-        """Probability that a label is there by now [N]: propensity times observation."""
-        if self.observation is None:
-            return self.propensity
-        return np.minimum(self.propensity * self.observation, 1.0)
+        """Probability that a label is there by now [N]: propensity times observation times that of a second draw."""
+        found = self.propensity
+        if self.observation is not None:
+            found = np.minimum(found * self.observation, 1.0)
+        if self.second is not None:
+            found = found * np.where(np.isnan(self.second), 1.0, self.second)
+        return found
 
     @property
     def good_propensity(self) -> Mask:
@@ -84,7 +90,14 @@ class Window:
         good = self.labelled & self.good_propensity & np.isfinite(self.error)
         if self.observation is not None:
             good &= self.observation > 0
+        if self.second is not None:
+            good &= ~(self.second <= 0)
         return good
+
+    @property
+    def drawn_again(self) -> Mask:
+        """Units whose request was given up and that others of their kind stand for [N]."""
+        return np.zeros(len(self), bool) if self.second is None else ~np.isnan(self.second)
 
     @property
     def known_requests(self) -> tuple[Mask, Mask]:

@@ -34,12 +34,17 @@ def column_names(path: Path) -> list[str]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadFile(f"{path} cannot be read as CSV: {error}") from error
     if not names:
-        raise BadFile(f"{path} is empty; a header with the columns error and uncertainty is needed")
+        raise BadFile(f"{path} is empty; a header with the names of its columns is needed")
     return names
 
 
-def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) -> dict[str, Array]:
+def read_columns(
+    path: Path, numeric: Sequence[str], other: Sequence[str] = (), *, may_be_empty: bool = False
+) -> dict[str, Array]:
     """Columns as float64 [n] (an empty cell is NaN), and others as text.
+
+    Args:
+        may_be_empty: a header alone is a table too.
 
     Raises:
         BadFile: a column is missing, a cell is not a number, rows of different length, no rows.
@@ -66,12 +71,12 @@ def read_columns(path: Path, numeric: Sequence[str], other: Sequence[str] = ()) 
         if isinstance(error, BadFile):
             raise
         raise BadFile(f"{path}: {_in_words(str(error), have)}") from error
-    if not row:
+    if not row and not may_be_empty:
         raise BadFile(f"{path} has no rows")
     for column in columns.values():
         column.resize(row, refcheck=False)
     need("pyarrow", "reading").default_memory_pool().release_unused()
-    return columns | {name: np.concatenate(parts) for name, parts in texts.items()}
+    return columns | {name: np.concatenate([np.empty(0, str), *parts]) for name, parts in texts.items()}
 
 
 def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterator[Any]:

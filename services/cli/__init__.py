@@ -22,7 +22,7 @@ COMMANDS = {
     "train": "train an ensemble and write it as an artefact",
     "models": "list, show, verify and import artefacts",
     "score": "score a file of any length through a running service",
-    "monitor": "live retention: follow ledgers, or judge a logged stream",
+    "monitor": "live retention of a logged stream: what deferring costs and saves",
     "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
 }
 

@@ -1,28 +1,28 @@
-"""``demur monitor``: the live monitor, and the judging of logged streams."""
+"""``demur monitor``: live retention, from a stream that was logged."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
 
-EXAMPLE = "demur monitor run"
+EXAMPLE = "demur monitor replay --events events.csv --labels labels.csv --acceptable 1 --json"
 
-SUBCOMMANDS = {
-    "run": "follow the ledgers and serve what is known (the default)",
-    "export": "write a ledger's events and labels to files",
-}
+ACTIONS = {"replay": "judge a logged stream: what deferring costs and saves, from the labels that came"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(subcommand="run")
-    commands = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND")
-    for name, text in SUBCOMMANDS.items():
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, text in ACTIONS.items():
+        action = actions.add_parser(
+            name, help=text, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
         module = importlib.import_module(f"services.cli.monitor_{name}")
-        module.arguments(commands.add_parser(name, help=text, description=text))
+        action.epilog = f"example: {module.EXAMPLE}"
+        module.arguments(action)
+        action.set_defaults(act=module.run)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Runs a subcommand."""
-    module = importlib.import_module(f"services.cli.monitor_{given.subcommand or 'run'}")
-    code: int = module.run(given)
+    """Runs one action."""
+    code: int = given.act(given)
     return code

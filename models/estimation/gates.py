@@ -1,0 +1,192 @@
+"""Whether figures may be published: a reason for each thing that would make them wrong, or too uncertain to mean anything.
+
+An estimate from few, or heavily weighted, or wrongly weighted labels looks like any other number; so these are stated
+with it, in stable words that alerts can name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.estimation.nonresponse import COMPLETE, Completion, pooled
+from models.estimation.window import Doubles, Mask, Window
+
+LEAST_ESS = 200.0
+MOST_SHARE = 0.05
+_DEVIATIONS = 5.0  # of the number of labels from what the propensities say
+_BINS = 10
+_NEIGHBOURS = 5  # strata of delays whose labels are judged together
+_PLANES = {True: "answered", False: "deferred"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why figures are not valid."""
+
+    word: str
+    """``no_units``, ``no_labels``, ``few_labels``, ``heavy_label``, ``positivity``, ``mismatch``, ``incomplete``,
+    ``gap`` or ``young``."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What was found."""
+
+    reasons: tuple[Reason, ...]
+    ess: float
+    """Effective number of the labels that were there by chance, weighted as in R-AUC (Kish 1965); of all labels where
+    none was."""
+    heaviest: float
+    """Largest share of one such label in the sum of all labels' weights."""
+
+    @property
+    def valid(self) -> bool:
+        return not self.reasons
+
+    @property
+    def texts(self) -> list[str]:
+        return [f"{reason.word}: {reason.text}" for reason in self.reasons]
+
+
+def gates(
+    window: Window, coefficients: Doubles, completions: tuple[Completion, ...] = (), *, lost: int = 0, young: int = 0
+) -> Gates:
+    """Judges a window.
+
+    Args:
+        coefficients: of R-AUC by unit [N], in any scale.
+        completions: what ``nonresponse.completion`` found.
+        lost: units that were decided but are not in the window, such as those of a gap in the log.
+        young: units left out because labels of their age have not come yet.
+    """
+    reasons: list[Reason] = []
+    usable = window.usable
+    ess, heaviest, sampled = _sizes(window, coefficients, usable)
+    if lost > 0:
+        reasons.append(Reason("gap", f"{lost} units were decided but are not logged; the window does not count them"))
+    if not len(window):
+        why = f"all {young} units are too young for labels to have come" if young else "the window is empty"
+        reasons.append(Reason("young" if young else "no_units", why))
+        return Gates(tuple(reasons), 0.0, 0.0)
+    for answered, word in _PLANES.items():
+        plane = window.answered == answered
+        if plane.any() and not (usable & plane).any():
+            count = int(plane.sum())
+            text = f"none of the {count} {word} units has a label; audit some of them at random"
+            reasons.append(Reason("no_labels", text))
+    waiting = bool((~usable).any())
+    if waiting and sampled and ess < LEAST_ESS:
+        text = f"the randomly chosen labels count as {ess:.0f}; at least {LEAST_ESS:.0f} are needed: audit more or wait"
+        reasons.append(Reason("few_labels", text))
+    if heaviest > MOST_SHARE:
+        text = f"one label carries {heaviest:.1%} of all weight; at most {MOST_SHARE:.0%} is trusted: audit more evenly"
+        reasons.append(Reason("heavy_label", text))
+    reasons += _positivity(window)
+    reasons += _mismatch(window, usable)
+    reasons += _incomplete(completions)
+    return Gates(tuple(reasons), ess, heaviest)
+
+
+def _sizes(window: Window, coefficients: Doubles, usable: Mask) -> tuple[float, float, int]:
+    if not usable.any():
+        return 0.0, 0.0, 0
+    e = window.effective[usable]
+    chance = e < 1
+    weight = np.abs(coefficients[usable]) / e
+    chosen = weight[chance] if chance.any() else weight
+    square = float(chosen @ chosen)
+    ess = float(chosen.sum()) ** 2 / square if square > 0 else 0.0
+    whole = float(weight.sum())
+    heaviest = float(weight[chance].max() / whole) if chance.any() and whole > 0 else 0.0
+    return ess, heaviest, int(chance.sum())
+
+
+def _positivity(window: Window) -> list[Reason]:
+    """Every unit needs a chance of a label; a label where there was none says that the log is wrong."""
+    propensity = window.propensity
+    missing = int(np.isnan(propensity).sum())
+    outside = int(((propensity < 0) | (propensity > 1)).sum())
+    never = propensity == 0
+    reasons = []
+    if missing:
+        text = f"{missing} units have no propensity; log with each decision how probable a request was"
+        reasons.append(Reason("positivity", text))
+    if outside:
+        reasons.append(Reason("positivity", f"{outside} propensities are below 0 or above 1; a probability is needed"))
+    for answered, word in _PLANES.items():
+        count = int((never & (window.answered == answered) & ~window.labelled).sum())
+        if count:
+            text = f"{count} {word} units had no chance of a label (propensity 0): nothing can stand for them"
+            reasons.append(Reason("positivity", text))
+    impossible = int((never & window.labelled).sum())
+    if impossible:
+        text = f"{impossible} labels belong to units of propensity 0; the propensities are not those that were drawn by"
+        reasons.append(Reason("mismatch", text))
+    return reasons
+
+
+def _mismatch(window: Window, usable: Mask) -> list[Reason]:
+    """Whether there are as many labels as the propensities say, in all and by uncertainty and by propensity.
+
+    With delays only a surplus speaks against the propensities: what is missing may be late, or never come.
+    """
+    known, requested = window.known_requests
+    open_draw = (window.propensity > 0) & (window.propensity < 1)
+    for answered, word in _PLANES.items():
+        units = np.flatnonzero(open_draw & (window.answered == answered) & (~known | (window.requested is not None)))
+        if not len(units):
+            continue
+        drawn = requested[units] if window.requested is not None else usable[units] | window.drawn_again[units]
+        late = window.observation is not None and window.requested is None
+        p = window.propensity[units]
+        for name, key in (("uncertainty", window.uncertainty[units]), ("propensity", p)):
+            order = np.argsort(key, kind="stable")
+            for bins in (1, _BINS):
+                if bins > 1 and float(p.sum()) < 100 * bins:
+                    continue
+                starts = np.arange(bins) * len(units) // bins
+                if name == "propensity":  # ties belong together: one rate is one bin
+                    starts = np.unique(np.searchsorted(key[order], key[order][starts], side="left"))
+                expected = np.add.reduceat(p[order], starts)
+                variance = np.add.reduceat((p * (1 - p))[order], starts)
+                excess = np.add.reduceat(drawn[order].astype(np.float64), starts) - expected
+                score = excess / np.sqrt(np.maximum(variance, 1.0))
+                worst = int(np.argmax(score if late else np.abs(score)))
+                if (score if late else np.abs(score))[worst] > _DEVIATIONS:
+                    found = expected[worst] + excess[worst]
+                    text = (
+                        f"{found:.0f} {word} units were labelled by chance where the propensities say "
+                        f"{expected[worst]:.0f}; they are not those that were drawn by, or labels are lost"
+                    )
+                    return [Reason("mismatch", text)]
+    return []
+
+
+def _incomplete(completions: tuple[Completion, ...]) -> list[Reason]:
+    reasons = []
+    for answered, word in _PLANES.items():
+        own = tuple(part for part in completions if part.answered == answered)
+        settled = tuple(part for part in own if part.settled)
+        waiting = tuple(part for part in own if not part.settled)
+        short = [part for part in (*settled, pooled(settled)) if part is not None and part.short]
+        if short:
+            worst = min(short, key=lambda part: part.share)
+            text = (
+                f"of the labels requested for {word} units {worst.share:.1%} came where fewest did; below "
+                f"{COMPLETE:.0%} those that came stand for nobody: review the rest, or a random part with its propensity"
+            )
+            reasons.append(Reason("incomplete", text))
+        # few requests a bin: neighbours together, and all
+        groups = (waiting[start : start + _NEIGHBOURS] for start in range(0, len(waiting), _NEIGHBOURS))
+        drying = [part for part in (*map(pooled, groups), pooled(waiting)) if part is not None and part.short]
+        if drying:
+            worst = min(drying, key=lambda part: part.share)
+            text = (
+                f"labels of {word} units dry up with {worst.share:.1%} there: it cannot be told whether the rest is late "
+                "or will never come; review them, or judge a window that is old enough"
+            )
+            reasons.append(Reason("incomplete", text))
+    return reasons

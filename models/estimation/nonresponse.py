@@ -1,0 +1,132 @@
+"""Requested labels that never come: measured, and corrected for where a second phase was drawn.
+
+Who skips a request does so for a reason, so that what is left is no sample any more. Two things help: to know how many
+are missing (below 98 % of the requests, certainty of a label is no certainty), and to bring in a random part of the
+missing ones by all means, each standing for several (Hansen & Hurwitz 1946).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from models.estimation.delay import Delayed
+from models.estimation.window import BadWindow, Doubles, Mask, Window
+
+COMPLETE = 0.98
+_LEAST = 100  # requests of a bin
+_BINS = 10
+_ERRORS = 3.0  # standard errors of a share
+_DRY = 2.5  # standard errors of a score, which few have to be judged by
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """Requests of a range of uncertainty and what became of them."""
+
+    answered: bool
+    low: float
+    """Uncertainty from which on, exclusive, but for the lowest bin."""
+    high: float
+    requests: float
+    share: float
+    """Of the requests that are labelled; the rest may still come if not ``settled``."""
+    se: float
+    settled: bool = True
+    score: float = 0.0
+    score_variance: float = 0.0
+
+    @property
+    def short(self) -> bool:
+        """Whether labels are missing, or dry up before all have come, beyond chance."""
+        if self.settled:
+            return self.share + _ERRORS * self.se < COMPLETE
+        return self.score_variance > 0 and self.score < -_DRY * float(np.sqrt(self.score_variance))
+
+
+def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completion, ...]:
+    """Completion by uncertainty where it is known which labels were requested, of the deferred and of the answered.
+
+    Args:
+        delayed: the window corrected for delay; its strata are the bins then, and what is on its way is not missing.
+    """
+    if delayed is not None and delayed.law is not None:
+        return _by_law(window, delayed)
+    known, requested = window.known_requests
+    # of the units drawn again, those drawn with certainty are owed a label; others stand for the rest
+    known = known & ~(window.drawn_again & (window.effective < 1))
+    found: list[Completion] = []
+    for answered in (False, True):
+        units = np.flatnonzero((window.answered == answered) & known & requested)
+        if not len(units):
+            continue
+        order = units[np.argsort(window.uncertainty[units], kind="stable")]
+        labelled = window.usable[order]
+        for part in np.array_split(np.arange(len(order)), min(max(len(order) // _LEAST, 1), _BINS)):
+            ends = window.uncertainty[order[part[[0, -1]]]]
+            share = float(labelled[part].mean())
+            found.append(Completion(answered, float(ends[0]), float(ends[1]), len(part), share, 0.0))
+    return tuple(found)
+
+
+def _by_law(window: Window, delayed: Delayed) -> tuple[Completion, ...]:
+    law = delayed.law
+    assert law is not None
+    found: list[Completion] = []
+    for answered, cuts, laws in zip((True, False), law.cuts, law.laws, strict=True):
+        if len(laws) != len(cuts) + 1:
+            continue
+        ends = np.concatenate([[-np.inf], cuts, [np.inf]])
+        for low, high, one in zip(ends[:-1], ends[1:], laws, strict=True):
+            found.append(
+                Completion(
+                    *(answered, float(low), float(high), one.requests, one.completion, one.completion_se),
+                    *(one.settled, one.score, one.score_variance),
+                )
+            )
+    return tuple(found)
+
+
+def pooled(parts: tuple[Completion, ...]) -> Completion | None:
+    """Completion of several bins together, of those that are settled or of those that are not; None without requests."""
+    own = [part for part in parts if part.requests > 0]
+    if not own:
+        return None
+    requests = sum(part.requests for part in own)
+    return Completion(
+        answered=own[0].answered,
+        low=min(part.low for part in own),
+        high=max(part.high for part in own),
+        requests=requests,
+        share=sum(part.requests * part.share for part in own) / requests,
+        se=float(np.sqrt(sum((part.requests * part.se) ** 2 for part in own))) / requests,
+        settled=all(part.settled for part in own),
+        score=sum(part.score for part in own),
+        score_variance=sum(part.score_variance for part in own),
+    )
+
+
+def second_phase(window: Window, skipped: Mask, propensity: Doubles) -> Window:
+    """The window with its non-respondents represented by a random part of them.
+
+    Requests that were skipped or expired are drawn again, each with a logged probability, and those drawn are labelled
+    by all means: their labels count 1 / (first propensity times second).
+
+    Args:
+        skipped: requests that went without a label in the first phase [N].
+        propensity: probability that each skipped unit was drawn in the second phase [N]; counts only where skipped.
+
+    Raises:
+        BadWindow: a skipped unit has no second propensity in (0, 1].
+    """
+    if skipped.shape != (len(window),) or propensity.shape != (len(window),):
+        raise BadWindow(f"skipped {skipped.shape} and its propensity {propensity.shape} need the shape [{len(window)}]")
+    wrong = skipped & ~((propensity > 0) & (propensity <= 1))
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        raise BadWindow(
+            f"the second propensity of the skipped unit {place} is {propensity[place]:g}; a probability above 0 and at "
+            "most 1 is needed"
+        )
+    return replace(window, second=np.where(skipped, propensity, np.nan))

@@ -1,0 +1,140 @@
+"""Events and labels of a logged stream as a window: late, doubled, corrected and stray labels put in their place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.estimation.window import Doubles, Mask, Window
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Labels in any order, M rows; an event may have several."""
+
+    place: NDArray[np.intp]
+    """Place of the event among the N of the stream [M]; -1: no such event."""
+    time: Doubles
+    """Seconds [M]."""
+    error: Doubles
+    """NaN: the label is taken back [M]."""
+    version: Doubles
+    """Corrections count up [M]."""
+    volunteered: Mask
+    """Nobody asked for the label [M]."""
+    human_error: Doubles | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What became of the rows of labels."""
+
+    orphans: int = 0
+    """Labels of no event."""
+    duplicates: int = 0
+    """Rows that say again what was said."""
+    corrected: int = 0
+    """Labels that another took the place of."""
+    late: int = 0
+    """Labels from after the moment of judging."""
+    volunteered: int = 0
+    """Labels that nobody asked for: their propensity is unknown, so they are counted and left out."""
+    early: int = 0
+    """Labels from before their event; they count as having come at once."""
+    after: int = 0
+    """Events from after the moment of judging."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """N decided units as they were logged, in any order."""
+
+    time: Doubles
+    """Of the decision, seconds [N]."""
+    uncertainty: Doubles
+    answered: Mask
+    propensity: Doubles
+    requested: Mask | None = None
+    expected: Doubles | None = None
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A stream as it stood at a moment."""
+
+    window: Window
+    """In the order of the events' times."""
+    units: NDArray[np.intp]
+    """Place of each unit of the window in the stream [n]."""
+    at: float
+    """Seconds; NaN for a stream of nothing."""
+    counts: Counts
+
+
+def replay(stream: Stream, arrivals: Arrivals, at: float | None = None) -> Replay:
+    """Puts labels to their events.
+
+    The state does not depend on the order of rows: of several labels of an event the one of the highest version counts,
+    among these the latest, among these the largest error; a row equal to another adds nothing.
+
+    Args:
+        at: moment of judging, in seconds: what is later is not known then; None: the latest time of all.
+    """
+    if at is None:
+        at = float(max(stream.time.max(initial=-np.inf), arrivals.time.max(initial=-np.inf)))
+    there = stream.time <= at
+    units = np.flatnonzero(there)
+    units = units[np.argsort(stream.time[units], kind="stable")]
+    known = arrivals.place >= 0
+    in_time = arrivals.time <= at
+    usable = known & in_time & ~arrivals.volunteered
+    usable[usable] = there[arrivals.place[usable]]
+    rows = np.flatnonzero(usable)
+    human = np.full(len(arrivals.time), np.nan) if arrivals.human_error is None else arrivals.human_error
+    keys = (human, arrivals.error, arrivals.time, arrivals.version, arrivals.place)
+    rows = rows[np.lexsort([key[rows] for key in keys])]
+    same = arrivals.place[rows[1:]] == arrivals.place[rows[:-1]]
+    equal = same.copy()
+    for key in keys[:-1]:
+        one, other = key[rows[1:]], key[rows[:-1]]
+        equal &= (one == other) | (np.isnan(one) & np.isnan(other))
+    last = np.append(~same, True)[: len(rows)]
+    kept = rows[last & ~np.isnan(arrivals.error[rows])]
+    counts = Counts(
+        orphans=int((~known).sum()),
+        duplicates=int(equal.sum()),
+        corrected=int((same & ~equal).sum()),
+        late=int((known & ~in_time).sum()),
+        volunteered=int((known & in_time & arrivals.volunteered).sum()),
+        early=int((arrivals.time[kept] < stream.time[arrivals.place[kept]]).sum()),
+        after=int((~there).sum()),
+    )
+    return Replay(_window(stream, arrivals, units, kept, at), units, at if len(units) else float("nan"), counts)
+
+
+def _window(stream: Stream, arrivals: Arrivals, units: NDArray[np.intp], kept: NDArray[np.intp], at: float) -> Window:
+    number = len(stream.time)
+    place = arrivals.place[kept]
+
+    def spread(values: Doubles) -> Doubles:
+        found = np.full(number, np.nan)
+        found[place] = values[kept]
+        return found[units]
+
+    labelled = np.zeros(number, bool)
+    labelled[place] = True
+    time = stream.time[units]
+    return Window(
+        uncertainty=stream.uncertainty[units],
+        answered=stream.answered[units],
+        propensity=stream.propensity[units],
+        labelled=labelled[units],
+        error=spread(arrivals.error),
+        expected=None if stream.expected is None else stream.expected[units],
+        requested=None if stream.requested is None else stream.requested[units],
+        human_error=None if arrivals.human_error is None else spread(arrivals.human_error),
+        age=at - time,
+        delay=np.maximum(spread(arrivals.time) - time, 0.0),
+    )

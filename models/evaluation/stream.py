@@ -1,0 +1,153 @@
+"""Logged streams that somebody kept: decided units and the labels that came for them, CSV or Parquet, joined by id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.estimation.window import Doubles, Mask
+from models.evaluation.files import Array, need, shifted_flags
+from models.evaluation.judged import BadFile
+from models.evaluation.table import column_names, read_columns
+
+ID, TIME = "event_id", "time"
+ANSWERED, DEFERRED = ("answer",), ("defer", "caller_deferred")
+EVENTS = (ID, TIME, "uncertainty", "decision", "propensity")
+LABELS = (ID, TIME, "error")
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Events:
+    """Decided units in the order of the file, each id once."""
+
+    ids: Array
+    """Text, or numbers, as the file has them [N]."""
+    time: Doubles
+    """Of the decision, seconds [N]."""
+    uncertainty: Doubles
+    answered: Mask
+    propensity: Doubles
+    """NaN where the file has none [N]."""
+    requested: Mask | None
+    expected: Doubles | None
+    groups: dict[str, Array]
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """Labels in the order of the file; an id may come again as a duplicate or as a correction."""
+
+    ids: Array
+    time: Doubles
+    """Of the label, seconds [M]."""
+    error: Doubles
+    """NaN where the row takes the label back [M]."""
+    version: Doubles
+    """Order of corrections [M]; 0 where the file has none."""
+    human_error: Doubles | None
+    volunteered: Mask
+    """Labels that nobody asked for [M]: shown, never pooled."""
+
+
+def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
+    """Columns ``event_id``, ``time``, ``uncertainty``, ``decision`` (answer or defer), ``propensity``; optional
+    ``requested`` (0 or 1), ``expected`` (error predicted without the label), and columns to break figures down by.
+
+    Raises:
+        BadFile: a column is missing or not numeric, a time is empty, a decision is another word, an id is empty or
+            comes twice.
+    """
+    have = set(column_names(path))
+    numeric = [TIME, "uncertainty", "propensity", *sorted({"requested", "expected"} & have)]
+    named = [name for name in dict.fromkeys(groups) if name not in numeric]
+    columns = read_columns(path, numeric, list(dict.fromkeys([ID, "decision", *named])), may_be_empty=True)
+    _times(path, columns[TIME])
+    _ids(path, columns[ID])
+    requested = columns.get("requested")
+    events = Events(
+        ids=columns[ID],
+        time=columns[TIME],
+        uncertainty=columns["uncertainty"],
+        answered=_answered(path, columns["decision"]),
+        propensity=columns["propensity"],
+        requested=None if requested is None else shifted_flags(path, "requested", requested, len(requested)),
+        expected=columns.get("expected"),
+        groups={name: columns[name] for name in dict.fromkeys(groups)},
+    )
+    first = places(events.ids, events.ids)
+    twice = np.flatnonzero(first != np.arange(len(first)))
+    if len(twice):
+        row, name = int(twice[0]), events.ids[twice[0]]
+        raise BadFile(
+            f"{path}: row {row} (from 0): {ID} is {name!r}, as in row {first[row]}; one row a decision is needed"
+        )
+    return events
+
+
+def read_labels(path: Path) -> LabelRows:
+    """Columns ``event_id``, ``time``, ``error`` (empty: the label is taken back); optional ``version``,
+    ``human_error`` and ``source``.
+
+    Raises:
+        BadFile: a column is missing or not numeric, a time is empty, an error is infinite, an id is empty.
+    """
+    have = set(column_names(path))
+    numeric = [TIME, "error", *sorted({"version", "human_error"} & have)]
+    columns = read_columns(path, numeric, [ID, *({"source"} & have)], may_be_empty=True)
+    _times(path, columns[TIME])
+    _ids(path, columns[ID])
+    for name in ("error", "human_error"):
+        wrong = np.flatnonzero(np.isinf(columns.get(name, np.empty(0))))
+        if len(wrong):
+            raise BadFile(f"{path}: row {wrong[0]} (from 0): {name} is infinite; a finite number is needed")
+    number = len(columns[TIME])
+    volunteered = np.zeros(number, bool)
+    if "source" in columns:
+        volunteered = np.char.lower(columns["source"]) == "volunteered"
+    return LabelRows(
+        ids=columns[ID],
+        time=columns[TIME],
+        error=columns["error"],
+        version=np.nan_to_num(columns.get("version", np.zeros(number))),
+        human_error=columns.get("human_error"),
+        volunteered=volunteered,
+    )
+
+
+def places(wanted: Array, known: Array) -> NDArray[np.intp]:
+    """Place of each id among known ones [M], the first where it comes twice; -1 where it is not among them."""
+    if not len(wanted):
+        return np.empty(0, np.intp)
+    arrow, compute = need("pyarrow", "joining labels"), need("pyarrow.compute", "joining labels")
+    found = compute.index_in(arrow.array(wanted), value_set=arrow.array(known))
+    return np.asarray(compute.fill_null(found, -1).to_numpy(zero_copy_only=False), np.intp)
+
+
+def _times(path: Path, time: Doubles) -> None:
+    wrong = np.flatnonzero(~np.isfinite(time))
+    if len(wrong):
+        raise BadFile(f"{path}: row {wrong[0]} (from 0): {TIME} is {time[wrong[0]]}; seconds are needed")
+
+
+def _ids(path: Path, ids: Array) -> None:
+    wrong = np.flatnonzero(ids == "")
+    if len(wrong):
+        raise BadFile(f"{path}: row {wrong[0]} (from 0): {ID} is empty; text or a number is needed")
+
+
+def _answered(path: Path, decisions: Array) -> Mask:
+    """Whether each decision is to answer [N]; words are compared without regard to case."""
+    words, word = np.unique(decisions, return_inverse=True)
+    plain = [str(one).strip().lower() for one in words]
+    for number, one in enumerate(plain):
+        if one not in ANSWERED + DEFERRED:
+            row = int(np.flatnonzero(word == number)[0])
+            allowed = ", ".join(ANSWERED + DEFERRED)
+            raise BadFile(f"{path}: row {row} (from 0): decision is {str(words[number])!r}; one of {allowed} is needed")
+    return np.array([one in ANSWERED for one in plain], bool)[word]
