@@ -4,37 +4,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.estimation.exact import Exact
 from models.estimation.figures import View
 from models.estimation.intervals import Band
 from models.estimation.ladder import Ladder, f_values, partial_sums
 from models.estimation.sketch import Sketch
-from models.estimation.window import Doubles
+from models.estimation.window import Doubles, Window
 
 
-def weighted_errors(held: Exact | Sketch) -> tuple[Doubles, Doubles]:
+def weighted_errors(held: Window | Sketch) -> tuple[Doubles, Doubles]:
     """Errors of labels, or mean errors of bins of errors [L], and the units that each stands for [L].
 
     The labels of the answered stand for the answered units, those of the deferred for the deferred ones. Nothing where
     one of them has units but no labels.
     """
     if isinstance(held, Sketch):
-        weight, value = held.sizes
+        there = [weight > 0 for weight in held.sizes[0]]
         units = held.units.sum(axis=1).astype(np.float64)
-        parts = [(value[plane][weight[plane] > 0] / weight[plane][weight[plane] > 0], weight[plane][weight[plane] > 0]) for plane in (0, 1)]
+        parts = [
+            (value[chosen] / weight[chosen], weight[chosen])
+            for chosen, weight, value in zip(there, *held.sizes, strict=True)
+        ]
     else:
-        window = held.window
-        usable = window.usable
-        units = np.array([window.answered.sum(), (~window.answered).sum()], np.float64)
-        chosen = (usable & window.answered, usable & ~window.answered)
-        parts = [(window.error[one], 1 / window.effective[one]) for one in chosen]
+        units = np.array([held.answered.sum(), (~held.answered).sum()], np.float64)
+        usable, effective = held.usable, held.effective
+        planes = (usable & held.answered, usable & ~held.answered)
+        parts = [(held.error[chosen], 1 / effective[chosen]) for chosen in planes]
     if any(count and not len(errors) for count, (errors, _) in zip(units, parts, strict=True)):
         return np.empty(0), np.empty(0)
-    scaled = [weights * (count / weights.sum()) for count, (_, weights) in zip(units, parts, strict=True) if len(weights)]
-    return np.concatenate([errors for errors, _ in parts]), np.concatenate(scaled) if scaled else np.empty(0)
+    held_parts = [(count, *part) for count, part in zip(units, parts, strict=True) if len(part[0])]
+    if not held_parts:
+        return np.empty(0), np.empty(0)
+    return (
+        np.concatenate([errors for _, errors, _ in held_parts]),
+        np.concatenate([weights * (count / weights.sum()) for count, _, weights in held_parts]),
+    )
 
 
-def error_references(held: Exact | Sketch, band: Band) -> tuple[Doubles, Doubles]:
+def error_references(held: Window | Sketch, band: Band) -> tuple[Doubles, Doubles]:
     """Error-retention curves of a random and of the optimal ranking at the retentions of a band [K]."""
     mean = band.estimate[-1]
     errors, units = weighted_errors(held)

@@ -22,7 +22,7 @@ COMMANDS = {
     "train": "train an ensemble and write it as an artefact",
     "models": "list, show, verify and import artefacts",
     "score": "score a file of any length through a running service",
-    "monitor": "live retention of a logged stream: what deferring costs and saves",
+    "monitor": "live retention: what deferring costs and saves, live or of a logged stream",
     "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
 }
 

@@ -17,6 +17,7 @@ from services.monitor.setup import monitor
 from services.settings import Settings, address
 from services.system import die_with_parent
 
+EXAMPLE = "demur monitor run"
 _STOP_SECONDS = 5.0
 
 

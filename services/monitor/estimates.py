@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.estimation.delay import corrected
-from models.estimation.exact import Exact
-from models.estimation.figures import LiveFigures, View, curves, live_figures
-from models.estimation.gates import Gates, gates
+from models.estimation.figures import LiveFigures, View, WhatIf, curves, live_figures
+from models.estimation.gates import Gates
 from models.estimation.intervals import Estimate
+from models.estimation.judge import Asked, judge
 from models.estimation.nonresponse import Completion, pooled
-from models.estimation.nonresponse import completion as completions_of
 from models.estimation.references import error_references, f_references
 from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
+from models.estimation.window import Window
 from services.monitor.judgement import FIGURES, REFERENCES, Curve
 from services.monitor.requests import CODES, OPEN
 from services.monitor.sketched import sketch_gates, sketched
@@ -45,8 +44,8 @@ class Found:
     completion: float
     scores: NDArray[np.int64]
     """Units in the bins of the drift figures [bins]."""
-    held: Exact | Sketch | None
-    """For what-ifs; None without units."""
+    what_if: Callable[[Sequence[float]], WhatIf | None]
+    """Figures at other thresholds; None without units."""
     settled: bool
     """Whether time alone changes nothing."""
 
@@ -61,23 +60,28 @@ def exactly(stream: Stream, source: str, units: Units, now: float, estimator: Es
     bins = stream.panes.form.bins
     scores = np.zeros(0, np.int64) if bins is None else bins.count(units.uncertainty)
     window = unit_window(stream, source, units, now)
-    delayed = corrected(window)
-    completions = completions_of(window, delayed)
-    if not len(delayed.window):
-        found = gates(delayed.window, np.empty(0), completions, lost=lost, young=delayed.early)
-        return _nothing("exact", found, delayed.early, scores)
-    held = Exact(delayed.window, stream.profile.head.acceptable, stream.profile.rules)
+    asked = asked_of(stream, estimator)
+    judged = judge(window, asked, lost=lost)
+    if judged.view is None:
+        return _nothing("exact", judged.gates, judged.delayed.early, scores)
+    start = float(units.time[0])
     return _found(
-        held,
-        held.view(estimator),
+        judged.delayed.window,
+        judged.view,
         "exact",
-        gates(delayed.window, held.coefficients, completions, lost=lost, young=delayed.early),
-        _completion(stream, source, float(units.time[0]), completions),
-        labels=int(delayed.window.usable.sum()),
-        young=delayed.early,
+        judged.gates,
+        _completion(stream, source, start, ()),
+        held=lambda thresholds: judge(window, replace(asked, thresholds=thresholds)).what_if,
+        labels=judged.labels,
+        young=judged.delayed.early,
         scores=scores,
-        settled=delayed.law is None,
+        settled=judged.delayed.law is None,
     )
+
+
+def asked_of(stream: Stream, estimator: Estimator) -> Asked:
+    """How a stream's windows are judged."""
+    return Asked(acceptable=stream.profile.head.acceptable, estimator=estimator, rules=stream.profile.rules)
 
 
 def by_panes(stream: Stream, source: str, start: float, now: float, estimator: Estimator, lost: int) -> Found:
@@ -96,6 +100,7 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
         "sketch",
         sketch_gates(found, requests, coefficients, lost),
         _completion(stream, source, start, found.completions),
+        held=lambda thresholds: sketch.what_if(np.asarray(thresholds, np.float64), estimator, rules),
         labels=int(sketch.labels.sum()),
         young=found.young,
         scores=found.pane.scores,
@@ -104,12 +109,13 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
 
 
 def _found(
-    held: Exact | Sketch,
+    source: Window | Sketch,
     view: View,
     mode: str,
     gates: Gates,
     completion: float,
     *,
+    held: Callable[[Sequence[float]], WhatIf | None],
     labels: int,
     young: int,
     scores: NDArray[np.int64],
@@ -118,7 +124,7 @@ def _found(
     with np.errstate(all="ignore"):  # figures that do not exist are NaN, and are left out
         figures = live_figures(view)
         errors, hits = curves(view)
-        error_curve = Curve(errors, *error_references(held, errors))
+        error_curve = Curve(errors, *error_references(source, errors))
         f1_curve = None if hits is None else Curve(hits, *f_references(view, hits))
     return Found(
         mode=mode,
@@ -133,7 +139,7 @@ def _found(
         gates=gates,
         completion=completion,
         scores=scores,
-        held=held,
+        what_if=held,
         settled=settled,
     )
 
@@ -144,7 +150,7 @@ def _existing(figures: LiveFigures) -> dict[str, Estimate]:
 
 
 def _nothing(mode: str, gates: Gates, young: int, scores: NDArray[np.int64]) -> Found:
-    return Found(mode, 0, 0, 0, young, {}, {}, None, None, gates, math.nan, scores, None, settled=not young)
+    return Found(mode, 0, 0, 0, young, {}, {}, None, None, gates, math.nan, scores, lambda thresholds: None, settled=not young)
 
 
 def _completion(stream: Stream, source: str, start: float, completions: tuple[Completion, ...]) -> float:

@@ -44,7 +44,7 @@ def figures(head: Head, one: Judgement, name: str) -> list[Chart]:
         name=f"{prefix}-error",
         title="Error-retention",
         x_label="Share answered, most certain first",
-        y_label=axis(f"{error}, deferred ones counted as 0", head.error_unit),
+        y_label=axis(f"{error} over all units", head.error_unit),
         message=f"{words}.",
         width=WIDE,
     )

@@ -16,10 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.figures import Rules
-from models.estimation.exact import Exact
 from models.estimation.figures import WhatIf
-from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
 from services.errors import InvalidInput, NotFound
 from services.monitor.estimates import by_panes, exactly
@@ -66,8 +63,7 @@ class Judged:
     """A judgement, and what a what-if is made of."""
 
     judgement: Judgement
-    held: Exact | Sketch | None
-    rules: Rules
+    what_if: Callable[[Sequence[float]], WhatIf | None]
     settled: bool
     """Whether time alone changes nothing."""
 
@@ -192,10 +188,9 @@ class Judge:
             NotFound, InvalidInput: as ``judged``; nothing can be said without labels.
         """
         one = self.judged(wanted)
-        if one.held is None:
-            raise NotFound("this window has no labels to judge by yet", code="no_labels")
-        rules = (one.rules,) if isinstance(one.held, Sketch) else ()
-        found = one.held.what_if(np.asarray(thresholds, np.float64), self._options.estimator, *rules)
+        found = one.what_if(thresholds)
+        if found is None:
+            raise NotFound("this window has no units to judge by yet", code="no_units")
         return Asked(one.judgement, found)
 
     def _start(self, stream: Stream, span: Span | None, now: float) -> float:
@@ -246,7 +241,7 @@ class Judge:
         if judgement.valid:
             self._baselines.setdefault((*stream.profile.key, name, source), _baseline(stream, judgement))
         baseline = self._baselines.get((*stream.profile.key, name, source))
-        return Judged(replace(judgement, baseline=baseline), found.held, stream.profile.rules, found.settled)
+        return Judged(replace(judgement, baseline=baseline), found.what_if, found.settled)
 
     def _drift(self, stream: Stream, scores: NDArray[np.int64]) -> Drift:
         if stream.scores is None:

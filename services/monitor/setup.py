@@ -46,17 +46,12 @@ def monitor(settings: Settings) -> Monitor:
     Raises:
         SettingsError: a setting of the monitor is none; says which.
     """
-    store = Store(settings.ledger_store or str(settings.home.absolute() / "ledger" / "store"))
     options = _options(settings)
+    followed(settings)
 
     def places() -> list[Place]:
-        return [Ledger(url, store) for url in _urls(settings)]
+        return [*followed(settings)]
 
-    for place in places():
-        try:
-            Database(place.given)  # type: ignore[attr-defined]
-        except LedgerRefused as error:
-            raise SettingsError(f"DEMUR_MONITOR_LEDGERS: {error}") from error
     held = max(settings.monitor_exact_units, settings.monitor_last_units)
     return Monitor(
         places,
@@ -65,6 +60,22 @@ def monitor(settings: Settings) -> Monitor:
         request_units=max(held, REQUEST_UNITS),
         gone=_gone(settings.monitor_gone),
     )
+
+
+def followed(settings: Settings) -> list[Ledger]:
+    """The ledgers that there are now.
+
+    Raises:
+        SettingsError: one is none.
+    """
+    store = Store(settings.ledger_store or str(settings.home.absolute() / "ledger" / "store"))
+    found = [Ledger(url, store) for url in _urls(settings)]
+    for ledger in found:
+        try:
+            Database(ledger.given)
+        except LedgerRefused as error:
+            raise SettingsError(f"DEMUR_MONITOR_LEDGERS: {error}") from error
+    return found
 
 
 def _options(settings: Settings) -> Options:

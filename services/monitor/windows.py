@@ -30,7 +30,7 @@ def unit_window(stream: Stream, source: str, units: Units, now: float) -> Window
         requested=found,
         second=spread(stream.requests.second) if source == "requested" else None,
         age=now - units.time,
-        delay=received - units.time,
+        delay=np.maximum(received - units.time, 0.0),
     )
 
 
@@ -49,5 +49,5 @@ def request_window(stream: Stream, source: str, start: float, end: float, now: f
         requested=np.ones(len(units), bool),
         second=requests.second[chosen] if source == "requested" else None,
         age=now - units.time,
-        delay=requests.received(source)[chosen] - units.time,
+        delay=np.maximum(requests.received(source)[chosen] - units.time, 0.0),
     )
