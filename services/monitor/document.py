@@ -68,7 +68,7 @@ def what_if_document(asked: Asked) -> Json:
                 "f1": None if found.f1 is None else _at(found.f1, place),
             }
         )
-    return {**_name(one), "valid": one.valid, "reasons": _reasons(one), "units": one.units, "what_if": rows}
+    return {**_name(one), "valid": one.valid, "reasons": _reasons(one), "units": one.judged, "what_if": rows}
 
 
 def _window(one: Judgement) -> Json:
@@ -82,6 +82,7 @@ def _window(one: Judgement) -> Json:
         **{name: _number(value) for name, value in one.references.items()},
         "units": one.units,
         "answered": one.answered,
+        "judged": one.judged,
         "labels": one.labels,
         "abstain_ratio": _number(one.abstained),
         "mature_ratio": _number(one.mature),

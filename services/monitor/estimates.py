@@ -19,6 +19,7 @@ from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
 from models.estimation.window import Window
 from services.monitor.judgement import FIGURES, REFERENCES, Curve
+from services.monitor.panes import Form
 from services.monitor.requests import CODES, OPEN
 from services.monitor.sketched import sketch_gates, sketched
 from services.monitor.stream import Stream
@@ -32,10 +33,10 @@ class Found:
 
     mode: str
     units: int
-    """Old enough to be judged."""
     answered: int
+    judged: int
+    """Units old enough to be judged."""
     labels: int
-    young: int
     figures: Mapping[str, Estimate]
     references: Mapping[str, float]
     error_curve: Curve | None
@@ -46,6 +47,8 @@ class Found:
     """Units in the bins of the drift figures [bins]."""
     what_if: Callable[[Sequence[float]], WhatIf | None]
     """Figures at other thresholds; None without units."""
+    sketch: Callable[[], Sketch]
+    """The window in bins, corrected for labels on their way: those of several monitors add up."""
     settled: bool
     """Whether time alone changes nothing."""
 
@@ -62,8 +65,9 @@ def exactly(stream: Stream, source: str, units: Units, now: float, estimator: Es
     window = unit_window(stream, source, units, now)
     asked = asked_of(stream, estimator)
     judged = judge(window, asked, lost=lost)
+    decided = (len(units), int(units.answered.sum()))
     if judged.view is None:
-        return _nothing("exact", judged.gates, judged.delayed.early, scores)
+        return _nothing("exact", judged.gates, decided, scores, stream.profile.form)
     start = float(units.time[0])
     return _found(
         judged.delayed.window,
@@ -72,8 +76,9 @@ def exactly(stream: Stream, source: str, units: Units, now: float, estimator: Es
         judged.gates,
         _completion(stream, source, start, ()),
         held=lambda thresholds: judge(window, replace(asked, thresholds=thresholds)).what_if,
+        sketch=lambda: _sketch(judged.delayed.window, stream.profile.form),
+        decided=decided,
         labels=judged.labels,
-        young=judged.delayed.early,
         scores=scores,
         settled=judged.delayed.law is None,
     )
@@ -89,9 +94,10 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
     requests = request_window(stream, source, start, now, now)
     found = sketched(stream.panes, source, start, requests, now)
     sketch, rules = found.sketch, stream.profile.rules
+    decided = (int(found.decided.sum()), int(found.decided[0]))
     if not sketch.units.any():
         none = sketch_gates(found, requests, np.empty(0), lost)
-        return _nothing("sketch", none, found.young, found.pane.scores)
+        return _nothing("sketch", none, decided, found.scores, stream.profile.form)
     view = sketch.view(estimator, rules)
     coefficients = view.errors.ladder.area_coefficients(rules.area)
     return _found(
@@ -101,9 +107,10 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
         sketch_gates(found, requests, coefficients, lost),
         _completion(stream, source, start, found.completions),
         held=lambda thresholds: sketch.what_if(np.asarray(thresholds, np.float64), estimator, rules),
+        sketch=lambda: sketch,
+        decided=decided,
         labels=int(sketch.labels.sum()),
-        young=found.young,
-        scores=found.pane.scores,
+        scores=found.scores,
         settled=found.law is None,
     )
 
@@ -116,8 +123,9 @@ def _found(
     completion: float,
     *,
     held: Callable[[Sequence[float]], WhatIf | None],
+    sketch: Callable[[], Sketch],
+    decided: tuple[int, int],
     labels: int,
-    young: int,
     scores: NDArray[np.int64],
     settled: bool,
 ) -> Found:
@@ -128,10 +136,10 @@ def _found(
         f1_curve = None if hits is None else Curve(hits, *f_references(view, hits))
     return Found(
         mode=mode,
-        units=figures.n,
-        answered=round(view.answered),
+        units=decided[0],
+        answered=decided[1],
+        judged=figures.n,
         labels=labels,
-        young=young,
         figures=_existing(figures),
         references={name: value for name in REFERENCES if not math.isnan(value := getattr(figures, name))},
         error_curve=None if math.isnan(figures.r_auc.estimate) else error_curve,
@@ -140,6 +148,7 @@ def _found(
         completion=completion,
         scores=scores,
         what_if=held,
+        sketch=sketch,
         settled=settled,
     )
 
@@ -149,8 +158,21 @@ def _existing(figures: LiveFigures) -> dict[str, Estimate]:
     return {name: one for name, one in found.items() if not math.isnan(one.estimate)}
 
 
-def _nothing(mode: str, gates: Gates, young: int, scores: NDArray[np.int64]) -> Found:
-    return Found(mode, 0, 0, 0, young, {}, {}, None, None, gates, math.nan, scores, lambda thresholds: None, settled=not young)
+def _nothing(mode: str, gates: Gates, decided: tuple[int, int], scores: NDArray[np.int64], form: Form) -> Found:
+    return Found(
+        *(mode, *decided, 0, 0, {}, {}, None, None, gates, math.nan, scores),
+        what_if=lambda thresholds: None,
+        sketch=form.sketch,
+        settled=not decided[0],
+    )
+
+
+def _sketch(window: Window, form: Form) -> Sketch:
+    sketch, there = form.sketch(), window.usable
+    sketch.add_units(window.uncertainty, window.answered)
+    columns = (window.uncertainty, window.answered, window.error, window.effective)
+    sketch.add_labels(*(column[there] for column in columns))
+    return sketch
 
 
 def _completion(stream: Stream, source: str, start: float, completions: tuple[Completion, ...]) -> float:

@@ -193,7 +193,7 @@ _AMOUNTS: dict[str, tuple[str, Callable[[Judgement], float]]] = {
     "labels": ("Labels that count in the window.", lambda j: float(j.labels)),
     "abstain_ratio": ("Share of the window's units that were deferred.", lambda j: j.abstained),
     "completion_ratio": ("Share of the label requests old enough to be answered that were.", lambda j: j.completion),
-    "mature_ratio": ("Share of the window's units old enough to count.", lambda j: j.mature),
+    "mature_ratio": ("Share of the window's units old enough for their labels to have come.", lambda j: j.mature),
 }
 
 

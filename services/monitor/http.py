@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -18,7 +17,7 @@ from services.errors import DemurError, InvalidInput, MethodNotAllowed, NotFound
 from services.logging import get_logger
 from services.monitor.document import document, what_if_document
 from services.monitor.exporter import Exporter
-from services.monitor.judge import WhatIfs
+from services.monitor.judge import Windows
 from services.monitor.page import Pages
 from services.monitor.published import Published
 from services.transport.http.body import error_response, json_response
@@ -34,8 +33,8 @@ _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 class Routes:
     """Endpoints over what was published last."""
 
-    def __init__(self, exporter: Exporter, what_ifs: WhatIfs, clock: Callable[[], float] = time.time) -> None:
-        self._exporter, self._what_ifs, self._clock = exporter, what_ifs, clock
+    def __init__(self, exporter: Exporter, windows: Windows, clock: Callable[[], float] = time.time) -> None:
+        self._exporter, self._windows, self._clock = exporter, windows, clock
         self._published = Published()
         self._pages = Pages()
 
@@ -66,15 +65,18 @@ class Routes:
         body = msgspec.json.encode({"status": "not ready", "reason": reason} if reason else {"status": "ready"})
         return Response(body, 503 if reason else 200, media_type="application/json")
 
-    async def windows(self, request: Request) -> Response:
+    async def known(self, request: Request) -> Response:
         return json_response(document(self._published, self._clock()))
 
     async def what_if(self, request: Request) -> Response:
-        query = request.query_params
-        thresholds = _thresholds(query.getlist("threshold"))
-        wanted = {name: query.get(name, "") for name in ("task", "head", "model", "window", "source")}
-        found = await run_in_threadpool(self._what_ifs.what_if, wanted, thresholds)
+        thresholds = _thresholds(request.query_params.getlist("threshold"))
+        found = await run_in_threadpool(self._windows.what_if, _wanted(request), thresholds)
         return json_response(what_if_document(found))
+
+    async def sketch(self, request: Request) -> Response:
+        """A window in bins, as ``models.estimation.sketch.Sketch.to_bytes``: monitors of several places add up so."""
+        one = await run_in_threadpool(self._windows.judged, _wanted(request))
+        return Response(await run_in_threadpool(lambda: one.sketch().to_bytes()), media_type="application/octet-stream")
 
     async def page(self, request: Request) -> Response:
         known = self._published
@@ -101,11 +103,17 @@ def application(routes: Routes) -> Starlette:
             Route("/metrics", routes.metrics),
             Route("/livez", routes.live),
             Route("/readyz", routes.ready),
-            Route("/v1/live", routes.windows),
+            Route("/v1/live", routes.known),
             Route("/v1/what-if", routes.what_if),
+            Route("/v1/sketch", routes.sketch),
         ],
         exception_handlers={404: unknown, 405: wrong_method, DemurError: failed},
     )
+
+
+def _wanted(request: Request) -> dict[str, str]:
+    """Which window a query is about."""
+    return {name: request.query_params.get(name, "") for name in ("task", "head", "model", "window", "source")}
 
 
 def _thresholds(given: Sequence[str]) -> list[float]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.estimation.figures import WhatIf
+from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
 from services.errors import InvalidInput, NotFound
 from services.monitor.estimates import by_panes, exactly
@@ -64,6 +65,7 @@ class Judged:
 
     judgement: Judgement
     what_if: Callable[[Sequence[float]], WhatIf | None]
+    sketch: Callable[[], Sketch]
     settled: bool
     """Whether time alone changes nothing."""
 
@@ -84,8 +86,10 @@ class _Kept:
     when: float
 
 
-class WhatIfs(Protocol):
-    """Answers what other thresholds would have meant."""
+class Windows(Protocol):
+    """Judged windows, by the words of a query."""
+
+    def judged(self, wanted: Mapping[str, str]) -> Judged: ...
 
     def what_if(self, wanted: Mapping[str, str], thresholds: Sequence[float]) -> Asked: ...
 
@@ -225,6 +229,7 @@ class Judge:
             estimator=options.estimator,
             units=found.units,
             answered=found.answered,
+            judged=found.judged,
             labels=found.labels,
             effective_samples=found.gates.ess,
             figures=found.figures,
@@ -235,13 +240,11 @@ class Judge:
             drift=self._drift(stream, found.scores),
             risk=self._risk(stream, source),
             reasons=(*against.reasons, *reasons),
-            mature=found.units / (found.units + found.young) if found.units + found.young else 1.0,
-            baseline=None,
         )
         if judgement.valid:
             self._baselines.setdefault((*stream.profile.key, name, source), _baseline(stream, judgement))
         baseline = self._baselines.get((*stream.profile.key, name, source))
-        return Judged(replace(judgement, baseline=baseline), found.what_if, found.settled)
+        return Judged(replace(judgement, baseline=baseline), found.what_if, found.sketch, found.settled)
 
     def _drift(self, stream: Stream, scores: NDArray[np.int64]) -> Drift:
         if stream.scores is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from models.estimation.intervals import Band, Estimate
 from services.monitor.units import Doubles, Key
@@ -60,7 +60,11 @@ class Judgement:
     """``exact`` or ``sketch``."""
     estimator: str
     units: int
+    """Decided in the window."""
     answered: int
+    """Of these units."""
+    judged: int
+    """Units old enough for their labels to have come, which the figures are of."""
     labels: int
     effective_samples: float
     figures: Mapping[str, Estimate]
@@ -75,16 +79,17 @@ class Judgement:
     risk: Risk
     reasons: tuple[tuple[str, str], ...] = ()
     """Why the figures may not be believed: a stable word and a sentence each."""
-    mature: float = 1.0
-    """Share of the window's units that are old enough to count."""
     baseline: tuple[float, float, str] | None = None
     """Interval of R-AUC that is normal, and where it comes from."""
-    policies: Mapping[str, int] = field(default_factory=dict)
-    """Version of the policy to the units that it decided."""
 
     @property
     def valid(self) -> bool:
         return not self.reasons
+
+    @property
+    def mature(self) -> float:
+        """Share of the window's units that are old enough to be judged; 1 without units."""
+        return self.judged / self.units if self.units else 1.0
 
     @property
     def abstained(self) -> float:

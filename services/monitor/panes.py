@@ -50,12 +50,16 @@ class Pane:
     """Of units whose request is a matter of chance: expected requests, their variance, and requests."""
     labels: dict[str, Sketch] = field(default_factory=dict)
 
-    def add(self, other: Pane, form: Form) -> None:
-        """Adds the counts and moments of another pane."""
+    def count(self, other: Pane) -> None:
+        """Adds the units of another pane."""
         self.units += other.units
         self.scores += other.scores
         self.never += other.never
         self.draws += other.draws
+
+    def add(self, other: Pane, form: Form) -> None:
+        """Adds the units and the labels of another pane."""
+        self.count(other)
         for source, sketch in other.labels.items():
             self.of(source, form).merge(sketch)
 
@@ -166,8 +170,8 @@ class Panes:
 
 
 def total(panes: Sequence[Pane], form: Form) -> Pane:
-    """The sum of panes; they stay as they are."""
+    """The units of panes, without their labels; the panes stay as they are."""
     whole = Pane(np.zeros((2, len(form.edges)), np.int64), np.zeros(0 if form.bins is None else len(form.bins), np.int64))
     for pane in panes:
-        whole.add(pane, form)
+        whole.count(pane)
     return whole

@@ -105,15 +105,14 @@ class Monitor:
         self._orphaned: dict[Key, list[News]] = {}
         self.close()
         for followed in self._followed.values():
-            followed.writers, followed.gaps = [], []
+            followed.follower, followed.writers, followed.gaps = None, [], []
         self.judge.forget()
 
     def close(self) -> None:
-        """Ends all connections; the next cycle reads from the start."""
+        """Ends all connections; another cycle would make new ones."""
         for followed in self._followed.values():
             if followed.follower is not None:
                 followed.follower.close()
-            followed.follower = None
 
     def run(self, stop: threading.Event, published: Callable[[Published], None], seconds: float) -> None:
         """Works until told to stop; a cycle that fails by a defect is logged, and tried again.

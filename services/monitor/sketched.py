@@ -14,6 +14,7 @@ from models.estimation.observed import observed
 from models.estimation.sketch import Sketch
 from models.estimation.window import Doubles, Window
 from services.monitor.panes import Form, Pane, Panes, total
+from services.monitor.units import Longs
 
 DEVIATIONS = 5.0
 """Of the number of requests from what the propensities say."""
@@ -32,6 +33,10 @@ class Sketched:
     completions: tuple[Completion, ...]
     young: int
     """Units of panes that are too young."""
+    decided: Longs
+    """Units of all panes, answered and deferred [2]."""
+    scores: Longs
+    """Units of all panes in the bins of the drift figures [bins]."""
 
 
 def sketched(panes: Panes, source: str, start: float, requests: Window, now: float) -> Sketched:
@@ -46,7 +51,8 @@ def sketched(panes: Panes, source: str, start: float, requests: Window, now: flo
     found = completion(requests, delayed) if len(requests) else ()
     law, kept, young = delayed.law, [], 0
     sketch = form.sketch()
-    for begin, end, pane in panes.since(start):
+    every = list(panes.since(start))
+    for begin, end, pane in every:
         if law is not None and now - end < law.youngest:
             young += int(pane.units.sum())
             continue
@@ -54,9 +60,10 @@ def sketched(panes: Panes, source: str, start: float, requests: Window, now: flo
         labels = pane.labels.get(source)
         if labels is not None:
             sketch.merge(labels if law is None else observed(labels, _arrived(law, form, now - end, now - begin)))
-    whole = total([Pane(pane.units, pane.scores, pane.never, pane.draws) for pane in kept], form)
+    whole = total(kept, form)
     sketch.units += whole.units
-    return Sketched(whole, sketch, law, found, young)
+    decided = total([pane for _, _, pane in every], form) if young else whole
+    return Sketched(whole, sketch, law, found, young, decided.units.sum(axis=1), decided.scores)
 
 
 def sketch_gates(found: Sketched, requests: Window, coefficients: Doubles, lost: int) -> Gates:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, bindparam, insert, update
 
 from models.calibration import Calibration, expected_error, reference_quantiles, retention_table
 from models.head import Head
@@ -158,11 +158,12 @@ class Book:
         source: str = "requested",
         epoch: int | None = None,
         state: bool = True,
+        received: Sequence[float] | None = None,
     ) -> None:
-        """Labels by sequence, whose error is given."""
+        """Labels by sequence, whose error is given; received now unless times are given."""
         rule = judging(HEAD)
         rows = []
-        for unit, error in zip(units, errors, strict=True):
+        for unit, error, came in zip(units, errors, received or [now] * len(units), strict=True):
             self.keys += 1
             value = rule.label(math.sqrt(error))
             rows.append(
@@ -174,7 +175,7 @@ class Book:
                     "actor": "somebody",
                     "key": f"k{self.epoch}-{self.keys}",
                     "version": version,
-                    "received": now,
+                    "received": float(came),
                     "value": value,
                     "digest": value.hex(),
                 }
@@ -209,9 +210,8 @@ class Book:
             for unit in units
         ]
         connection.execute(insert(request_event), events)
-        for unit in units:
-            mine = (item.c.epoch == whose) & (item.c.sequence == int(unit))
-            connection.execute(update(item).where(mine).values(state=state))
+        mine = (item.c.epoch == whose) & (item.c.sequence == bindparam("s"))
+        connection.execute(update(item).where(mine).values(state=state), [{"s": int(unit)} for unit in units])
 
     def lose(self, start: float, end: float, units: int, reason: str = "disk full") -> None:
         row = {"from_time": start, "to_time": end, "units": units, "reason": reason}

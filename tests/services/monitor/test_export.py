@@ -39,7 +39,7 @@ def test_the_live_monitor_and_a_replay_of_the_same_ledger_say_the_same(
     assert main(["monitor", "replay", *files, *moment, "--json"]) == 0
     replayed = json.loads(capsys.readouterr().out)
     assert live.mode == "exact"
-    assert (live.units, live.labels) == (replayed["n"], replayed["labels"])
+    assert (live.judged, live.labels) == (replayed["n"], replayed["labels"])
     assert live.effective_samples == pytest.approx(replayed["ess"], rel=1e-9)
     assert [f"{word}: {text}".lower().rstrip(".") for word, text in live.reasons] == [
         text.lower() for text in replayed["reasons"]

@@ -46,22 +46,19 @@ class Watch:
         self.now = now
         self.places = [Place(url) for url in urls]
         self._seconds = 0.0
-        judge = Judge(Options(spans(text), last_units, exact_units, **options), self._time)  # type: ignore[arg-type]
+        judge = Judge(Options(spans(text), last_units, exact_units, **options), lambda: self._seconds)  # type: ignore[arg-type]
         held = max(exact_units, last_units)
         self.monitor = Monitor(
-            lambda: list(self.places), judge, exact_units=held, request_units=held, gone=gone, clock=lambda: self.now
+            lambda: list(self.places), judge, exact_units=held, request_units=10**6, gone=gone, clock=lambda: self.now
         )
-
-    def _time(self) -> float:
-        """Of judging: a minute from call to call, so that everything that changed is judged in each cycle."""
-        self._seconds += 60.0
-        return self._seconds
 
     def at(self, now: float | None = None) -> Published:
         """All that is known at a moment, once the whole history was read."""
         self.now = self.now if now is None else now
+        self._seconds += 60.0  # of judging's own clock, so that all that changed is judged in each cycle
         published = self.monitor.cycle()
         while any(not ledger.caught_up for ledger in published.ledgers):
+            self._seconds += 60.0
             published = self.monitor.cycle()
         return published
 
