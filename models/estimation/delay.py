@@ -23,6 +23,7 @@ from models.estimation.window import BadWindow, Doubles, Mask, Window
 LEAST = 0.1  # smallest G that is corrected for; younger units are left out of the window
 _LABELS = 100  # of a stratum
 _STRATA = 20  # of the answered, and of the deferred
+_GAIN = 2.0  # of log likelihood that ages must bring
 _AT_RISK = 20  # requests behind the last step of G
 _FLAT = 0.01  # of all labels: fewer in the last two thirds of the ages means that no more are coming
 
@@ -132,77 +133,136 @@ def corrected(window: Window) -> Delayed:
 
 
 def fit(window: Window) -> DelayLaw:
-    """Delay laws of a window with ages and delays: as many strata as there are labels for."""
+    """Delay laws of a window with ages and delays: as many strata as there are labels for.
+
+    Where ages do not explain which labels are missing, delays are not what keeps them (they came in one batch, or will
+    never come): the law is flat then, and the share that is missing is missing for good.
+    """
     usable = window.usable
     known, requested = window.known_requests
     cuts, laws = [], []
     for plane in (window.answered, ~window.answered):
-        own = np.sort(window.uncertainty[usable & plane & ~window.drawn_again])
-        number = min(max(len(own) // _LABELS, 1), _STRATA)
-        cut = np.unique(own[np.arange(1, number) * len(own) // number]) if len(own) else own
+        counted = plane & ~window.drawn_again
+        own = window.uncertainty[usable & counted]
+        cut = _cuts(np.sort(own[~np.isnan(own)]))
         cuts.append(cut)
-        units = np.flatnonzero(plane & ~window.drawn_again)
+        units = np.flatnonzero(counted)
         stratum = np.searchsorted(cut, window.uncertainty[units], side="left")
         parts = [units[stratum == number] for number in range(len(cut) + 1)] if len(own) else []
-        laws.append(tuple(_law(window, part, usable, known, requested) for part in parts if usable[part].any()))
+        samples = [_Sample.of(window, part, usable, known, requested) for part in parts]
+        fitted = [_delayed(sample) for sample in samples]
+        gain = sum(_gain(sample, law) for sample, law in zip(samples, fitted, strict=True))
+        laws.append(tuple(fitted) if gain > _GAIN else tuple(_flat(sample) for sample in samples))
     return DelayLaw((cuts[0], cuts[1]), (laws[0], laws[1]))
 
 
-def _law(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, requested: Mask) -> Law:
-    age, delay = window.age, window.delay
-    assert age is not None
-    assert delay is not None
-    sure = bool(known[units].all())
-    if sure:
-        units = units[requested[units]]
-    labelled = units[usable[units]]
-    weight = np.ones(len(units)) if sure else np.nan_to_num(np.clip(window.propensity[units], 0.0, 1.0))
-    requests = float(weight.sum())
-    if sure and len(labelled) == len(units):
-        return Law(np.zeros(1), np.ones(1), requests, sure, True, 1.0, 0.0)
-    delays = np.sort(np.maximum(delay[labelled], 0.0))
-    times, events = np.unique(delays, return_counts=True)
-    order = np.argsort(age[units])
-    older = np.append(np.cumsum(weight[order][::-1])[::-1], 0.0)  # propensities of the units from each age on
-    exposed = older[np.searchsorted(age[units][order], times, side="left")]
-    enough = exposed >= min(_AT_RISK, requests / 2)
+def _cuts(labelled: Floats) -> Floats:
+    """Uncertainties between strata of equal numbers of labels; all strata have some."""
+    number = min(max(len(labelled) // _LABELS, 1), _STRATA)
+    if number == 1:
+        return labelled[:0]
+    cuts = np.unique(labelled[np.arange(1, number) * len(labelled) // number])
+    return np.asarray(cuts[cuts < labelled[-1]])
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Requests of a stratum, by age."""
+
+    age: Doubles
+    """Seconds, ascending [n]."""
+    weight: Doubles
+    """1 where the request is known, otherwise its probability [n]."""
+    there: Mask
+    """Whether the label is there [n]."""
+    left: Doubles
+    """Seconds from decision to label, or the age where there is none [n]."""
+    known: bool
+    """Whether it is known which labels were requested; then only these are in the sample."""
+
+    @staticmethod
+    def of(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, requested: Mask) -> _Sample:
+        age, delay = window.age, window.delay
+        assert age is not None
+        assert delay is not None
+        sure = bool(known[units].all())
+        if sure:
+            units = units[requested[units]]
+        units = units[np.argsort(age[units])]
+        there = usable[units]
+        weight = np.ones(len(units)) if sure else np.nan_to_num(np.clip(window.propensity[units], 0.0, 1.0))
+        left = np.where(there, np.maximum(delay[units], 0.0), age[units])
+        return _Sample(age[units], weight, there, left, sure)
+
+    @property
+    def requests(self) -> float:
+        return float(self.weight.sum())
+
+    @property
+    def share(self) -> float:
+        """Labels there, of the requests."""
+        return float(self.there.sum()) / self.requests if self.requests > 0 else 1.0
+
+
+def _flat(sample: _Sample) -> Law:
+    """No delay: what is not there does not come. Where draws are open, their number is chance and the law is 1."""
+    level = sample.share if sample.known else 1.0
+    se = 0.0 if sample.known else float(np.sqrt(sample.there.sum())) / max(sample.requests, 1e-300)
+    return Law(np.zeros(1), np.array([level]), sample.requests, sample.known, True, sample.share, se)
+
+
+def _delayed(sample: _Sample) -> Law:
+    requests, there = sample.requests, sample.there
+    if sample.known and there.all():
+        return _flat(sample)
+    times, events = np.unique(sample.left[there], return_counts=True)
+    older = np.append(np.cumsum(sample.weight[::-1])[::-1], 0.0)  # requests of the units from each age on
+    exposed = older[np.searchsorted(sample.age, times, side="left")]
+    least = min(_AT_RISK, requests / 2)
+    enough = exposed >= least
     times, events, exposed = times[enough], events[enough], exposed[enough]
     if not len(times):
-        return Law(np.zeros(1), np.ones(1), requests, sure, False, 1.0, 1.0)
-    if sure:
-        leaves = np.sort(np.where(usable[units], np.maximum(delay[units], 0.0), age[units]))
-        at_risk = len(leaves) - np.searchsorted(leaves, times, side="left")
-        arrived = 1.0 - np.cumprod(1.0 - events / at_risk)
+        return _flat(sample)
+    if sample.known:
+        at_risk = len(there) - np.searchsorted(np.sort(sample.left), times, side="left")
+        arrived = np.asarray(1.0 - np.cumprod(1.0 - events / at_risk), np.float64)
     else:
-        arrived = np.cumsum(events / exposed)
-    oldest = float(age[units][order][max(np.searchsorted(-older, -min(_AT_RISK, requests / 2), side="right") - 1, 0)])
+        arrived = np.asarray(np.cumsum(events / exposed), np.float64)
+    oldest = float(sample.age[max(int((older >= least).sum()) - 1, 0)])
     steps = np.append(0.0, arrived)
-    settled = bool(arrived[-1] - steps[np.searchsorted(times, oldest / 3)] <= _FLAT * arrived[-1])
-    se = 0.0 if sure else float(np.sqrt(np.sum(events / exposed**2)))
-    waiting = _waiting(window, units, usable, oldest) if sure and not settled else (0.0, 0.0)
     completion = float(arrived[-1])
-    if settled and not sure:
+    settled = completion - float(steps[np.searchsorted(times, oldest / 3)]) <= _FLAT * completion
+    se = 0.0 if sample.known else float(np.sqrt(np.sum(events / exposed**2)))
+    if settled and not sample.known:
         arrived = arrived / completion  # how many labels were drawn is chance: delays tell the law's shape
-    return Law(times, arrived, requests, sure, settled, completion, se, *waiting)
+    waiting = _waiting(sample, oldest) if sample.known and not settled else (0.0, 0.0)
+    return Law(times, arrived, requests, sample.known, settled, completion, se, *waiting)
 
 
-def _waiting(window: Window, units: NDArray[np.intp], usable: Mask, oldest: float) -> tuple[float, float]:
+def _gain(sample: _Sample, law: Law) -> float:
+    """Log likelihood of which labels are there by the law, against a share that no age changes."""
+    g = np.clip(law.at(sample.age), 1e-9, 1.0)
+    if not sample.known:  # Poisson: as many as the propensities say
+        return float(np.log(g[sample.there]).sum() + ((1 - g) * sample.weight).sum())
+    flat = min(max(sample.share, 1e-9), 1 - 1e-9)
+    missing = np.log(np.maximum(1 - g[~sample.there], 1e-9)) - np.log(1 - flat)
+    return float((np.log(g[sample.there]) - np.log(flat)).sum() + missing.sum())
+
+
+def _waiting(sample: _Sample, oldest: float) -> tuple[float, float]:
     """Score of the share of requests that will ever be labelled, at 1, in a mixture cure model (Farewell 1982) whose
     delays are exponential; and its variance with the rate estimated.
 
-    Where some requests wait for ever, too many old ones are unlabelled for the rate of the young, and the score is below
-    0. So it is for delays of very different length, which look the same as yet. Three mean delays are enough to see.
+    Where some requests wait for ever, too many old ones are unlabelled for the rate of the young, and the score is
+    below 0. So it is for delays of very different length, which look the same as yet. Three mean delays suffice.
     """
-    age, delay = window.age[units], window.delay[units]  # type: ignore[index]
-    there = usable[units]
-    left = np.where(there, np.maximum(delay, 0.0), age)
-    span = min(oldest, 3 * float(left.sum()) / max(int(there.sum()), 1))
-    there = there & (left < span)
-    left = np.minimum(left, span)
+    span = min(oldest, 3 * float(sample.left.sum()) / max(int(sample.there.sum()), 1))
+    there = sample.there & (sample.left < span)
+    left = np.minimum(sample.left, span)
     events, waited = int(there.sum()), float(left.sum())
     if not events or not waited > 0:
         return 0.0, 0.0
     rate = events / waited
-    owed = np.minimum(age, span)
+    owed = np.minimum(sample.age, span)
     score = events - float(np.expm1(rate * left[~there]).sum())
     return score, max(float(np.expm1(rate * owed).sum()) - (rate * float(owed.sum())) ** 2 / events, 0.0)

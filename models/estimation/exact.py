@@ -76,9 +76,11 @@ class Exact:
     @cached_property
     def _acceptable(self) -> Mask:
         """Whether each unit's error is acceptable [N]; false without a label."""
-        error = self.window.error
+        error, limit = self.window.error, self.acceptable
+        if limit is None:
+            return np.zeros(len(error), bool)
         with np.errstate(invalid="ignore"):
-            return error < self.acceptable if self.rules.convention.strict_limit else error <= self.acceptable
+            return error < limit if self.rules.convention.strict_limit else error <= limit
 
     @cached_property
     def coefficients(self) -> Doubles:
@@ -103,6 +105,7 @@ class Exact:
             sampled=self.sampled,
             optimal=self._optimal,
             rules=self.rules,
+            scale="positive" if (window.error[self._usable] >= 0).all() else "real",
         )
 
     def what_if(self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw") -> WhatIf:
@@ -127,6 +130,14 @@ class Exact:
             errors.append(window.error[chosen])
             weights.append(weight * (plane.sum() / weight.sum()))
         return optimal_area(np.concatenate(errors), np.concatenate(weights), self.rules.area)
+
+    @cached_property
+    def _expected(self) -> Doubles | None:
+        """The caller's prediction [N], its mean where it has none; None where it says nothing."""
+        given = self.window.expected
+        if given is None or not (known := np.isfinite(given)).any():
+            return None
+        return np.where(known, given, given[known].mean())
 
     def _human(self) -> Estimated | None:
         window = self.window
@@ -168,18 +179,15 @@ class Exact:
         half = halves(len(self.window))
         of_place, of_label = half[order.order], half[order.units]
         x, e = values[order.units], self.window.effective[order.units]
-        given = self.window.expected if rising else None
+        given = self._expected if rising else None
         predicted = np.empty(len(half))
         for side in (False, True):
             learn = of_label != side
             if given is not None:
-                known = np.where(
-                    np.isfinite(given), given, np.nanmean(given[np.isfinite(given)]) if len(given) else 0.0
-                )
                 unit, place = order.units[learn], order.places[learn]
                 share = (1 - e[learn]) / e[learn] ** 2 * (1 - place / len(half)) ** 2
-                intercept, slope = tuned(known[unit], x[learn], share)
-                values_at = intercept + slope * known[order.order]
+                intercept, slope = tuned(given[unit], x[learn], share)
+                values_at = intercept + slope * given[order.order]
             else:
                 steps = monotone(order.places[learn], 1 / e[learn], x[learn] / e[learn], rising=rising)
                 values_at = steps.everywhere(len(half))
@@ -212,7 +220,7 @@ class _Order:
 
     def by_cell(self, values: Doubles) -> Doubles:
         """Sums of a value of each place [N] by cell [B]."""
-        return values if self.cell is None else np.bincount(self.cell, values, len(self.ladder))
+        return values if self.cell is None else np.asarray(np.bincount(self.cell, values, len(self.ladder)), np.float64)
 
 
 def _order(exact: Exact, order: NDArray[np.integer[Any]], *, shared: bool) -> _Order:

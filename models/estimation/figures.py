@@ -16,7 +16,7 @@ import numpy as np
 
 from models.assessment.figures import Rules
 from models.assessment.retention import rejection_ratio
-from models.estimation.intervals import Band, Estimate, interval, limits, quantile, root
+from models.estimation.intervals import Band, Estimate, Scale, interval, limits, quantile, root
 from models.estimation.ladder import Ladder, f_area, f_position, f_values, partial_sums
 from models.estimation.weights import Cells, Estimated
 from models.estimation.window import Doubles
@@ -89,6 +89,8 @@ class View:
     optimal: float
     """R-AUC of a ranking by the errors themselves."""
     rules: Rules
+    scale: Scale = "positive"
+    """Of the errors: ``real`` where some are negative."""
 
     @property
     def n(self) -> float:
@@ -133,7 +135,7 @@ def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
     wide = variance == "population"
 
     def error(value: float, found: float, coefficients: Doubles | float) -> Estimate:
-        return interval(value, root(found), errors.t(coefficients), view.sampled, "positive")
+        return interval(value, root(found), errors.t(coefficients), view.sampled, view.scale)
 
     totals = errors.totals
     weights = errors.ladder.area_coefficients(view.rules.area)
@@ -185,7 +187,7 @@ def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]
     def made(value: float, variance: float, units: float, t: float = t) -> Estimate:
         if not units:
             return _NONE
-        return interval(value / units, root(variance) / units, t, view.sampled, "positive")
+        return interval(value / units, root(variance) / units, t, view.sampled, view.scale)
 
     return (
         made(total, found + spread_all, n),
@@ -248,7 +250,7 @@ def error_band(view: View, kept: Doubles) -> Band:
     step = view.errors.ladder.steps(kept)
     n, ones = view.n, np.full(len(kept), 1 / view.n)
     value = partial_sums(view.errors.totals, *step) / n
-    return _band(view, kept, value, *view.errors.step_moments(*step, ones, np.zeros(len(kept))), "positive")
+    return _band(view, kept, value, *view.errors.step_moments(*step, ones, np.zeros(len(kept))), view.scale)
 
 
 def f_band(view: View, kept: Doubles) -> Band | None:
@@ -291,8 +293,6 @@ def what_if(view: View, thresholds: Doubles, kept: Doubles) -> WhatIf:
     return WhatIf(thresholds, kept / view.n, error, own, f_band(view, kept))
 
 
-def _band(
-    view: View, kept: Doubles, value: Doubles, variances: Doubles, t: Doubles, scale: Literal["positive", "share"]
-) -> Band:
+def _band(view: View, kept: Doubles, value: Doubles, variances: Doubles, t: Doubles, scale: Scale) -> Band:
     se = np.sqrt(np.maximum(variances, 0.0))
     return Band(kept / view.n, value, se, *limits(value, t * se, view.sampled, scale))

@@ -1,4 +1,4 @@
-"""Whether figures may be published: a reason for each thing that would make them wrong, or too uncertain to mean anything.
+"""Whether figures may be published, with a reason for each thing that would make them wrong or worth nothing.
 
 An estimate from few, or heavily weighted, or wrongly weighted labels looks like any other number; so these are stated
 with it, in stable words that alerts can name.
@@ -17,6 +17,7 @@ LEAST_ESS = 200.0
 MOST_SHARE = 0.05
 _DEVIATIONS = 5.0  # of the number of labels from what the propensities say
 _BINS = 10
+_MANY = 3.5  # standard errors where many bins are looked at
 _NEIGHBOURS = 5  # strata of delays whose labels are judged together
 _PLANES = {True: "answered", False: "deferred"}
 
@@ -70,7 +71,7 @@ def gates(
     if not len(window):
         why = f"all {young} units are too young for labels to have come" if young else "the window is empty"
         reasons.append(Reason("young" if young else "no_units", why))
-        return Gates(tuple(reasons), 0.0, 0.0)
+        return Gates((*reasons, *_incomplete(completions)), 0.0, 0.0)
     for answered, word in _PLANES.items():
         plane = window.answered == answered
         if plane.any() and not (usable & plane).any():
@@ -171,22 +172,24 @@ def _incomplete(completions: tuple[Completion, ...]) -> list[Reason]:
         own = tuple(part for part in completions if part.answered == answered)
         settled = tuple(part for part in own if part.settled)
         waiting = tuple(part for part in own if not part.settled)
-        short = [part for part in (*settled, pooled(settled)) if part is not None and part.short]
+        short = [part for part in (*settled, pooled(settled)) if part is not None and part.short(_MANY)]
         if short:
             worst = min(short, key=lambda part: part.share)
             text = (
                 f"of the labels requested for {word} units {worst.share:.1%} came where fewest did; below "
-                f"{COMPLETE:.0%} those that came stand for nobody: review the rest, or a random part with its propensity"
+                f"{COMPLETE:.0%} the rest are not like them: review the rest, or a random part with its propensity"
             )
             reasons.append(Reason("incomplete", text))
         # few requests a bin: neighbours together, and all
-        groups = (waiting[start : start + _NEIGHBOURS] for start in range(0, len(waiting), _NEIGHBOURS))
-        drying = [part for part in (*map(pooled, groups), pooled(waiting)) if part is not None and part.short]
+        parts = (pooled(waiting[start : start + _NEIGHBOURS]) for start in range(0, len(waiting), _NEIGHBOURS))
+        whole = pooled(waiting)
+        drying = [part for part in parts if part is not None and part.short(_MANY)]
+        drying += [whole] if whole is not None and whole.short() else []
         if drying:
             worst = min(drying, key=lambda part: part.share)
             text = (
-                f"labels of {word} units dry up with {worst.share:.1%} there: it cannot be told whether the rest is late "
-                "or will never come; review them, or judge a window that is old enough"
+                f"labels of {word} units dry up with {worst.share:.1%} there; is the rest late, or "
+                "will it never come? Review them, or judge a window that is old enough"
             )
             reasons.append(Reason("incomplete", text))
     return reasons

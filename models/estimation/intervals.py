@@ -2,8 +2,8 @@
 
 An estimate is normal around its figure, but its standard error rests on the largest errors among the labels: with heavy
 tails that is as uncertain as if it came from a few dozen of them. So the quantile is Student's, with the degrees of
-freedom that the fourth moments give (Satterthwaite 1946). With fewer labels the estimate itself is skewed: errors are
-positive, and intervals are made for the logarithm, those of shares for the logit.
+freedom that the fourth moments give (Satterthwaite 1946). Estimate and standard error of positive errors rise together:
+their intervals are made for the logarithm. Shares have Wald's with many labels, and with few those of the logit.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from scipy.special import stdtrit
 
 from models.estimation.window import Doubles
 
-FEW = 1000  # sampled labels below which the scale is bent
-Scale = Literal["positive", "share"]
+FEW = 1000  # sampled labels below which shares are judged by their logit
+Scale = Literal["positive", "share", "real"]
+"""Of errors above 0, of what lies between 0 and 1, and of errors of any sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,6 @@ def interval(estimate: float, se: float, t: float, sampled: float, scale: Scale)
     Args:
         t: quantile that the standard error is multiplied by.
         sampled: labels that were there by chance.
-        scale: ``share`` for what lies between 0 and 1, ``positive`` for errors (which may turn out negative).
     """
     low, high = limits(np.array([estimate]), np.array([t * se]), sampled, scale)
     return Estimate(estimate, se, float(low[0]), float(high[0]))
@@ -65,7 +65,7 @@ def interval(estimate: float, se: float, t: float, sampled: float, scale: Scale)
 def limits(estimate: Doubles, half: Doubles, sampled: float, scale: Scale) -> tuple[Doubles, Doubles]:
     """Ends of the intervals of estimates [K] with half widths [K]; other arguments as ``interval``."""
     low, high = estimate - half, estimate + half
-    if sampled < FEW:
+    if scale == "positive" or (scale == "share" and sampled < FEW):
         bent = (estimate > 0) & (half > 0) & ((estimate < 1) if scale == "share" else True)
         with np.errstate(all="ignore"):
             if scale == "share":

@@ -64,7 +64,7 @@ def judge(window: Window, asked: Asked, *, lost: int = 0) -> Judged:
     delayed = corrected(window) if asked.delays else Delayed(window, None, np.ones(len(window), bool))
     old = delayed.window
     if not len(old):
-        found = gates(old, np.empty(0), lost=lost, young=delayed.early)
+        found = gates(old, np.empty(0), completion(window, delayed), lost=lost, young=delayed.early)
         return Judged(None, found, 0, delayed, None, None)
     exact = Exact(old, asked.acceptable, asked.rules)
     found = gates(old, exact.coefficients, completion(window, delayed), lost=lost, young=delayed.early)

@@ -1,6 +1,6 @@
 """Units in the order of uncertainty, gathered in cells, and the weights with which figures add up their values.
 
-A cell is one unit, a group of ties, or a bin of a sketch: inside a cell nothing is known of the order, so that its units
+A cell is one unit, a group of ties, or a bin of a sketch: inside a cell nothing is known of the order, so its units
 share their values. Every error figure is a sum over units of coefficient times value; an F figure is a ratio of such
 sums, which is linearised for its variance (Shifts 1.0, appendix A; Traub et al. 2024 for the areas).
 

@@ -17,8 +17,6 @@ from models.estimation.window import BadWindow, Doubles, Mask, Window
 COMPLETE = 0.98
 _LEAST = 100  # requests of a bin
 _BINS = 10
-_ERRORS = 3.0  # standard errors of a share
-_DRY = 2.5  # standard errors of a score, which few have to be judged by
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +35,11 @@ class Completion:
     score: float = 0.0
     score_variance: float = 0.0
 
-    @property
-    def short(self) -> bool:
-        """Whether labels are missing, or dry up before all have come, beyond chance."""
+    def short(self, errors: float = 2.5) -> bool:
+        """Whether labels are missing, or dry up before all have come, by that many standard errors."""
         if self.settled:
-            return self.share + _ERRORS * self.se < COMPLETE
-        return self.score_variance > 0 and self.score < -_DRY * float(np.sqrt(self.score_variance))
+            return self.share + errors * self.se < COMPLETE
+        return self.score_variance > 0 and self.score < -errors * float(np.sqrt(self.score_variance))
 
 
 def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completion, ...]:
@@ -89,7 +86,7 @@ def _by_law(window: Window, delayed: Delayed) -> tuple[Completion, ...]:
 
 
 def pooled(parts: tuple[Completion, ...]) -> Completion | None:
-    """Completion of several bins together, of those that are settled or of those that are not; None without requests."""
+    """Completion of several bins together, all settled or all not; None without requests."""
     own = [part for part in parts if part.requests > 0]
     if not own:
         return None

@@ -139,6 +139,7 @@ class Sketch:
             sampled=self.sampled,
             optimal=self._optimal(rules),
             rules=rules,
+            scale="real" if (self.sizes[0, :, : len(_SIZES)] > 0.5).any() else "positive",
         )
 
     def what_if(
@@ -220,12 +221,12 @@ class Sketch:
         predicted = None
         if estimator == "aipw" and self.sampled:
             number = self.labels.sum(axis=0)
-            there = np.flatnonzero(number)
+            there = np.flatnonzero(number > 0)
             weight, value = moments[0].sum(axis=0)[there], moments[1].sum(axis=0)[there]
             predicted = monotone(there, weight, value, number=number[there], rising=rising).everywhere(len(bins))
 
         def plane(number: int) -> Estimated | None:
-            there = np.flatnonzero(self.labels[number])
+            there = np.flatnonzero(self.labels[number] > 0)
             if not len(there) and self.units[number].any():
                 return None
             labels = Labels(there, *(moment[number, there] for moment in moments))

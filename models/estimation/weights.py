@@ -1,12 +1,12 @@
-"""Three estimators of sums over all units from the labels of some: Horvitz-Thompson, Hájek, and AIPW.
+"""Estimators of sums over all units from the labels of some: Horvitz-Thompson, Hájek, and AIPW.
 
 Units are drawn one by one (Poisson sampling) and have a label with probability e. Each estimator gives every unit a
 pseudo-value whose expectation is its value, and the design variance of a sum with coefficients c is
 
     sum over labels of (1 - e) / e² (c x - b)²
 
-with b = 0 (Horvitz & Thompson 1952), the stratum's mean of c x (Hájek 1971), or c m for a prediction m of x made without
-the unit's own label (Robins, Rotnitzky & Zhao 1994). Labels that are certain (e = 1) add no variance.
+with b = 0 (Horvitz & Thompson 1952), the stratum's mean of c x (Hájek 1971), or c m for a prediction m of x made
+without the unit's own label (Robins, Rotnitzky & Zhao 1994). Labels that are certain (e = 1) add no variance.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Estimated:
         return coefficients[self.labels.cell] if isinstance(coefficients, np.ndarray) else coefficients
 
     def step_moments(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> tuple[Doubles, ...]:
-        """Of K sums whose coefficient is ``upper`` up to a step and ``lower`` beyond it: variance and ``tails`` [K] each.
+        """Variances and ``tails`` [K] of K sums whose coefficient is ``upper`` up to a step, ``lower`` beyond.
 
         Args:
             cell: cell in which each step ends [K].
@@ -151,12 +151,12 @@ class Estimated:
         return np.maximum(variance, 0.0), added(self.labels.v2, 2)[0], added(self.labels.fourth, 4)[0]
 
     def _by_stratum(self, values: Doubles) -> Doubles:
-        return np.bincount(self.ratio.stratum, values, self.strata)  # type: ignore[union-attr]
+        return _by(self.ratio.stratum, values, self.strata)  # type: ignore[union-attr]
 
 
 def horvitz_thompson(labels: Labels, cells: int) -> Estimated:
     """Weights 1 / e, exactly unbiased (Horvitz & Thompson 1952)."""
-    return Estimated(np.bincount(labels.cell, labels.value, cells), labels.v2, labels)
+    return Estimated(_by(labels.cell, labels.value, cells), labels.v2, labels)
 
 
 def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
@@ -172,7 +172,7 @@ def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
     scale = np.divide(units, weight, out=np.ones(number), where=weight > 0)[stratum]
     value, v0, v1 = scale * labels.value, scale**2 * labels.v0, scale**2 * labels.v1
     ratio = Ratio(stratum, scale * labels.weight, value, v0, v1)
-    totals = np.bincount(labels.cell, value, len(count))
+    totals = _by(labels.cell, value, len(count))
     return Estimated(totals, scale**2 * labels.v2, labels, ratio)
 
 
@@ -185,7 +185,7 @@ def augmented(labels: Labels, predicted: Doubles, base: Doubles) -> Estimated:
     """
     residual = labels.value - predicted * labels.weight
     squares = labels.v2 - predicted * (2 * labels.v1 - predicted * labels.v0)
-    totals = base + np.bincount(labels.cell, residual, len(base))
+    totals = base + _by(labels.cell, residual, len(base))
     return Estimated(totals, np.maximum(squares, 0.0), labels)
 
 
@@ -206,3 +206,8 @@ def label_strata(cell: Cells, number: Doubles | None, cells: int, most: int = 8,
     cuts = np.unique(cell[np.searchsorted(running, shares, side="left")])
     cuts = cuts[cuts < cell[-1]]
     return np.searchsorted(cuts, np.arange(cells), side="left").astype(np.intp)
+
+
+def _by(cell: Cells, values: Doubles, cells: int) -> Doubles:
+    """Sums of values [L] by cell [B]."""
+    return np.asarray(np.bincount(cell, values, cells), np.float64)

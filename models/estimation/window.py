@@ -104,7 +104,7 @@ class Window:
         """Whether each unit's draw is known [N], and whether its label was requested as far as known [N]."""
         if self.requested is not None:
             return np.ones(len(self), bool), self.requested
-        sure = self.propensity >= 1
+        sure = self.propensity == 1
         return sure | (self.propensity == 0), sure
 
     def strict(self) -> Window:
@@ -117,8 +117,8 @@ class Window:
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
             raise BadWindow(
-                f"propensity of unit {place} is {self.propensity[place]:g}; a probability from 0 to 1 is needed: log it "
-                "with the decision"
+                f"propensity of unit {place} is {self.propensity[place]:g}; a probability from 0 to 1 is needed: log "
+                "it with the decision"
             )
         wrong = self.labelled & ~np.isfinite(self.error)
         if wrong.any():

@@ -50,6 +50,7 @@ def sketched(panes: Panes, source: str, start: float, requests: Window, now: flo
     delayed = corrected(requests) if len(requests) else Delayed(requests, None, np.zeros(0, bool))
     found = completion(requests, delayed) if len(requests) else ()
     law, kept, young = delayed.law, [], 0
+    arrivals = None if law is None else _Arrivals(law, form)
     sketch = form.sketch()
     every = list(panes.since(start))
     for begin, end, pane in every:
@@ -59,7 +60,7 @@ def sketched(panes: Panes, source: str, start: float, requests: Window, now: flo
         kept.append(pane)
         labels = pane.labels.get(source)
         if labels is not None:
-            sketch.merge(labels if law is None else observed(labels, _arrived(law, form, now - end, now - begin)))
+            sketch.merge(labels if arrivals is None else observed(labels, arrivals.of(now - end, now - begin)))
     whole = total(kept, form)
     sketch.units += whole.units
     decided = total([pane for _, _, pane in every], form) if young else whole
@@ -99,15 +100,21 @@ def sketch_gates(found: Sketched, requests: Window, coefficients: Doubles, lost:
     return Gates(tuple(reasons), own.ess, own.heaviest)
 
 
-def _arrived(law: DelayLaw, form: Form, youngest: float, oldest: float) -> Doubles:
-    """Share of the requested labels of a pane that have arrived, by plane and bin [2, B]."""
-    edges = form.edges.values
-    scores = np.append(edges, [np.inf, np.nan]).astype(np.float32)
-    ages = np.linspace(youngest, oldest, _AGES)
-    found = np.empty((2, len(scores)))
-    for plane, answered in enumerate((True, False)):
-        shares = [
-            law.observation(scores, np.full(len(scores), answered), np.full(len(scores), max(age, 0.0))) for age in ages
-        ]
-        found[plane] = np.maximum(np.mean(shares, axis=0), LEAST)
-    return found
+class _Arrivals:
+    """Share of the requested labels of a pane that have arrived, by plane and bin."""
+
+    def __init__(self, law: DelayLaw, form: Form) -> None:
+        self._law = law
+        scores = np.append(form.edges.values, [np.inf, np.nan])
+        # a bin belongs to the stratum of its upper end, the last ones to the highest
+        self._strata = [np.minimum(np.searchsorted(cuts, scores), len(cuts)) for cuts in law.cuts]
+
+    def of(self, youngest: float, oldest: float) -> Doubles:
+        """[2, B], of units with ages in seconds between these."""
+        ages = np.maximum(np.linspace(youngest, oldest, _AGES), 0.0)
+        found = np.ones((2, len(self._strata[0])))
+        for plane, (laws, strata) in enumerate(zip(self._law.laws, self._strata, strict=True)):
+            if laws:
+                shares = np.array([max(float(law.at(ages).mean()), LEAST) for law in laws])
+                found[plane] = np.minimum(shares, 1.0)[np.minimum(strata, len(laws) - 1)]
+        return found
