@@ -12,6 +12,8 @@ from typing import Any
 from models.artefact import Artefact
 from models.calibration import Calibration
 from models.head import Head
+from services.labels.desk import Desk
+from services.labels.opening import Labelling, labelling
 from services.ledger.audits import strata
 from services.ledger.database import Database
 from services.ledger.deployments import Deployment
@@ -42,6 +44,13 @@ class Assembled:
     offload: Offload
     ledger: DurableLedger | None
     """None where nothing is recorded."""
+    labelling: Labelling | None
+    """None where nothing is recorded."""
+
+    @property
+    def desk(self) -> Desk | None:
+        """Where labels go."""
+        return None if self.labelling is None else self.labelling.desk
 
     async def start(self) -> None:
         """Opens the ledger.
@@ -51,9 +60,13 @@ class Assembled:
         """
         if self.ledger is not None:
             await self.ledger.start()
+        if self.labelling is not None:
+            self.labelling.housekeeping.start()
 
     async def stop(self) -> None:
         """Writes what the ledger still holds."""
+        if self.labelling is not None:
+            await self.labelling.housekeeping.stop()
         if self.ledger is not None:
             await self.ledger.stop()
 
@@ -144,7 +157,16 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     module, _, function = TENANTS[artefact.manifest.task].partition(":")
     build = getattr(importlib.import_module(module), function)
     tenant = build(artefact, settings, Parts(pipeline, calibrations))
-    return Assembled(tenant, scheduler, offload, kept[0] if kept else None)
+    if not kept:
+        return Assembled(tenant, scheduler, offload, None, None)
+    (ledger,) = kept
+    found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
+    return Assembled(tenant, scheduler, offload, ledger, found)
+
+
+def store_of(settings: Settings) -> Store:
+    """Where the ledger keeps what is too large for its database."""
+    return Store(settings.ledger_store or str(settings.home.resolve() / "ledger" / "store"))
 
 
 def durable(
@@ -177,7 +199,7 @@ def durable(
         outstanding,
         heads=task.heads,
         deployments=deployments,
-        store=Store(settings.ledger_store or str(directory / "store")),
+        store=store_of(settings),
         counts=counts,
         options=Options(
             directory=directory,

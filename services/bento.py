@@ -79,10 +79,11 @@ class Process:
         tenant.warm_up()
         await self._assembled.start()
         metrics.info(__version__, artefact.tag)
-        self._grpc = GrpcServer(tenant, settings, metrics)
+        desk = self._assembled.desk
+        self._grpc = GrpcServer(tenant, settings, metrics, desk)
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
-        self._http = application(tenant, settings, metrics, lifecycle)
+        self._http = application(tenant, settings, metrics, lifecycle, desk)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it

@@ -11,6 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
+from services.addresses import is_address
+
 TASKS = ("weather", "translation", "motion", "lesion", "vessel")
 
 
@@ -86,6 +88,18 @@ class Settings:
     """Seconds for which explored units are held."""
     retention_days: float = 0.0
     """Days after which inputs, evidence and raw labels are erased, while the numbers stay; 0: never."""
+    census: str = ""
+    """Heads, with commas between, whose every unit gets a label (telemetry, stations): labels of the source census."""
+    request_days: float = 30.0
+    """Days after which a request for a label expires, and counts as not answered."""
+    second_phase: float = 0.0
+    """Share of skipped and expired requests that is drawn at random and asked again, to be completed; 0: none."""
+    callbacks: str = ""
+    """Beginnings of addresses that may be told of labels, with commas between (`https://host/path`); empty: none."""
+    request_webhook: str = ""
+    """Address that is told of each new request for a label, without what it is about; empty: none."""
+    webhook_secret: str = ""
+    """Secret that signs what is sent to addresses, 16 characters or more; needed for the two settings above."""
     max_rows: int = 262_144
     """Count of rows of one unary call, or of one chunk of a stream, at most."""
     max_message_bytes: int = 16 << 20
@@ -198,6 +212,16 @@ class Settings:
         return self.host, port
 
     @property
+    def census_heads(self) -> tuple[str, ...]:
+        """Heads whose population is declared to be labelled as a whole."""
+        return _listed(self.census)
+
+    @property
+    def callback_prefixes(self) -> tuple[str, ...]:
+        """Beginnings of the addresses that may be called back."""
+        return _listed(self.callbacks)
+
+    @property
     def lane_count(self) -> int:
         if self.lanes:
             return self.lanes
@@ -211,6 +235,7 @@ class Settings:
         for name, lower, upper in RANGES:
             if not lower <= getattr(self, name) <= upper:
                 raise SettingsError(f"DEMUR_{name.upper()} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
+        self._check_addresses()
         if self.host not in ("127.0.0.1", "localhost", "::1") and not remote_allowed:
             raise SettingsError(
                 f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, or "
@@ -218,6 +243,24 @@ class Settings:
             )
         self.ports  # noqa: B018 - raises where one is impossible
 
+    def _check_addresses(self) -> None:
+        for name, found in (("CALLBACKS", self.callback_prefixes), ("REQUEST_WEBHOOK", _listed(self.request_webhook))):
+            for given in found:
+                if not is_address(given):
+                    raise SettingsError(f"DEMUR_{name} = {given!r}: an address such as https://host/path is needed")
+            if found and len(self.webhook_secret) < SECRET_CHARACTERS:
+                raise SettingsError(
+                    f"DEMUR_{name} needs DEMUR_WEBHOOK_SECRET, which signs what is sent: {SECRET_CHARACTERS} "
+                    "characters or more"
+                )
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in text.split(","))))
+
+
+SECRET_CHARACTERS = 16
+"""A shorter secret could be found by trying."""
 
 RANGES = (
     ("monitor_port", 0, 65535),
@@ -236,6 +279,8 @@ RANGES = (
     ("explore_bytes", 0, 2**63),
     ("explore_seconds", 0, 86400),
     ("retention_days", 0, 36500),
+    ("request_days", 0.001, 36500),
+    ("second_phase", 0, 1),
     ("max_rows", 1, 2**31),
     ("max_message_bytes", 1024, 2**31 - 1),
     ("queue_seconds", 0.001, 1e6),

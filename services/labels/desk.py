@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from models.head import Head
 from models.judging import judging
 from models.schema import Schema
-from services.errors import InvalidInput, NotFound, TooLarge
-from services.labels.addresses import checked
+from services.addresses import checked
+from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
 from services.labels.feed import Claimed, Feed, Lease
 from services.labels.given import GivenLabel, Rejection, Row, Rules, Source
 from services.labels.identity import RequestIds, Unit, unit_text
@@ -32,6 +32,8 @@ MOST_CLAIMED = 100
 LEASE_SECONDS = (1.0, 86_400.0)
 DEFAULT_LEASE_SECONDS = 900.0
 MOST_WAIT_SECONDS = 60.0
+PAUSES_SECONDS = (0.05, 0.2, 0.8)
+"""Before another try to write a piece of a batch."""
 MOST_UNITS = 10_000
 """Of one question about resolutions."""
 _BYTES_A_LABEL = 200
@@ -181,7 +183,7 @@ class Desk:
             def change(connection: Connection, place: Place, piece: Sequence[Row] = piece, refs: Any = refs) -> Any:
                 return take(connection, place, piece, actor=actor, received=self.clock(), refs=refs)
 
-            taken = await self.book.run(change)
+            taken = await self._patiently(change)
             rejected += taken.rejected
             for index, outcome in taken.outcomes.items():
                 outcomes[index] = outcome
@@ -360,6 +362,15 @@ class Desk:
             key = await self.book.run(lambda connection, place: shared_secret(connection, "requests"))
             self._feed = Feed(RequestIds(key), self.options.request_days * 86_400, self.options.second_phase)
         return self._feed
+
+    async def _patiently(self, change: Callable[[Connection, Place], T]) -> T:
+        """Makes a change that may be made twice, again where the ledger stalls for a moment: a batch has many."""
+        for pause in PAUSES_SECONDS:
+            try:
+                return await self.book.run(change)
+            except LedgerUnavailable:
+                await asyncio.sleep(pause)
+        return await self.book.run(change)
 
     async def _readable(self, claimed: Claimed) -> Request:
         payload = claimed.payload

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, insert, select, tuple_, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, select, tuple_, update
 
 from services.errors import InvalidInput
+from services.labels.bulk import insert_new
 from services.labels.given import Rejection, Row
 from services.labels.identity import Unit, unit_text
 from services.labels.order import Rank, rank
@@ -172,26 +172,23 @@ def _insert(
     connection: Connection, place: Place, rows: list[Row], actor: str, received: float, refs: Mapping[int, str]
 ) -> int:
     """How many were written; the others are there already."""
-    kind: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
-    same = place.columns | {"actor": actor, "received": received}
-    values = [
-        same
-        | {
-            "epoch": row.unit[0],
-            "sequence": row.unit[1],
-            "head": row.head,
-            "source": row.source,
-            "key": row.key,
-            "version": row.version,
-            "observed": row.observed,
-            "value": None if row.at in refs else row.value,
-            "value_ref": refs.get(row.at),
-            "digest": row.digest,
-        }
-        for row in rows
-    ]
-    result = connection.execute(kind.insert(labels).on_conflict_do_nothing(), values)
-    return int(result.rowcount)
+    count = len(rows)
+    columns: dict[str, list[Any]] = {name: [value] * count for name, value in place.columns.items()}
+    columns |= {
+        "epoch": [row.unit[0] for row in rows],
+        "sequence": [row.unit[1] for row in rows],
+        "head": [row.head for row in rows],
+        "source": [row.source for row in rows],
+        "actor": [actor] * count,
+        "key": [row.key for row in rows],
+        "version": [row.version for row in rows],
+        "observed": [row.observed for row in rows],
+        "received": [received] * count,
+        "value": [None if row.at in refs else row.value for row in rows],
+        "value_ref": [refs.get(row.at) for row in rows],
+        "digest": [row.digest for row in rows],
+    }
+    return insert_new(connection, labels, columns)
 
 
 def _settle(connection: Connection, rows: list[Row], taken: Taken) -> None:
@@ -229,10 +226,11 @@ def note(
     propensity: float | None = None,
 ) -> None:
     """Appends an event for each unit whose request changed."""
+    found = list(units)
     same = place.columns | {"time": now, "state": state, "actor": actor, "reason": reason, "propensity": propensity}
-    rows = [same | {"epoch": epoch, "sequence": sequence} for epoch, sequence in units]
-    if rows:
-        connection.execute(insert(request_event), rows)
+    columns: dict[str, list[Any]] = {name: [value] * len(found) for name, value in same.items()}
+    columns |= {"epoch": [epoch for epoch, _ in found], "sequence": [sequence for _, sequence in found]}
+    insert_new(connection, request_event, columns)
 
 
 def _wake_deliveries(connection: Connection, units: list[Unit], now: float) -> None:

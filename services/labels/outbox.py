@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, literal, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
+from services.labels.bulk import insert_new
 from services.labels.identity import Unit, delivery_id
 from services.labels.intake import of_units
 from services.ledger.tables import delivery, item
@@ -120,16 +120,16 @@ def _add(
     state: str,
     now: float,
 ) -> int:
-    dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+    found = sorted(set(units))
     same = place.columns | {"kind": kind, "url": url, "state": state, "attempts": 0, "status": ""}
-    times = {"next_time": now, "time": now}
-    rows = [
-        same | times | {"id": delivery_id(key, kind, unit, url), "epoch": unit[0], "sequence": unit[1]}
-        for unit in sorted(set(units))
-    ]
-    if not rows:
-        return 0
-    return int(connection.execute(dialect.insert(delivery).on_conflict_do_nothing(), rows).rowcount)
+    same |= {"next_time": now, "time": now}
+    columns: dict[str, list[Any]] = {name: [value] * len(found) for name, value in same.items()}
+    columns |= {
+        "id": [delivery_id(key, kind, unit, url) for unit in found],
+        "epoch": [epoch for epoch, _ in found],
+        "sequence": [sequence for _, sequence in found],
+    }
+    return insert_new(connection, delivery, columns)
 
 
 def _labelled() -> ColumnElement[bool]:

@@ -121,6 +121,11 @@ class DurableLedger:
         self._ending = asyncio.Event()
 
     @property
+    def clock(self) -> Callable[[], float]:
+        """Seconds since 1970, never running back: that of all rows."""
+        return self._outstanding.clock
+
+    @property
     def journal_bytes(self) -> int:
         """Size of the journal."""
         return self._journalling.nbytes

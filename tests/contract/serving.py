@@ -18,6 +18,9 @@ import uvicorn
 from prometheus_client import CollectorRegistry
 
 from demur.v1 import common_pb2
+from services.assembly import durable, store_of
+from services.labels.opening import labelling
+from services.ledger.ledger import DurableLedger
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.offload import Offload
@@ -173,15 +176,22 @@ def detail(error: grpc.aio.AioRpcError) -> dict[str, Any]:
 
 @asynccontextmanager
 async def serving(
-    toy: Toy, *, lanes: int = 1, calibrated: bool = True, limits: Limits | None = None, **settings: Any
+    toy: Toy,
+    *,
+    lanes: int = 1,
+    calibrated: bool = True,
+    limits: Limits | None = None,
+    recorded: bool = False,
+    **settings: Any,
 ) -> AsyncIterator[Served]:
-    """Serves a toy; lanes are few so that the order of quanta is known."""
+    """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings."""
     chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0), **settings)
     probe, lifecycle = Probe(), Lifecycle()
     metrics = Metrics(toy.name, CollectorRegistry())
     scheduler = Scheduler(limits or Limits(lanes=lanes), time.monotonic, metrics.quantum)
     metrics.watch(scheduler)
     offload = Offload()
+    kept: list[DurableLedger] = []
     calibrations = dict(toy.calibrations) if calibrated else dict.fromkeys(toy.calibrations)
 
     def pipeline(task: Any) -> Pipeline[Any, Any]:
@@ -198,23 +208,33 @@ async def serving(
             )
             for head in task.heads
         }
+        if recorded:
+            assert chosen.ledger_url is not None
+            kept.append(durable(chosen.ledger_url, EPOCH, task, (), chosen, metrics))
         return Pipeline(
             task,
             scheduler,
             PolicyBook(policies),
             model=MODEL,
-            ledger=NoLedger(),
+            ledger=kept[0] if kept else NoLedger(),
             observer=metrics,
             offload=offload,
             epoch=lambda: EPOCH,
         )
 
     tenant = toy.build(Parts(pipeline, calibrations), probe)
-    server = GrpcServer(tenant, chosen, metrics)
+    labels = None
+    if kept:
+        await kept[0].start()
+        store = store_of(chosen)
+        labels = labelling(kept[0].writer, kept[0].clock, store, tenant.description, chosen, offload)
+        labels.housekeeping.start()
+    desk = None if labels is None else labels.desk
+    server = GrpcServer(tenant, chosen, metrics, desk)
     await server.start("127.0.0.1:0")
     lifecycle.reason = ""
     await server.ready()
-    transport = httpx.ASGITransport(application(tenant, chosen, metrics, lifecycle), raise_app_exceptions=True)
+    transport = httpx.ASGITransport(application(tenant, chosen, metrics, lifecycle, desk), raise_app_exceptions=True)
     try:
         async with (
             grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel,
@@ -224,6 +244,9 @@ async def serving(
     finally:
         probe.release()
         await server.drain(0)
+        if labels is not None:
+            await labels.housekeeping.stop()
+            await kept[0].stop()
         scheduler.close()
         offload.close()
 

@@ -7,11 +7,13 @@
 
 from demur._answer import Answer, Intervals
 from demur._client import AsyncClient, Client, aconnect, connect
+from demur._commit import Committed
 from demur._describe import Description, Feature, Head, Policy
 from demur._errors import (
     AccessDenied,
     Busy,
     Cancelled,
+    Conflict,
     DeadlineExceeded,
     DemurError,
     InvalidInput,
@@ -22,10 +24,15 @@ from demur._errors import (
 )
 from demur._exchange import ChunkError
 from demur._ids import PredictionIds
+from demur._label import Label, LabelsTaken, RejectedLabel
+from demur._labels import Labels
+from demur._requests import InputColumn, LabelRequest, Requests
+from demur._resolutions import Resolution, Resolutions
 from demur._retry import Retry
 from demur._rows import Rows
 from demur._version import VERSION as __version__
 from demur._vessel import AsyncVessel, Vessel
+from demur._webhooks import verify_webhook
 
 __all__ = [
     "AccessDenied",
@@ -36,16 +43,27 @@ __all__ = [
     "Cancelled",
     "ChunkError",
     "Client",
+    "Committed",
+    "Conflict",
     "DeadlineExceeded",
     "DemurError",
     "Description",
     "Feature",
     "Head",
+    "InputColumn",
     "Intervals",
     "InvalidInput",
+    "Label",
+    "LabelRequest",
+    "Labels",
+    "LabelsTaken",
     "NotFound",
     "Policy",
     "PredictionIds",
+    "RejectedLabel",
+    "Requests",
+    "Resolution",
+    "Resolutions",
     "Retry",
     "Rows",
     "ServiceFailure",
@@ -55,4 +73,5 @@ __all__ = [
     "__version__",
     "aconnect",
     "connect",
+    "verify_webhook",
 ]

@@ -61,6 +61,11 @@ class Calls:
 
         return self._patiently(once, deadline)
 
+    def watch(self, method: Any, request: Any, timeout: float | None) -> Any:
+        """The frames that the service sends for one request, as an iterator that can be cancelled; never retried."""
+        _check_open(self._closed)
+        return method(request, timeout=timeout, metadata=self._metadata)
+
     def close(self) -> None:
         """Close the channel, cancelling calls that are not finished."""
         self._closed = True

@@ -55,9 +55,12 @@ def credentials(target: str, token: str | None, tls: bool | bytes | None) -> grp
     return grpc.ssl_channel_credentials(root_certificates=tls if isinstance(tls, bytes) else None)
 
 
-def metadata(token: str | None) -> Metadata:
+def metadata(token: str | None, actor: str | None = None) -> Metadata:
     """What every call carries."""
-    return None if token is None else (("authorization", f"Bearer {token}"),)
+    found = [] if token is None else [("authorization", f"Bearer {token}")]
+    if actor is not None:
+        found.append(("demur-actor", actor))
+    return tuple(found) or None
 
 
 def is_serving(reply: bytes) -> bool:

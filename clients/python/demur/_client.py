@@ -9,6 +9,9 @@ import grpc.aio
 
 from demur._calls import AsyncCalls, Calls
 from demur._channel import OPTIONS, credentials, metadata
+from demur._labels import Labels
+from demur._requests import Requests
+from demur._resolutions import Resolutions
 from demur._retry import Retry
 from demur._vessel import AsyncVessel, Vessel
 
@@ -18,10 +21,19 @@ class Client:
 
     vessel: Vessel
     """Shaft power of a cargo ship."""
+    labels: Labels
+    """What units turned out to be."""
+    requests: Requests
+    """The feed of requests for labels."""
+    resolutions: Resolutions
+    """What became of deferred units."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self.vessel = Vessel(calls)
+        self.labels = Labels(calls)
+        self.requests = Requests(calls)
+        self.resolutions = Resolutions(calls)
 
     def ready(self, timeout: float = 30.0) -> bool:
         """Wait until the service says that it is serving; False if it has not within this many seconds.
@@ -78,6 +90,7 @@ def connect(
     tls: bool | bytes | None = None,
     timeout: float | None = 30.0,
     retry: Retry | None = None,
+    actor: str | None = None,
 ) -> Client:
     """A client of the services at a gRPC target such as ``127.0.0.1:4005`` or ``dns:///vessel:4005``.
 
@@ -90,13 +103,14 @@ def connect(
             text (False also where a token goes along, because something else encrypts the way).
         timeout: seconds for a call that names none of its own; None for no limit.
         retry: how patiently to ask again while the service is unavailable; by default ``Retry()``.
+        actor: who labels and commits, for the ledger; None: anonymous.
 
     Raises:
         ValueError: a token would travel in clear text.
     """
     secure = credentials(target, token, tls)
     channel = grpc.insecure_channel(target, OPTIONS) if secure is None else grpc.secure_channel(target, secure, OPTIONS)
-    return Client(Calls(channel, metadata(token), timeout, retry or Retry()))
+    return Client(Calls(channel, metadata(token, actor), timeout, retry or Retry()))
 
 
 def aconnect(
@@ -106,6 +120,7 @@ def aconnect(
     tls: bool | bytes | None = None,
     timeout: float | None = 30.0,
     retry: Retry | None = None,
+    actor: str | None = None,
 ) -> AsyncClient:
     """As :func:`connect`, for ``async with`` on the running event loop."""
     secure = credentials(target, token, tls)
@@ -114,4 +129,4 @@ def aconnect(
         if secure is None
         else grpc.aio.secure_channel(target, secure, OPTIONS)
     )
-    return AsyncClient(AsyncCalls(channel, metadata(token), timeout, retry or Retry()))
+    return AsyncClient(AsyncCalls(channel, metadata(token, actor), timeout, retry or Retry()))

@@ -11,6 +11,7 @@
     ├── Cancelled         the call was cancelled, by this side or in words by the service
     ├── AccessDenied      the token is missing, unknown, or lacks the scope
     ├── NotFound          what was asked for does not exist
+    ├── Conflict          the state of things does not allow it any more: a lease is lost, say
     └── ServiceFailure    the service, or what stands before it, broke its promise
 """
 
@@ -133,6 +134,10 @@ class NotFound(DemurError):
     """What was asked for does not exist."""
 
 
+class Conflict(DemurError):
+    """The state of things does not allow it (any more): a lease is lost, a request has ended."""
+
+
 class ServiceFailure(DemurError):
     """The service, or what stands before it, broke its promise."""
 
@@ -146,6 +151,7 @@ _BY_STATUS: dict[grpc.StatusCode, type[DemurError]] = {
     grpc.StatusCode.UNAUTHENTICATED: AccessDenied,
     grpc.StatusCode.PERMISSION_DENIED: AccessDenied,
     grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.FAILED_PRECONDITION: Conflict,
 }
 
 _BY_WORD: dict[str, type[DemurError]] = {

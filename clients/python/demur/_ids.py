@@ -21,6 +21,11 @@ class PredictionIds(Sequence[str]):
     def __init__(self, runs: Iterable[Run]) -> None:
         self._runs = tuple((epoch, numbers) for epoch, numbers in runs if numbers)
 
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """Epoch and sequence numbers, in order."""
+        return self._runs
+
     @classmethod
     def joined(cls, parts: Iterable[PredictionIds]) -> PredictionIds:
         """All of several, in order."""

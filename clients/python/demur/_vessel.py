@@ -8,13 +8,16 @@ from typing import Any, Literal, overload
 
 from demur._answer import Answer, decode
 from demur._calls import AsyncCalls, Calls
+from demur._commit import Committed, commit_request, committed
 from demur._describe import Description, description
 from demur._errors import InvalidInput
 from demur._exchange import STALE_SCHEMA, ChunkError, Exchange, OnError
+from demur._label import Ids
 from demur._question import Manner, Purpose, predict_request
 from demur._retry import Deadline
 from demur._rows import Layout, Rows, pack
 from demur.v1.common_pb2 import DescribeRequest
+from demur.v1.labels_pb2_grpc import LabelServiceStub
 from demur.v1.vessel_pb2_grpc import VesselServiceStub
 
 
@@ -24,6 +27,7 @@ class Vessel:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._stub: Any = VesselServiceStub(calls.channel)  # type: ignore[no-untyped-call]
+        self._labels: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
         self._known: Layout | None = None
 
     def describe(self, *, timeout: float | None = None) -> Description:
@@ -66,6 +70,20 @@ class Vessel:
             if error.code == STALE_SCHEMA:
                 self._known = None
             raise
+
+    def commit(self, units: Answer | Ids, *, timeout: float | None = None) -> Committed:
+        """Act on explored units: they become decided ones, durably; audits are drawn and labels asked for from now on.
+
+        Args:
+            units: an answer, its ``prediction_ids``, or some of them. Committing twice is as once.
+            timeout: seconds for the call; None for the client's own.
+
+        Raises:
+            InvalidInput: one is no id.
+            DemurError: any other of the tree in :mod:`demur`.
+        """
+        deadline = self._calls.deadline(timeout)
+        return committed(self._calls.unary(self._labels.Commit, commit_request(units), deadline))
 
     @overload
     def stream(
@@ -172,6 +190,7 @@ class AsyncVessel:
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
         self._stub: Any = VesselServiceStub(calls.channel)  # type: ignore[no-untyped-call]
+        self._labels: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
         self._known: Layout | None = None
 
     async def describe(self, *, timeout: float | None = None) -> Description:
@@ -198,6 +217,11 @@ class AsyncVessel:
             if error.code == STALE_SCHEMA:
                 self._known = None
             raise
+
+    async def commit(self, units: Answer | Ids, *, timeout: float | None = None) -> Committed:
+        """As :meth:`Vessel.commit`."""
+        deadline = self._calls.deadline(timeout)
+        return committed(await self._calls.unary(self._labels.Commit, commit_request(units), deadline))
 
     @overload
     def stream(

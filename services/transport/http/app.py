@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from services.errors import Cancelled, DeadlineExceeded, Draining, MethodNotAllowed, NotFound, internal, status
+from services.labels.desk import Desk
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
 from services.metrics import Metrics
@@ -21,6 +22,7 @@ from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.http.body import PROTOBUF, discard, error_response, json_response, stalled
 from services.transport.http.jobs import JobRoutes
+from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.presence import Presence
 from services.transport.http.request import read_request, timeout_seconds, within
@@ -29,8 +31,10 @@ _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def application(tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle) -> Starlette:
-    """The ASGI application of a tenant."""
+def application(
+    tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle, desk: Desk | None = None
+) -> Starlette:
+    """The ASGI application of a tenant; ``desk`` is where labels go, None where there is no ledger."""
     routes = Routes(tenant, settings, metrics, lifecycle)
     jobs = JobRoutes(tenant, settings, lifecycle)
     document = openapi(tenant)
@@ -43,6 +47,7 @@ def application(tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle:
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
             Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
+            *LabelRoutes(desk, tenant, settings).routes(routes.guarded),
             Route("/metrics", routes.metrics),
         ],
         exception_handlers={404: routes.unknown, 405: routes.wrong_method},

@@ -7,6 +7,7 @@ from typing import Any
 from services.tenant import Tenant
 from services.transport.http.body import JSON, PROTOBUF
 from services.transport.http.components import Json, common_schemas, ref
+from services.transport.http.label_paths import label_paths, label_schemas
 
 _ERRORS = {
     "413": "More rows or bytes than one call may carry.",
@@ -14,7 +15,7 @@ _ERRORS = {
     "422": "The input breaks the contract: field, value, unit and allowed range are named.",
     "429": "The queue is full; see Retry-After.",
     "500": "The model failed on this input.",
-    "503": "Not ready, or shutting down.",
+    "503": "Not ready, shutting down, or the ledger cannot write now.",
     "504": "The deadline passed.",
 }
 
@@ -48,6 +49,7 @@ def openapi(tenant: Tenant) -> Json:
                 }
             },
             **_jobs(body),
+            **label_paths(_errors()),
             "/v1/schema": _get("Features, units, ranges, heads.", ref("Description")),
             "/v1/policy": _get("Policies in force.", ref("Policies")),
             "/v1/openapi.json": _get("This document.", {"type": "object"}),
@@ -57,6 +59,7 @@ def openapi(tenant: Tenant) -> Json:
         },
         "components": {
             "schemas": common_schemas()
+            | label_schemas(description.heads)
             | {"Request": dict(tenant.http.request_schema), "Answer": dict(tenant.http.response_schema)},
         },
     }

@@ -80,6 +80,23 @@ def timeout_seconds(request: Request, default: float) -> float:
     return seconds
 
 
+def number(name: str, text: str) -> float:
+    """A number of a query parameter.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if not _NUMBER.fullmatch(text):
+        raise InvalidInput(
+            f"{name} = {text[:40]!r} is no number of seconds",
+            code="not_a_number",
+            field=name,
+            value=text[:40],
+            unit="s",
+        )
+    return float(text)
+
+
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
     """What runs inside is cancelled when its time is over.

@@ -27,7 +27,7 @@ EPOCH = 0x0123_4567_89AB_CDEF
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")
 RAIN = Head("rain", "categorical", "1", "class", "error_rate", "1", 0.5, "confidence", "entropy", "mi", 9)
 SCHEMA = Schema.of([Feature("speed", "m/s", 0, 20, "Speed."), Feature("wave", "m", 0, 15, "Waves.", nullable=True)])
-OPTIONS = Options(census=("power",), request_days=30.0, callbacks=("http://127.0.0.1",))
+OPTIONS = Options(census=("power",), request_days=30.0, callbacks=("http://127.0.0.1:9",))
 DAY = 86_400.0
 
 

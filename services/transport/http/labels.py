@@ -1,0 +1,136 @@
+"""Labels, requests, resolutions and commits over HTTP; thin over ``services.labels.desk``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from services.errors import InvalidInput, LedgerUnavailable
+from services.labels.desk import Desk
+from services.labels.identity import parse_unit
+from services.settings import Settings
+from services.tenant import Tenant
+from services.transport.actor import ACTOR_KEY, actor
+from services.transport.http import label_bodies as bodies
+from services.transport.http.body import json_response
+from services.transport.http.presence import Presence
+from services.transport.http.request import number
+
+
+class LabelRoutes:
+    """Endpoints; without a desk each refuses in words."""
+
+    def __init__(self, desk: Desk | None, tenant: Tenant, settings: Settings) -> None:
+        self._known = desk
+        self._tenant = tenant
+        self._settings = settings
+
+    def routes(self, guarded: Any) -> list[Route]:
+        """All of them; ``guarded`` makes errors answers."""
+        return [
+            Route("/v1/labels", guarded(self.submit), methods=["POST"]),
+            Route("/v1/commit", guarded(self.commit), methods=["POST"]),
+            Route("/v1/requests", guarded(self.counts)),
+            Route("/v1/requests/claim", guarded(self.claim), methods=["POST"]),
+            Route("/v1/requests/{request}/extend", guarded(self.extend), methods=["POST"]),
+            Route("/v1/requests/{request}/release", guarded(self.release), methods=["POST"]),
+            Route("/v1/requests/{request}/skip", guarded(self.skip), methods=["POST"]),
+            Route("/v1/requests/{request}/submit", guarded(self.answer), methods=["POST"]),
+            Route("/v1/units/{unit}/resolution", guarded(self.resolution)),
+            Route("/v1/resolutions", guarded(self.resolutions), methods=["POST"]),
+            Route("/v1/resolutions/callbacks", guarded(self.callbacks), methods=["POST"]),
+        ]
+
+    async def submit(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.LabelsBody)
+        offload = self._tenant.pipeline.offload
+        labels = await offload.run(sum(map(_length, body.labels)), bodies.given, body)
+        return json_response(bodies.batch_json(await desk.submit(labels, _actor(request))))
+
+    async def commit(self, request: Request) -> Response:
+        body = await self._body(request, bodies.CommitBody)
+        units = bodies.units(body.units)
+        if not units:
+            raise InvalidInput("the body names no units; give at least one", code="no_rows", field="units")
+        return json_response(bodies.committed_json(await self._tenant.pipeline.ledger.commit(units)))
+
+    async def counts(self, request: Request) -> Response:
+        return json_response({"heads": await self._desk.counts()})
+
+    async def claim(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.ClaimBody)
+        found = await desk.claim(count=body.count, head=body.head, actor=_actor(request), seconds=body.seconds)
+        return json_response({"requests": [bodies.request_json(one) for one in found]})
+
+    async def extend(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.ExtendBody)
+        return json_response(bodies.lease_json(await desk.extend(_id(request), body.lease, seconds=body.seconds)))
+
+    async def release(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.LeaseBody)
+        return json_response(bodies.lease_json(await desk.release(_id(request), body.lease, actor=_actor(request))))
+
+    async def skip(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.SkipBody)
+        lease = await desk.skip(
+            _id(request), body.lease, reason=body.reason, unlabelable=body.unlabelable, actor=_actor(request)
+        )
+        return json_response(bodies.lease_json(lease))
+
+    async def answer(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.AnswerBody)
+        value = bodies.from_json(body.value)
+        outcome = await desk.answer(_id(request), body.lease, value, observed=body.observed, actor=_actor(request))
+        return json_response(bodies.outcome_json(outcome))
+
+    async def resolution(self, request: Request) -> Response:
+        """A long poll; a caller that goes away ends it."""
+        desk = self._desk
+        unit = parse_unit(request.path_params["unit"])
+        wait = number("wait", request.query_params.get("wait", "0"))
+        async with Presence(request):
+            return json_response((await desk.resolve_one(unit, wait)).json())
+
+    async def resolutions(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.UnitsBody)
+        units = bodies.units(body.units)
+        async with Presence(request):
+            told = await desk.resolve(units, body.wait)
+        return json_response({"resolutions": [one.json() for one in told]})
+
+    async def callbacks(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.CallbackBody)
+        return json_response({"registered": await desk.call_back(bodies.units(body.units), body.url)})
+
+    async def _body(self, request: Request, kind: type[bodies.Body]) -> bodies.Body:
+        return await bodies.read_json(request, kind, self._settings, self._tenant.pipeline.offload)
+
+    @property
+    def _desk(self) -> Desk:
+        if self._known is None:
+            raise LedgerUnavailable("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")
+        return self._known
+
+
+def _actor(request: Request) -> str:
+    return actor(request.headers.get(ACTOR_KEY))
+
+
+def _id(request: Request) -> str:
+    found: str = request.path_params["request"]
+    return found
+
+
+def _length(raw: Any) -> int:
+    return len(memoryview(raw))

@@ -1,0 +1,249 @@
+"""The client's labels, requests, resolutions and commits against a real service with a real ledger, over gRPC."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+
+import demur
+from demur._label import value_message, value_of
+from demur.v1 import labels_pb2
+from demur.v1.labels_pb2_grpc import LabelServiceStub
+from services.labels.signature import sign
+from tests.contract.serving import serving
+from tests.services.tabular import TABULAR
+
+COLUMNS = {"speed": [2.0, 3.0, 4.0], "wave": [0.5, 9.0, 8.0]}
+"""The first row is answered, the others are deferred."""
+
+
+class Running:
+    """A service on an event loop of its own, so that a blocking client can be in the test's thread."""
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings = settings
+        self._ready, self._end = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
+
+    def __enter__(self) -> Running:
+        self._thread.start()
+        assert self._ready.wait(20)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join(20)
+
+    async def _serve(self) -> None:
+        async with serving(TABULAR, **self._settings) as served:
+            self.target = f"127.0.0.1:{served.server.port}"
+            self._ready.set()
+            await asyncio.to_thread(self._end.wait)
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[demur.Client]:
+    settings: dict[str, Any] = {"home": tmp_path, "census": "power", "audit_rate": 0.0001, "max_rows": 100_000}
+    with Running(recorded=True, **settings) as running, demur.connect(running.target, actor="anna") as client:
+        yield client
+
+
+def test_from_a_deferred_row_to_its_resolution(client: demur.Client) -> None:
+    answer = client.vessel.predict(COLUMNS)
+    assert answer.recorded
+    assert answer.deferred.tolist() == [False, True, True]
+    _, first, second = answer.prediction_ids
+    assert client.resolutions.get(first).status == "pending"
+    requests = client.requests.claim(5)
+    assert len(requests) == 2
+    by_speed = {request.columns[0].value: request for request in requests}
+    request = by_speed[3.0]
+    assert [(c.name, c.value, c.unit) for c in request.columns] == [("speed", 3.0, "m/s"), ("wave", 9.0, "m")]
+    assert (request.label, request.head, request.must_complete) == ("power, kW", "power", False)
+    assert request.due is not None
+    assert request.due > time.time() + 29 * 86_400
+    assert client.requests.extend(request, seconds=5000) > request.lease_until
+    threading.Timer(0.2, lambda: client.requests.submit(request, 27.5, observed=1_700_000_000)).start()
+    start = time.monotonic()
+    resolution = client.resolutions.wait(first, 30)
+    assert time.monotonic() - start < 10
+    assert resolution.resolved
+    assert (resolution.value, resolution.source, resolution.state) == (27.5, "requested", "labelled")
+    assert resolution.observed == 1_700_000_000
+    client.requests.skip(by_speed[4.0], "no log", unlabelable=True)
+    assert client.resolutions.get([second, first]) == [
+        demur.Resolution(second, "unresolved", "unlabelable", "power"),
+        resolution,
+    ]
+    counts = client.requests.counts()["power"]
+    assert {state: count for state, count in counts.items() if count} == {"labelled": 1, "unlabelable": 1}
+
+
+def test_units_are_watched_until_all_are_final(client: demur.Client) -> None:
+    answer = client.vessel.predict(COLUMNS)
+    ids = answer.prediction_ids[1:]
+    watched = client.resolutions.watch(ids, timeout=20)
+    threading.Timer(0.2, lambda: client.labels.submit([demur.Label(unit, 5.0) for unit in ids])).start()
+    assert sorted(one.unit for one in watched) == sorted(ids)
+    again = client.vessel.predict(COLUMNS)
+    with pytest.raises(demur.DeadlineExceeded):
+        next(client.resolutions.watch(again.prediction_ids[1], timeout=0.2))
+    abandoned = client.resolutions.watch(again.prediction_ids[1])
+    abandoned.close()
+    assert client.resolutions.wait(again.prediction_ids[1], 0.05).status == "pending"
+
+
+def test_submitting_tells_what_became_of_each(client: demur.Client) -> None:
+    answer = client.vessel.predict(COLUMNS)
+    unit = answer.prediction_ids[1]
+    taken = client.labels.submit(
+        [
+            demur.Label(unit, 1.0, key="a"),
+            demur.Label(unit, 1.0, key="a"),
+            demur.Label(unit, np.float32(2), key="a", version=2),
+            demur.Label("nonsense", 1.0),
+            demur.Label(unit, "many"),
+            demur.Label(unit, b"file"),
+            demur.Label(unit, np.zeros((25, 2))),
+        ]
+    )
+    assert taken.outcomes == ("accepted", "duplicate", "corrected", *["rejected"] * 4)
+    assert repr(taken) == "<LabelsTaken: 1 accepted, 1 duplicate, 1 corrected, 4 rejected>"
+    assert [(one.index, one.error.code) for one in taken.rejected][:2] == [(3, "bad_unit"), (4, "bad_label")]
+    with pytest.raises(demur.InvalidInput, match="no unit id") as caught:
+        taken.check()
+    assert caught.value.index == 3
+    assert client.labels.submit(demur.Label(unit, 1.0, key="a")).check().outcomes == ("duplicate",)
+    assert len(client.labels.submit([])) == 0
+
+
+@pytest.mark.parametrize("value", [None, [1.0, 2.0], object(), [[[1.0]]]])
+def test_what_is_no_value_is_refused_before_anything_is_sent(value: Any) -> None:
+    with pytest.raises(demur.InvalidInput, match="allowed: a number, a text"):
+        value_message(value)
+
+
+def test_values_travel_as_they_are() -> None:
+    for value in (1.5, "текст", b"\x00\xff"):
+        assert value_of(value_message(value)) == value
+    steps = np.array([[1.0, 2.0], [np.nan, np.nan]])
+    assert np.array_equal(value_of(value_message(steps)), steps, equal_nan=True)
+
+
+def test_a_census_goes_packed(client: demur.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demur._labels, "BATCH", 2)
+    answer = client.vessel.predict(COLUMNS)
+    values = answer.mean + 1
+    taken = client.labels.census(answer.prediction_ids, values, observed=1_700_000_000.0)
+    assert taken.outcomes == ("accepted",) * 3
+    assert (
+        client.labels.census(list(answer.prediction_ids), values, observed=1_700_000_000.0).outcomes
+        == ("duplicate",) * 3
+    )
+    told = client.resolutions.get(answer.prediction_ids)
+    assert [one.value for one in told] == values.astype(float).tolist()
+    assert {one.source for one in told} == {"census"}
+    backwards = client.labels.census(answer.prediction_ids[::-1], values[::-1], observed=1_700_000_000.0)
+    assert set(backwards.outcomes) == {"duplicate"}
+    with pytest.raises(demur.InvalidInput, match="2 numbers"):
+        client.labels.census(answer.prediction_ids, [1.0, 2.0])
+    with pytest.raises(demur.InvalidInput, match="prediction_ids"):
+        client.labels.census(["x"], [1.0])
+    bad = client.labels.census(answer.prediction_ids, [1.0, 2.0, np.nan])
+    assert [(one.index, one.error.code) for one in bad.rejected] == [(2, "bad_label")]
+
+
+def test_leases_are_lost_in_words(client: demur.Client) -> None:
+    client.vessel.predict(COLUMNS)
+    (request,) = client.requests.claim()
+    client.requests.release(request)
+    for call in (
+        lambda: client.requests.release(request),
+        lambda: client.requests.extend(request),
+        lambda: client.requests.submit(request, 1.0),
+    ):
+        with pytest.raises(demur.Conflict) as caught:
+            call()
+        assert caught.value.code == "lease_lost"
+    with pytest.raises(demur.InvalidInput, match="reason"):
+        client.requests.skip(client.requests.claim()[0], "")
+
+
+def test_explored_rows_are_committed(client: demur.Client) -> None:
+    (answer,) = client.vessel.stream([COLUMNS])
+    assert client.requests.claim(10) == []
+    assert client.vessel.commit(answer) == demur.Committed(3, ())
+    assert client.vessel.commit(answer.prediction_ids[::-1]) == demur.Committed(3, ())
+    strange = "00000000000000aa-7"
+    assert client.vessel.commit([strange, answer.prediction_ids[0]]) == demur.Committed(1, (strange,))
+    assert len(client.requests.claim(10)) == 2
+    with pytest.raises(demur.InvalidInput):
+        client.vessel.commit("x")
+
+
+async def test_the_asynchronous_client_commits_too(tmp_path: Path) -> None:
+    async with (
+        serving(TABULAR, recorded=True, home=tmp_path) as served,
+        demur.aconnect(f"127.0.0.1:{served.server.port}") as client,
+    ):
+        async for answer in client.vessel.stream([COLUMNS]):
+            assert (await client.vessel.commit(answer)).units == 3
+
+
+def test_a_service_without_a_ledger_says_so() -> None:
+    with Running() as running, demur.connect(running.target, retry=demur.Retry(attempts=1)) as client:
+        for call in (
+            lambda: client.labels.submit(demur.Label("0" * 16 + "-1", 1.0)),
+            lambda: client.requests.claim(),
+            lambda: list(client.resolutions.watch("0" * 16 + "-1")),
+            lambda: client.vessel.commit("0" * 16 + "-1"),
+        ):
+            with pytest.raises(demur.Unavailable) as caught:
+                call()
+            assert caught.value.code == "no_ledger"
+
+
+async def test_batches_of_a_stream_are_acknowledged_one_by_one(tmp_path: Path) -> None:
+    async with (
+        serving(TABULAR, recorded=True, home=tmp_path, census="power") as served,
+        grpc.aio.insecure_channel(f"127.0.0.1:{served.server.port}") as channel,
+    ):
+        stub: Any = LabelServiceStub(channel)  # type: ignore[no-untyped-call]
+        call = stub.SubmitStream()
+        for number in range(3):
+            packed = labels_pb2.PackedLabels(
+                epoch=0xABC,
+                sequences=np.arange(number, number + 2, dtype="<u8").tobytes(),
+                values=np.ones(2).tobytes(),
+            )
+            await call.write(labels_pb2.SubmitLabelsRequest(packed=packed))
+            assert list((await call.read()).outcomes) == ([1, 1] if number == 0 else [2, 1])
+        await call.write(labels_pb2.SubmitLabelsRequest(packed=labels_pb2.PackedLabels(values=b"x")))
+        with pytest.raises(grpc.aio.AioRpcError, match="packed.values holds 1 bytes"):
+            await call.read()
+
+
+def test_deliveries_are_verified() -> None:
+    body = b'{"id": "1"}'
+    now = time.time()
+    demur.verify_webhook(body, sign(b"secret", body, now), "secret")
+    for wrong in (
+        sign(b"other", body, now),
+        sign(b"secret", body + b" ", now),
+        sign(b"secret", body, now - 1000),
+        sign(b"secret", body, now).replace("t=", "t=1"),
+        "",
+        "t=,v1=",
+        "v1=é",
+    ):
+        with pytest.raises(demur.InvalidInput) as caught:
+            demur.verify_webhook(body, wrong, b"secret")
+        assert caught.value.code == "bad_signature"

@@ -1,0 +1,146 @@
+"""What became of units: what callers are told, and when those who wait are."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from services.errors import InvalidInput, LedgerUnavailable, NotFound
+from services.labels.desk import Told
+from services.labels.given import GivenLabel
+from services.labels.resolution import Resolution, Resolver
+from tests.services.labels.desks import EPOCH, Wall, opened
+
+
+async def test_every_state_has_its_status(ledger_url: str) -> None:
+    states = ("requested", "claimed", "skipped", "expired", "unlabelable")
+    async with opened(ledger_url) as found:
+        for sequence, state in enumerate(states):
+            await found.units([sequence], state=state)
+        await found.units([5], erased=1.0)
+        units = [(EPOCH, n) for n in (4, 3, 2, 1, 0, 5, 6, 0)]
+        told = await found.desk.resolve(units)
+        assert [one.unit for one in told] == units
+        assert [(one.status, one.state) for one in told] == [
+            ("unresolved", "unlabelable"),
+            ("unresolved", "expired"),
+            ("unresolved", "skipped"),
+            ("pending", "claimed"),
+            ("pending", "requested"),
+            ("erased", "requested"),
+            ("unknown", ""),
+            ("pending", "requested"),
+        ]
+        with pytest.raises(NotFound, match="nothing is known of 0123456789abcdef-6"):
+            await found.desk.resolve_one((EPOCH, 6), 0)
+
+
+async def test_who_was_asked_counts_before_a_census(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        (unit,) = await found.units([0])
+        await found.take(GivenLabel(unit, 9.0, source="census", version=9))
+        assert (await found.desk.resolve([unit]))[0].value == 9.0
+        await found.take(GivenLabel(unit, 1.0))
+        (told,) = await found.desk.resolve([unit])
+        assert (told.value, told.source, told.state) == (1.0, "requested", "labelled")
+
+
+async def test_who_waits_is_told_at_once_and_who_waits_in_vain_in_time(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        first, second = await found.units([0, 1])
+        found.desk.resolver._poll_seconds = 30.0
+        waiting = [asyncio.create_task(found.desk.resolve([first], 20.0)) for _ in range(50)]
+        both = asyncio.create_task(found.desk.resolve([first, second], 0.5))
+        await asyncio.sleep(0.1)
+        start = time.monotonic()
+        await found.take(GivenLabel(first, 3.0))
+        assert {told[0].value for told in await asyncio.gather(*waiting)} == {3.0}
+        assert time.monotonic() - start < 5
+        assert [one.status for one in await both] == ["resolved", "pending"]
+        assert found.desk.resolver._waiting == {}
+
+
+async def test_a_request_that_ends_without_a_label_ends_the_wait(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        (unit,) = await found.units([0])
+        waiting = asyncio.create_task(found.desk.resolve([unit], 20.0))
+        (request,) = await found.desk.claim(count=1, head="", actor="a", seconds=60)
+        claimed = request.claimed
+        await found.desk.skip(claimed.request, claimed.lease, reason="r", unlabelable=False, actor="a")
+        async with asyncio.timeout(5):
+            ((told,)) = await waiting
+        assert (told.status, told.state) == ("unresolved", "skipped")
+
+
+async def test_labels_that_came_through_another_process_are_seen(postgres: Any) -> None:
+    url, wall = postgres.database(), Wall()
+    async with opened(url, wall=wall) as one, opened(url, epoch=7, wall=wall) as other:
+        (unit,) = await one.units([0])
+        waiting = asyncio.create_task(one.desk.resolve([unit], 20.0))
+        await asyncio.sleep(0.05)
+        await other.take(GivenLabel(unit, 2.0))
+        async with asyncio.timeout(5):
+            assert (await waiting)[0].value == 2.0
+
+
+async def test_watching_yields_each_unit_once(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        units = await found.units(range(3))
+        await found.take(GivenLabel(units[1], 1.0))
+        told: list[Told] = []
+
+        async def watch() -> None:
+            told.extend([one async for one in found.desk.watch(units)])
+
+        watching = asyncio.create_task(watch())
+        await asyncio.sleep(0.1)
+        assert [one.unit for one in told] == []
+        await found.take(GivenLabel(units[2], 2.0), GivenLabel(units[0], 0.0))
+        async with asyncio.timeout(5):
+            await watching
+        assert sorted(one.unit for one in told) == units
+        assert told[0].unit == units[1]
+
+
+async def test_one_poll_serves_all_and_a_ledger_that_is_down_is_asked_again() -> None:
+    looks: list[int] = []
+    units = [(1, n) for n in range(100)]
+    state = {"down": False, "labelled": False}
+
+    async def read(query: Any) -> list[Resolution]:
+        raise NotImplementedError
+
+    resolver = Resolver(read, poll_seconds=0.01)
+
+    async def get(asked: Any) -> list[Resolution]:
+        looks.append(len(asked))
+        if state["down"]:
+            raise LedgerUnavailable("down")
+        return [Resolution(unit, "resolved" if state["labelled"] else "pending") for unit in asked]
+
+    resolver.get = get  # type: ignore[method-assign]
+    waiting = [asyncio.create_task(resolver.wait([unit], 10)) for unit in units]
+    await asyncio.sleep(0.1)
+    assert max(looks) == 100
+    first = len(looks)
+    state["down"] = True
+    await asyncio.sleep(0.1)
+    assert first < len(looks) < first + 20
+    state.update(down=False, labelled=True)
+    async with asyncio.timeout(5):
+        assert all(found[0].final for found in await asyncio.gather(*waiting))
+    await asyncio.sleep(0.05)
+    last = len(looks)
+    await asyncio.sleep(0.05)
+    assert len(looks) == last, "nobody waits, nobody looks"
+
+
+async def test_questions_have_bounds(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        for units, wait in (([], 0.0), ([(EPOCH, n) for n in range(10_001)], 0.0), ([(EPOCH, 0)], 60.5)):
+            with pytest.raises(InvalidInput) as caught:
+                await found.desk.resolve(units, wait)
+            assert caught.value.code == "out_of_range"
