@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from models.estimation.sketch import _SUMS as SUMS
 from models.estimation.sketch import Sketch
 from models.estimation.window import BadWindow, Doubles
 
-_SUMS = ("weight", "value", "v0", "v1", "v2", "second", "hits", "hits_v", "human", "human_v2", "human_second")
+_PAIRS = (  # sum of (1 - e) / e² times a power of x, and of that power / e
+    *(("v0", "weight"), ("v1", "value"), ("v2", "second"), ("hits_v", "hits")),
+    *(("human_v0", "human_weight"), ("human_v1", "human"), ("human_v2", "human_second")),
+)
+_FOURTHS = (("fourth", "v2"), ("hits_fourth", "hits_v"), ("human_fourth", "human_v2"))
 
 
 def observed(sketch: Sketch, probability: Doubles) -> Sketch:
-    """The sketch with each label's probability e of being there replaced by e G: exact, moment by moment.
+    """The sketch with each label's probability e of being there replaced by e G: exact, moment by moment, but
+    for the fourth ones, which only widen intervals.
 
     With 1 / e² = (1 - e) / e² + 1 / e, the sums of x² / e and of (1 - e) / e² x² give those with e G in place of e.
 
@@ -32,13 +38,16 @@ def observed(sketch: Sketch, probability: Doubles) -> Sketch:
     found = Sketch(sketch.edges, sketch.acceptable, strict=sketch.strict)
     found.units += sketch.units
     found.labels += sketch.labels
-    before = dict(zip(_SUMS, sketch.sums, strict=True))
-    after = dict(zip(_SUMS, found.sums, strict=True))
-    for name in ("weight", "value", "second", "hits", "human", "human_second"):
-        after[name] += before[name] / g
-    pairs = (("v0", "weight"), ("v1", "value"), ("v2", "second"), ("hits_v", "hits"), ("human_v2", "human_second"))
-    for name, linear in pairs:
+    before = dict(zip(SUMS, sketch.sums, strict=True))
+    after = dict(zip(SUMS, found.sums, strict=True))
+    for name, linear in _PAIRS:
+        after[linear] += before[linear] / g
         after[name] += (before[name] + before[linear]) / g**2 - before[linear] / g
+    for name, square in _FOURTHS:
+        # of squares that the sums do not give: as they were spread before, or evenly where there were none
+        grown = np.divide(after[square], before[square], out=np.ones_like(g), where=before[square] > 0)
+        even = np.divide(after[square] ** 2, sketch.labels, out=np.zeros_like(g), where=held)
+        after[name] += np.where(before[square] > 0, before[name] * grown**2, even)
     certain = bool((g == 1).all())
     found.sampled = sketch.sampled if certain else int(sketch.labels.sum())
     # sizes of errors are kept without their bins: they grow as their plane does
