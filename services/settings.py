@@ -130,7 +130,7 @@ class Settings:
     """Windows by time that the monitor judges: numbers with m, h or d, at most 30d."""
     monitor_last_units: int = 100_000
     """Count of units of the monitor's window by count, which is judged exactly."""
-    monitor_exact_units: int = 100_000
+    monitor_exact_units: int = 20_000
     """Count of units up to which windows by time are judged exactly; larger ones are summed up from panes of 512 bins."""
     monitor_estimator: Literal["ht", "hajek", "aipw"] = "aipw"
     """How labels that were drawn by chance stand for the others: Horvitz-Thompson, Hájek, or augmented (AIPW)."""

@@ -64,18 +64,20 @@ def exactly(stream: Stream, source: str, units: Units, now: float, estimator: Es
     scores = np.zeros(0, np.int64) if bins is None else bins.count(units.uncertainty)
     window = unit_window(stream, source, units, now)
     asked = asked_of(stream, estimator)
-    judged = judge(window, asked, lost=lost)
+    with np.errstate(all="ignore"):  # figures that do not exist are NaN, and are left out
+        judged = judge(window, asked, lost=lost)
     decided = (len(units), int(units.answered.sum()))
-    if judged.view is None:
+    if judged.view is None or judged.figures is None:
         return _nothing("exact", judged.gates, decided, scores, stream.profile.form)
     start = float(units.time[0])
     return _found(
         judged.delayed.window,
         judged.view,
+        judged.figures,
         "exact",
         judged.gates,
         _completion(stream, source, start, ()),
-        held=lambda thresholds: judge(window, replace(asked, thresholds=thresholds)).what_if,
+        held=lambda thresholds: _what_if(window, replace(asked, thresholds=thresholds)),
         sketch=lambda: _sketch(judged.delayed.window, stream.profile.form),
         decided=decided,
         labels=judged.labels,
@@ -100,9 +102,12 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
         return _nothing("sketch", none, decided, found.scores, stream.profile.form)
     view = sketch.view(estimator, rules)
     coefficients = view.errors.ladder.area_coefficients(rules.area)
+    with np.errstate(all="ignore"):  # figures that do not exist are NaN, and are left out
+        figures = live_figures(view)
     return _found(
         sketch,
         view,
+        figures,
         "sketch",
         sketch_gates(found, requests, coefficients, lost),
         _completion(stream, source, start, found.completions),
@@ -118,6 +123,7 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
 def _found(
     source: Window | Sketch,
     view: View,
+    figures: LiveFigures,
     mode: str,
     gates: Gates,
     completion: float,
@@ -129,8 +135,7 @@ def _found(
     scores: NDArray[np.int64],
     settled: bool,
 ) -> Found:
-    with np.errstate(all="ignore"):  # figures that do not exist are NaN, and are left out
-        figures = live_figures(view)
+    with np.errstate(all="ignore"):
         errors, hits = curves(view)
         error_curve = Curve(errors, *error_references(source, errors))
         f1_curve = None if hits is None else Curve(hits, *f_references(view, hits))
@@ -165,6 +170,11 @@ def _nothing(mode: str, gates: Gates, decided: tuple[int, int], scores: NDArray[
         sketch=form.sketch,
         settled=not decided[0],
     )
+
+
+def _what_if(window: Window, asked: Asked) -> WhatIf | None:
+    with np.errstate(all="ignore"):
+        return judge(window, asked).what_if
 
 
 def _sketch(window: Window, form: Form) -> Sketch:

@@ -30,6 +30,8 @@ LAST = "last"
 """Name of the window by count."""
 _DUTY = 0.1
 """Share of a core for judging what changes all the time."""
+_LONGEST_SECONDS = 15.0
+"""Between two judgements of a window that changes, however long they take."""
 _AGEING_SECONDS = 5.0
 """A window with labels on their way changes by time alone; it is judged anew so often."""
 
@@ -151,7 +153,7 @@ class Judge:
         kept = self._kept.get((key, name, source))
         begin = self._clock()
         if kept is not None:
-            waits = kept.seconds / _DUTY * len(self._kept)
+            waits = min(kept.seconds / _DUTY * len(self._kept), _LONGEST_SECONDS)
             same = kept.state == state and (kept.judged.settled or begin - kept.when < _AGEING_SECONDS)
             early = kept.state[2] == against and begin - kept.when < waits
             if same or early:

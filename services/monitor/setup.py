@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import scipy.optimize  # noqa: F401 - loaded at start, not within the first judgement
 from sqlalchemy import Engine
 
 from services.ledger.database import Database, LedgerRefused
