@@ -1,6 +1,6 @@
 """The live monitor: what a unit costs on its way from the ledger, what a scrape costs, and memory at a million units.
 
-    python -m benchmarks.monitor [--units 1000000] [--ledger URL]
+python -m benchmarks.monitor [--units 1000000] [--ledger URL]
 """
 
 from __future__ import annotations

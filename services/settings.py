@@ -208,7 +208,9 @@ class Settings:
         """
         port = self.monitor_port or 3000 + self.port_offset
         if not 1 <= port <= 65535:
-            raise SettingsError(f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}; ports from 1 to 65535 are needed")
+            raise SettingsError(
+                f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}; ports from 1 to 65535 are needed"
+            )
         return self.host, port
 
     @property

@@ -1,4 +1,4 @@
-"""``demur monitor export``: decided units and labels of the ledgers as files, as ``demur monitor replay`` reads them."""
+"""``demur monitor export``: decided units and labels of the ledgers as files that ``demur monitor replay`` reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--labels", required=True, type=Path, metavar="FILE", help="CSV or Parquet that is written")
     parser.add_argument("--task", default="", help="default: all")
     parser.add_argument("--head", default="", help="default: all; they are told apart by the columns task, head, model")
-    parser.add_argument("--from", type=float, default=-math.inf, dest="start", metavar="TIME", help="seconds since 1970")
+    parser.add_argument(
+        "--from", type=float, default=-math.inf, dest="start", metavar="TIME", help="seconds since 1970"
+    )
     parser.add_argument("--to", type=float, default=math.inf, dest="end", metavar="TIME", help="seconds since 1970")
     parser.add_argument("--source", choices=SOURCES, default=SOURCES[0], help="of the labels; default: requested")
     parser.add_argument("--json", action="store_true", help="print a JSON document")

@@ -1,4 +1,4 @@
-"""Figures of one window, from all its units or from its panes: the same numbers that ``demur monitor replay`` prints."""
+"""Figures of one window, from all its units or from its panes: the numbers that ``demur monitor replay`` prints, too."""
 
 from __future__ import annotations
 

@@ -68,7 +68,18 @@ def export(
     return _joined(events, _EVENTS, "time"), _joined(found, _LABELS, None)
 
 
-_EVENTS = ("event_id", "time", "uncertainty", "decision", "propensity", "requested", "expected", "task", "head", "model")
+_EVENTS = (
+    "event_id",
+    "time",
+    "uncertainty",
+    "decision",
+    "propensity",
+    "requested",
+    "expected",
+    "task",
+    "head",
+    "model",
+)
 _LABELS = ("event_id", "time", "error", "source")
 
 

@@ -85,7 +85,9 @@ class MomentCollector:
             lag.add_metric((), max(0.0, self.now - min(one.complete_until for one in known.ledgers)))
             success.add_metric((), min(one.last_success for one in known.ledgers))
         oldest = GaugeMetricFamily(
-            "demur_label_oldest_request_age_seconds", "Age of the oldest request that waits for a label.", labels=_STREAM
+            "demur_label_oldest_request_age_seconds",
+            "Age of the oldest request that waits for a label.",
+            labels=_STREAM,
         )
         for stream in known.streams:
             since = stream.oldest_request
@@ -251,7 +253,9 @@ def _policies(known: Published) -> Iterator[Metric]:
         "demur_policy_threshold", "Threshold in force, in the unit of the head's measure.", labels=("task", "head")
     )
     target = GaugeMetricFamily(
-        "demur_policy_target_retention", "Retention that the policy aims at; 0 where it does not.", labels=("task", "head")
+        "demur_policy_target_retention",
+        "Retention that the policy aims at; 0 where it does not.",
+        labels=("task", "head"),
     )
     for place, policy in known.policies.items():
         threshold.add_metric(place, policy.threshold)
@@ -266,7 +270,9 @@ def _policies(known: Published) -> Iterator[Metric]:
 
 
 def _monitor(known: Published) -> Iterator[Metric]:
-    cycles = HistogramMetricFamily("demur_monitor_cycle_seconds", "Duration of reading and judging what is new.", labels=())
+    cycles = HistogramMetricFamily(
+        "demur_monitor_cycle_seconds", "Duration of reading and judging what is new.", labels=()
+    )
     _distribution(cycles, (), known.cycles)
     errors = CounterMetricFamily("demur_monitor_errors", "What could not be read, by why.", labels=("reason",))
     for reason, count in known.errors.items():

@@ -38,7 +38,9 @@ def figures(head: Head, one: Judgement, name: str) -> list[Chart]:
     point, area = one.figures.get("error"), one.figures["r_auc"]
     words = f"R-AUC {with_unit(area.estimate, head.error_unit)}"
     if point is not None:
-        words = f"{percent(answered)} answered, with {with_unit(point.estimate, head.error_unit)} over all units; {words}"
+        words = (
+            f"{percent(answered)} answered, with {with_unit(point.estimate, head.error_unit)} over all units; {words}"
+        )
     marks = [] if point is None else [Mark(_LIVE, answered, point.estimate, numeral(point.estimate))]
     frame = Frame(
         name=f"{prefix}-error",

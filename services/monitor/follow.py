@@ -175,7 +175,7 @@ class Follower:
         if behind:  # flushes are in the order of time but for a moment
             complete = news.last_times.get(row.epoch, self._last_times.get(row.epoch, row.started)) - _DISORDER_SECONDS
             self._last_times[row.epoch] = complete + _DISORDER_SECONDS
-        name = f"process {row.pid} on {row.host}" if row.host else "a process that was killed"
+        name = f"Process {row.pid} on {row.host}" if row.host else "A process that was killed"
         return WriterState(row.epoch, row.task, name, row.heartbeat, complete, row.ended is not None, behind)
 
     def _set(self, connection: Connection, epoch: int, step: tuple[int, int], news: News) -> None:
@@ -215,7 +215,9 @@ class Follower:
             except ValueError as error:
                 news.errors["segment"] += 1
                 news.gaps.append(Gap(task, row.first_time, row.last_time, row.count, "a segment cannot be read"))
-                _log.error("a segment cannot be read: %s", error, extra={"fields": {"flush": row.flush, **key._asdict()}})
+                _log.error(
+                    "a segment cannot be read: %s", error, extra={"fields": {"flush": row.flush, **key._asdict()}}
+                )
                 continue
             news.units[key].append(units)
         columns = (

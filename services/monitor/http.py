@@ -1,4 +1,4 @@
-"""The monitor over HTTP: metrics, probes, what is known as JSON, what-if, and a page for people. It reads nothing itself."""
+"""The monitor over HTTP: metrics, probes, what is known as JSON, what-ifs, and a page for people; it reads nothing."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ def application(routes: Routes) -> Starlette:
         return error_response(NotFound(f"there is no {request.url.path}", code="no_such_route"))
 
     async def wrong_method(request: Request, error: Exception) -> Response:
-        return error_response(MethodNotAllowed(f"{request.method} is not for {request.url.path}; use GET", code="method"))
+        return error_response(
+            MethodNotAllowed(f"{request.method} is not for {request.url.path}; use GET", code="method")
+        )
 
     async def failed(request: Request, error: Exception) -> Response:
         if not isinstance(error, DemurError):
@@ -139,9 +141,11 @@ def _thresholds(given: Sequence[str]) -> list[float]:
             value = math.nan
         if math.isnan(value):
             raise InvalidInput(
-                f"threshold = {text!r} is no number", code="not_a_number", field="threshold", value=text, allowed="a number"
+                f"threshold = {text!r} is no number",
+                code="not_a_number",
+                field="threshold",
+                value=text,
+                allowed="a number",
             )
         found.append(value)
     return found
-
-

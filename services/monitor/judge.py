@@ -180,11 +180,15 @@ class Judge:
         found = {key: one for key, one in found.items() if key[1:] == (window, source)}
         if not found:
             words = ", ".join(f"{name} {value}" for name, value in wanted.items() if value)
-            raise NotFound(f"there is no window of {words or 'any stream'} yet; /v1/live lists what there is", code="no_window")
+            raise NotFound(
+                f"there is no window of {words or 'any stream'} yet; /v1/live lists what there is", code="no_window"
+            )
         newest = max(found.values(), key=lambda one: one.judgement.end)
         if len({key[0][:2] for key in found}) > 1:
             heads = "; ".join(sorted({f"task={key[0].task}&head={key[0].head}" for key in found}))
-            raise InvalidInput(f"several heads fit; say which: {heads}", code="several_heads", field="head", allowed=heads)
+            raise InvalidInput(
+                f"several heads fit; say which: {heads}", code="several_heads", field="head", allowed=heads
+            )
         return newest
 
     def what_if(self, wanted: Mapping[str, str], thresholds: Sequence[float]) -> Asked:

@@ -77,7 +77,7 @@ class Pages:
         own = [one for one in known.judgements if one.key == stream.key]
         shown = _shown(own)
         name = f"{stream.key.task}: {stream.key.head}"
-        lead = f'<p>Model <code>{escape(stream.key.model)}</code>, {escape(stream.head.label)}.</p>'
+        lead = f"<p>Model <code>{escape(stream.key.model)}</code>, {escape(stream.head.label)}.</p>"
         policy = known.policies.get((stream.key.task, stream.key.head))
         if shown is None:
             return f"<section><h2>{escape(name)}</h2>{lead}</section>"
@@ -87,7 +87,9 @@ class Pages:
             self._curves(stream, shown),
             _table(stream.head, own),
             _drift(shown),
-            "" if policy is None else f"<p class=note>Threshold in force: {numerals.numeral(policy.threshold)} "
+            ""
+            if policy is None
+            else f"<p class=note>Threshold in force: {numerals.numeral(policy.threshold)} "
             f"of <code>{escape(policy.measure)}</code> ({escape(policy.mode.replace('_', ' '))}).</p>",
         ]
         inside = f"{lead}{''.join(body)}"

@@ -35,6 +35,11 @@ class Form:
         """An empty one."""
         return Sketch(self.edges, self.acceptable, strict=self.strict)
 
+    def pane(self) -> Pane:
+        """An empty one."""
+        bins = 0 if self.bins is None else len(self.bins)
+        return Pane(np.zeros((2, len(self.edges)), np.int64), np.zeros(bins, np.int64))
+
 
 @dataclass
 class Pane:
@@ -145,15 +150,21 @@ class Panes:
             change = sketch.add_labels if add else sketch.remove_labels
             change(one.uncertainty, one.answered, one.error, one.propensity)
 
-    def _parts(self, time: Doubles) -> Iterator[tuple[slice | NDArray[np.intp], tuple[int, int]]]:
+    def _parts(self, time: Doubles) -> Iterator[tuple[NDArray[np.intp] | slice, tuple[int, int]]]:
         """Units [n] by pane: mostly one pane, or neighbouring ones."""
         if not len(time):
             return
-        minute = np.floor(time / MINUTE).astype(np.int64) * MINUTE
-        ends = [*(np.flatnonzero(np.diff(minute)) + 1).tolist(), len(minute)]
+        moment = np.floor(time).astype(np.int64)
+        step = np.where(moment >= self._minutes_from, MINUTE, np.where(moment >= self._hours_from, HOUR, DAY))
+        start = moment // step * step
+        order = None if (np.diff(start) >= 0).all() else np.argsort(start, kind="stable")
+        if order is not None:
+            start, step = start[order], step[order]
+        ends = [*(np.flatnonzero(np.diff(start)) + 1).tolist(), len(start)]
         begin = 0
         for end in ends:
-            yield slice(begin, end), self._home(int(minute[begin]))
+            part = slice(begin, end) if order is None else order[begin:end]
+            yield part, (int(step[begin]), int(start[begin]))
             begin = end
 
     def _home(self, minute: int) -> tuple[int, int]:
@@ -164,14 +175,13 @@ class Panes:
     def _at(self, step: int, start: int) -> Pane:
         panes = self._panes[step]
         if start not in panes:
-            bins = 0 if self.form.bins is None else len(self.form.bins)
-            panes[start] = Pane(np.zeros((2, len(self.form.edges)), np.int64), np.zeros(bins, np.int64))
+            panes[start] = self.form.pane()
         return panes[start]
 
 
 def total(panes: Sequence[Pane], form: Form) -> Pane:
     """The units of panes, without their labels; the panes stay as they are."""
-    whole = Pane(np.zeros((2, len(form.edges)), np.int64), np.zeros(0 if form.bins is None else len(form.bins), np.int64))
+    whole = form.pane()
     for pane in panes:
         whole.count(pane)
     return whole

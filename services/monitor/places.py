@@ -34,4 +34,6 @@ def shown(url: str) -> str:
     try:
         return make_url(url).render_as_string(hide_password=True)
     except ArgumentError as error:
-        raise ValueError(f"a ledger needs a URL such as sqlite:///FILE or postgresql+psycopg://…, not {url!r}") from error
+        raise ValueError(
+            f"a ledger needs a URL such as sqlite:///FILE or postgresql+psycopg://…, not {url!r}"
+        ) from error

@@ -19,7 +19,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from services.logging import get_logger
 from services.monitor.follow import Deployed, Follower, Gap, HistoryChanged, News, PolicySet, WriterState, head_of
-from services.monitor.join import Fetch
 from services.monitor.judge import Judge, Obstacles
 from services.monitor.published import CYCLE_SECONDS, Distribution, InForce, LedgerState, Published, StreamState
 from services.monitor.spans import LONGEST
@@ -277,7 +276,9 @@ class Monitor:
                     found.append(("reading", "The ledger's history is still being read."))
                 elif self._lags(writer, now):
                     since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(writer.heartbeat))
-                    words = f"The {writer.name} has not been heard of since {since} UTC; it may have decided more units."
+                    words = (
+                        f"The {writer.name} has not been heard of since {since} UTC; it may have decided more units."
+                    )
                     found.append(("lag", words.replace("The a ", "A ")))
         lost = [one for followed in self._followed.values() for one in followed.gaps if one.task == task]
         lost = [one for one in lost if one.end >= start]

@@ -130,4 +130,3 @@ class Requests:
         place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
         found = held[place] == wanted
         return order[place[found]], found
-

@@ -69,9 +69,7 @@ class Frame:
     """Pixels; None takes a part of the width."""
 
 
-def chart(
-    frame: Frame, draw: Callable[[Any], None], legend: list[tuple[str, Key]], *, files: bool = True
-) -> Chart:
+def chart(frame: Frame, draw: Callable[[Any], None], legend: list[tuple[str, Key]], *, files: bool = True) -> Chart:
     """Draws a figure; without ``files`` for a page only, which takes a third of the time."""
     matplotlib, figures = need("matplotlib", "a report"), need("matplotlib.figure", "a report")
     agg = need("matplotlib.backends.backend_agg", "a report")

@@ -75,7 +75,13 @@ def test_a_valid_window_shows_its_curves_with_their_band(page: Page, shown: Path
         fills = page.value("[...document.querySelectorAll('figure svg *')].map(p => getComputedStyle(p).fillOpacity)")
         assert "0.2" in fills
     said = page.value(TEXT)
-    for words in ("Error-retention", "R-AUC", "Mean error of the system", "population stability index", "95 % interval"):
+    for words in (
+        "Error-retention",
+        "R-AUC",
+        "Mean error of the system",
+        "population stability index",
+        "95 % interval",
+    ):
         assert words in said
 
 

@@ -29,7 +29,9 @@ def slowly(book: Book, stream: Stream, now: float, seed: int) -> None:
 
 
 @pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "panes"])
-def test_slow_labels_of_uncertain_units_leave_no_bias(tmp_path_factory: pytest.TempPathFactory, exact_units: int) -> None:
+def test_slow_labels_of_uncertain_units_leave_no_bias(
+    tmp_path_factory: pytest.TempPathFactory, exact_units: int
+) -> None:
     """What is there by now alone is off by a quarter. How small the bias is, tests/statistical proves."""
     ratios, naive = [], []
     for seed in range(6):
@@ -55,7 +57,9 @@ def test_slow_labels_of_uncertain_units_leave_no_bias(tmp_path_factory: pytest.T
     assert np.mean(naive) < 0.85
 
 
-def reviewed(scene: Scene, *, worst: bool, second: float | None, exact_units: int, seed: int) -> tuple[Judgement, float]:
+def reviewed(
+    scene: Scene, *, worst: bool, second: float | None, exact_units: int, seed: int
+) -> tuple[Judgement, float]:
     """A third of the deferred units is skipped, the worst or any; perhaps a part is drawn again and labelled."""
     book, source = scene.book(), np.random.default_rng(seed)
     stream = simulate(20_000, seed, rate=0.2)

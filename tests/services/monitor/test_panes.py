@@ -20,9 +20,7 @@ NOW = BEGIN + 20 * DAY
 def columns(stream: Stream, epoch: int = 1) -> Units:
     sequence = np.arange(len(stream))
     decision = np.where(stream.deferred, 2, 1).astype(np.uint8)
-    return Units(
-        *(np.full(len(stream), epoch), sequence, stream.time, stream.uncertainty, decision, stream.propensity)
-    )
+    return Units(*(np.full(len(stream), epoch), sequence, stream.time, stream.uncertainty, decision, stream.propensity))
 
 
 def labels(stream: Stream, chosen: object) -> Labels:
@@ -45,7 +43,9 @@ def month(n: int = 30_000, seed: int = 1) -> Stream:
 def counted(panes: Panes, start: float) -> tuple[int, int]:
     """Units and labels from a moment on."""
     held = [pane for _, _, pane in panes.since(start)]
-    return int(total(held, panes.form).units.sum()), int(sum(pane.of("requested", panes.form).labels.sum() for pane in held))
+    return int(total(held, panes.form).units.sum()), int(
+        sum(pane.of("requested", panes.form).labels.sum() for pane in held)
+    )
 
 
 def test_each_window_holds_the_units_from_its_start_on(form: Form) -> None:
