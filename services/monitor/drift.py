@@ -17,7 +17,7 @@ from models.drift.martingale import Exchangeability, Watched
 from models.drift.psi import Shift, shift
 from models.drift.risk import Labelled, RiskTest, against_calibration
 from models.drift.wealth import alarmed, either
-from services.monitor.units import Doubles, Key, Labels, Units
+from services.monitor.units import Doubles, Key, Labels, Longs, Units
 
 BASELINE_LABELS = 500
 """First labels of a stratum that later ones are compared with."""
@@ -57,7 +57,7 @@ class ScoreDrift:
     def alarm(self, alpha: float) -> bool:
         return alarmed(self._state.log_peak, alpha)
 
-    def shift(self, counts: Doubles) -> Shift:
+    def shift(self, counts: Longs) -> Shift:
         """Units of a window, counted in the reference's bins, against the reference."""
         return shift(np.array(self.reference.counts), counts)
 

@@ -1,4 +1,4 @@
-"""Figures of one window, from all its units or from its panes: the numbers that ``demur monitor replay`` prints, too."""
+"""Figures of one window, from all its units or from its panes: the numbers that ``demur monitor replay`` prints."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ def _what_if(window: Window, asked: Asked) -> WhatIf | None:
 def _sketch(window: Window, form: Form) -> Sketch:
     sketch, there = form.sketch(), window.usable
     sketch.add_units(window.uncertainty, window.answered)
-    columns = (window.uncertainty, window.answered, window.error, window.effective)
-    sketch.add_labels(*(column[there] for column in columns))
+    answered, error = window.answered[there], window.error[there]
+    sketch.add_labels(window.uncertainty[there], answered, error, window.effective[there])
     return sketch
 
 

@@ -142,7 +142,8 @@ def _references(judgements: tuple[Judgement, ...]) -> Iterator[Metric]:
         )
         for one in judgements:
             if one.baseline is not None:
-                _add(family, (*_window(one), one.baseline[2]), one.baseline[place])
+                *ends, origin = one.baseline
+                _add(family, (*_window(one), str(origin)), float(ends[place]))
         yield family
 
 

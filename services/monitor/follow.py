@@ -208,13 +208,15 @@ class Follower:
             key = Key(task, row.head, row.model)
             news.last_times[epoch] = row.last_time
             if row.purpose != "decide":
-                news.explored[key, row.purpose] += row.count
+                news.explored[key, row.purpose] += row._mapping["count"]
                 continue
             try:
                 units = _units(row)
             except ValueError as error:
                 news.errors["segment"] += 1
-                news.gaps.append(Gap(task, row.first_time, row.last_time, row.count, "a segment cannot be read"))
+                news.gaps.append(
+                    Gap(task, row.first_time, row.last_time, row._mapping["count"], "a segment cannot be read")
+                )
                 _log.error(
                     "a segment cannot be read: %s", error, extra={"fields": {"flush": row.flush, **key._asdict()}}
                 )
@@ -289,8 +291,9 @@ def _units(row: Any) -> Units:
         ValueError: its body cannot be read.
     """
     runs = unpack(row.body or b"")
-    if len(runs) != row.count:
-        raise ValueError(f"a segment of {row.count} units has {len(runs)} in its body")
+    count = row._mapping["count"]  # a row has a method of that name
+    if len(runs) != count:
+        raise ValueError(f"a segment of {count} units has {len(runs)} in its body")
     return Units(
         np.full(len(runs), row.writer, np.int64),
         runs.sequence.astype(np.int64),

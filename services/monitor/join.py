@@ -112,7 +112,7 @@ class Joiner:
     def _errors(self, key: Key, source: str, rows: Sequence[Any], changes: Changes) -> Labels:
         """The errors of rows of one stream; those that have none are left out and counted."""
         error = np.array([np.nan if row.error is None else row.error for row in rows])
-        missing = np.flatnonzero(np.isnan(error))
+        missing = np.flatnonzero(np.isnan(error)).tolist()
         if len(missing) and (head := self._heads.get(key)) is None:
             _log.error("labels of a model without a deployment in the ledger", extra={"fields": key._asdict()})
             changes.errors["no_deployment"] += len(missing)

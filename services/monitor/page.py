@@ -39,6 +39,7 @@ _HEADINGS = {
     "mean_error": "Mean error of the model",
     "system_error": "Mean error of the system",
 }
+_READ = {True: "read", False: "being read"}
 _SHARES = ("f1_auc", "f1_at_95")
 
 
@@ -95,7 +96,8 @@ class Pages:
         inside = f"{lead}{''.join(body)}"
         if newest:
             return f"<section><h2>{escape(name)}</h2>{inside}</section>"
-        return f"<section><details><summary>{escape(name)}, {escape(stream.key.model)}</summary>{inside}</details></section>"
+        summary = f"<summary>{escape(name)}, {escape(stream.key.model)}</summary>"
+        return f"<section><details>{summary}{inside}</details></section>"
 
     def _curves(self, stream: StreamState, shown: Judgement) -> str:
         place = (shown.key, shown.window, shown.source, shown.end, shown.labels, shown.units)
@@ -195,7 +197,7 @@ def _table(head: Head, own: Sequence[Judgement]) -> str:
     error = glossary.heading(glossary.error(head.error).label)
     unit = f", {numerals.shown(head.error_unit)}" if numerals.shown(head.error_unit) else ""
     return (
-        f'<div class="scroll"><table><caption><span>All windows. Errors: {escape(error)}{escape(unit)}; below each figure '
+        f'<div class="scroll"><table><caption><span>All windows. Errors: {escape(error + unit)}; below each figure '
         "its 95 % interval.</span></caption><thead><tr><th>Window</th><th></th><th class=num>Units</th>"
         "<th class=num>Labels</th><th class=num>Deferred</th><th class=num>Requests done</th>"
         f"{headings}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
@@ -229,7 +231,7 @@ def _drift(one: Judgement) -> str:
 
 def _footnotes(known: Published) -> str:
     ledgers = "".join(
-        f"<dt><code>{escape(one.url)}</code></dt><dd>{escape(one.problem or ('read' if one.caught_up else 'being read'))}</dd>"
+        f"<dt><code>{escape(one.url)}</code></dt><dd>{escape(one.problem or _READ[one.caught_up])}</dd>"
         for one in known.ledgers
     )
     labels = "".join(

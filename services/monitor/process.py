@@ -35,8 +35,10 @@ _MOST_GAPS = 10_000
 class Place(Protocol):
     """One ledger, as it is set up."""
 
-    url: str
-    """Without the password."""
+    @property
+    def url(self) -> str:
+        """Without the password."""
+        ...
 
     def engine(self) -> Engine:
         """For reading only.
@@ -276,10 +278,8 @@ class Monitor:
                     found.append(("reading", "The ledger's history is still being read."))
                 elif self._lags(writer, now):
                     since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(writer.heartbeat))
-                    words = (
-                        f"The {writer.name} has not been heard of since {since} UTC; it may have decided more units."
-                    )
-                    found.append(("lag", words.replace("The a ", "A ")))
+                    words = f"{writer.name} has not been heard of since {since} UTC; it may have decided more units."
+                    found.append(("lag", words))
         lost = [one for followed in self._followed.values() for one in followed.gaps if one.task == task]
         lost = [one for one in lost if one.end >= start]
         return Obstacles(tuple(dict.fromkeys(found)), sum(one.units for one in lost), tuple(one.reason for one in lost))

@@ -87,7 +87,8 @@ def sketch_gates(found: Sketched, requests: Window, coefficients: Doubles, lost:
             reasons.append(Reason("no_labels", text))
     own = gates(requests, coefficients[sketch.edges.bins(requests.uncertainty)], found.completions)
     if sketch.sampled and own.ess < LEAST_ESS and int(sketch.labels.sum()) < int(units.sum()):
-        text = f"the randomly chosen labels count as {own.ess:.0f}; at least {LEAST_ESS:.0f} are needed: audit more or wait"
+        words = f"the randomly chosen labels count as {own.ess:.0f}"
+        text = f"{words}; at least {LEAST_ESS:.0f} are needed: audit more or wait"
         reasons.append(Reason("few_labels", text))
     reasons += [reason for reason in own.reasons if reason.word in ("heavy_label", "incomplete")]
     if pane.never:

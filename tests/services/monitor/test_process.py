@@ -207,7 +207,7 @@ def test_a_process_that_is_silent_makes_windows_invalid_until_it_ends(scene: Sce
     other.beat(now - 60)
     watch = scene.watch(now)
     assert words(watch.window()) == {"lag"}
-    assert "process 1 on here" in dict(watch.window().reasons)["lag"]
+    assert "Process 1 on here" in dict(watch.window().reasons)["lag"]
     told = scene.watch(now, gone=frozenset({5}))
     assert told.window().valid
     other.beat(now, ended=True)
