@@ -64,7 +64,7 @@ def _what_if(judged: Judged) -> dict[str, Any]:
     return {
         "what_if": [
             {
-                "threshold": float(other.threshold[place]),
+                "threshold": number(other.threshold[place]),
                 "retention": float(other.retention[place]),
                 **{
                     name: None

@@ -45,7 +45,8 @@ class Edges:
         Raises:
             BadWindow: the sample has no finite value.
         """
-        known = np.sort(sample[np.isfinite(sample)].astype(np.float32))
+        known = np.sort(single(sample[np.isfinite(sample)]))
+        known = known[np.isfinite(known)]
         if not len(known):
             raise BadWindow("the sample has no finite uncertainty to take bins from")
         inner = known[np.flatnonzero(np.diff(known, prepend=-np.inf))]
@@ -85,8 +86,14 @@ class Edges:
         edges = self.values.astype(np.float64)
         ends = np.cumsum(count)[: len(edges)]
         last = float(count[:-1].sum())
-        wanted = thresholds.astype(np.float32).astype(np.float64)
+        wanted = single(thresholds).astype(np.float64)
         return np.interp(wanted, edges, ends, left=0.0, right=last)
+
+
+def single(values: Floats) -> NDArray[np.float32]:
+    """Values in float32, as policies compare them; what is too large is infinite."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
 
 
 def _levels(number: int, n: int) -> Doubles:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from models.assessment.figures import Rules
 from models.assessment.ranking import Ranking, ranking, reverse_ties
 from models.estimation.control import halves, monotone, tuned
+from models.estimation.edges import single
 from models.estimation.figures import Sums, View, WhatIf, what_if
 from models.estimation.ladder import Ladder
 from models.estimation.optimum import optimal_area
@@ -111,9 +112,9 @@ class Exact:
     def what_if(self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw") -> WhatIf:
         """Figures had units been answered up to each threshold, compared as a policy does (float32)."""
         wanted = np.asarray(thresholds, np.float64)
-        scores = self.window.uncertainty[self.ranks.order].astype(np.float32)
+        scores = single(self.window.uncertainty[self.ranks.order])
         known = len(scores) - int(np.isnan(scores).sum())
-        kept = np.searchsorted(scores[:known], wanted.astype(np.float32), side="right").astype(np.float64)
+        kept = np.searchsorted(scores[:known], single(wanted), side="right").astype(np.float64)
         return what_if(self.view(estimator), wanted, kept)
 
     @cached_property

@@ -170,26 +170,36 @@ def _incomplete(completions: tuple[Completion, ...]) -> list[Reason]:
     reasons = []
     for answered, word in _PLANES.items():
         own = tuple(part for part in completions if part.answered == answered)
-        settled = tuple(part for part in own if part.settled)
+        for known in (True, False):
+            settled = tuple(part for part in own if part.settled and part.known == known)
+            short = [part for part in (*settled, pooled(settled)) if part is not None and part.short(_MANY)]
+            if short:
+                reasons.append(_short(min(short, key=lambda part: part.share), word))
         waiting = tuple(part for part in own if not part.settled)
-        short = [part for part in (*settled, pooled(settled)) if part is not None and part.short(_MANY)]
-        if short:
-            worst = min(short, key=lambda part: part.share)
-            text = (
-                f"of the labels requested for {word} units {worst.share:.1%} came where fewest did; below "
-                f"{COMPLETE:.0%} the rest are not like them: review the rest, or a random part with its propensity"
-            )
-            reasons.append(Reason("incomplete", text))
         # few requests a bin: neighbours together, and all
         parts = (pooled(waiting[start : start + _NEIGHBOURS]) for start in range(0, len(waiting), _NEIGHBOURS))
         whole = pooled(waiting)
         drying = [part for part in parts if part is not None and part.short(_MANY)]
         drying += [whole] if whole is not None and whole.short() else []
         if drying:
-            worst = min(drying, key=lambda part: part.share)
+            share = min(part.share for part in drying)
             text = (
-                f"labels of {word} units dry up with {worst.share:.1%} there; is the rest late, or "
+                f"labels of {word} units dry up with {share:.1%} there; is the rest late, or "
                 "will it never come? Review them, or judge a window that is old enough"
             )
             reasons.append(Reason("incomplete", text))
     return reasons
+
+
+def _short(worst: Completion, word: str) -> Reason:
+    if not worst.known:
+        text = (
+            f"only {worst.share:.1%} of the labels that the propensities of {word} units promise are there; they are "
+            "not those that were drawn by, or labels are lost"
+        )
+        return Reason("mismatch", text)
+    text = (
+        f"of the labels requested for {word} units {worst.share:.1%} came where fewest did; below {COMPLETE:.0%} the "
+        "rest are not like them: review the rest, or a random part with its propensity"
+    )
+    return Reason("incomplete", text)

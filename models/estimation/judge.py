@@ -10,7 +10,7 @@ import numpy as np
 
 from models.assessment.figures import Rules
 from models.estimation.delay import Delayed, corrected
-from models.estimation.edges import Edges
+from models.estimation.edges import Edges, single
 from models.estimation.exact import Exact
 from models.estimation.figures import LiveFigures, Variance, View, WhatIf, live_figures
 from models.estimation.gates import Gates, gates
@@ -83,7 +83,7 @@ def judge(window: Window, asked: Asked, *, lost: int = 0) -> Judged:
 
 def _sketch(window: Window, asked: Asked) -> Sketch:
     """The window as it would be kept when it is large: bins from its own quantiles."""
-    known = window.uncertainty[np.isfinite(window.uncertainty)]
+    known = window.uncertainty[np.isfinite(single(window.uncertainty))]
     edges = Edges.of(known if len(known) else np.zeros(1))
     sketch = Sketch(edges, asked.acceptable, strict=asked.rules.convention.strict_limit)
     sketch.add_units(window.uncertainty, window.answered)

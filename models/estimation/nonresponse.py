@@ -34,6 +34,8 @@ class Completion:
     settled: bool = True
     score: float = 0.0
     score_variance: float = 0.0
+    known: bool = True
+    """Whether it is known which labels were requested; otherwise the requests are what propensities say."""
 
     def short(self, errors: float = 2.5) -> bool:
         """Whether labels are missing, or dry up before all have come, by that many standard errors."""
@@ -79,7 +81,7 @@ def _by_law(window: Window, delayed: Delayed) -> tuple[Completion, ...]:
             found.append(
                 Completion(
                     *(answered, float(low), float(high), one.requests, one.completion, one.completion_se),
-                    *(one.settled, one.score, one.score_variance),
+                    *(one.settled, one.score, one.score_variance, one.known),
                 )
             )
     return tuple(found)
@@ -101,6 +103,7 @@ def pooled(parts: tuple[Completion, ...]) -> Completion | None:
         settled=all(part.settled for part in own),
         score=sum(part.score for part in own),
         score_variance=sum(part.score_variance for part in own),
+        known=own[0].known,
     )
 
 

@@ -82,7 +82,7 @@ def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
     first = places(events.ids, events.ids)
     twice = np.flatnonzero(first != np.arange(len(first)))
     if len(twice):
-        row, name = int(twice[0]), events.ids[twice[0]]
+        row, name = int(twice[0]), str(events.ids[twice[0]])
         raise BadFile(
             f"{path}: row {row} (from 0): {ID} is {name!r}, as in row {first[row]}; one row a decision is needed"
         )

@@ -50,15 +50,16 @@ def delayed(seed: int, n: int, *, missing: Missing = "none", logged: bool = Fals
     Args:
         missing: which third of the deferred is never reviewed.
         logged: whether the outcome of the draws is.
-        defers: whether deferred units have a propensity of 1, or of 5 % as all.
+        defers: whether the most uncertain 10 % are deferred and all reviewed, or answered and audited as all.
     """
     rng = np.random.default_rng(seed)
     uncertainty, error = errors(rng, n)
-    answered = uncertainty <= np.quantile(uncertainty, 0.9)
-    propensity = np.where(answered | (not defers), 0.05, 1.0)
+    fast = uncertainty <= np.quantile(uncertainty, 0.9)
+    answered = fast | (not defers)
+    propensity = np.where(answered, 0.05, 1.0)
     requested = rng.random(n) < propensity
     age = rng.uniform(0, 2, n)
-    delay = rng.exponential(np.where(answered, 0.5, 2.0))
+    delay = rng.exponential(np.where(fast, 0.5, 2.0))
     if missing == "random":
         delay[~answered & (rng.random(n) < 1 / 3)] = np.inf
     if missing == "worst":

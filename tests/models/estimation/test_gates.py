@@ -1,0 +1,88 @@
+"""Gates: each thing that makes figures wrong has its word, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models.estimation.exact import Exact
+from models.estimation.gates import gates
+from models.estimation.judge import Asked, judge
+from models.estimation.window import Window
+from tests.statistical.streams import audited
+
+
+def words(window: Window, **also: int) -> set[str]:
+    return {reason.word for reason in judge(window, Asked(), **also).gates.reasons}
+
+
+def changed(window: Window, where: np.ndarray, value: float) -> Window:
+    return replace(window, propensity=np.where(where, value, window.propensity))
+
+
+GOOD = audited(0, 50_000, 0.03).window
+FIRST = np.arange(50_000) == int(np.flatnonzero(GOOD.answered & ~GOOD.labelled)[0])
+BROKEN: dict[str, tuple[Callable[[], Window], set[str]]] = {
+    "a missing propensity": (lambda: changed(GOOD, FIRST, np.nan), {"positivity"}),
+    "a propensity above 1": (lambda: changed(GOOD, FIRST, 1.5), {"positivity"}),
+    "no chance of a label": (lambda: changed(GOOD, ~GOOD.labelled & (GOOD.uncertainty < 0.1), 0.0), {"positivity"}),
+    "propensities that were doubled": (lambda: changed(GOOD, GOOD.answered, 0.06), {"mismatch"}),
+    "propensities that were halved": (lambda: changed(GOOD, GOOD.answered, 0.015), {"mismatch"}),
+    "propensities wrong for a part": (
+        lambda: changed(GOOD, GOOD.answered & (GOOD.uncertainty < 0.5), 0.06),
+        {"mismatch"},
+    ),
+    "no audits": (lambda: replace(GOOD, labelled=~GOOD.answered), {"no_labels", "mismatch"}),
+    "no reviews": (lambda: replace(GOOD, labelled=GOOD.labelled & GOOD.answered), {"no_labels", "incomplete"}),
+    "few audits": (lambda: audited(1, 5000, 0.02).window, {"few_labels"}),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_has_its_word(name: str) -> None:
+    window, expected = BROKEN[name]
+    found = words(window())
+    assert expected <= found
+    assert found <= expected | {"positivity", "heavy_label"}
+
+
+def test_a_good_window_is_valid() -> None:
+    found = judge(GOOD, Asked()).gates
+    assert found.valid, found.texts
+    weights = Exact(GOOD).coefficients[GOOD.labelled & GOOD.answered]
+    assert found.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+
+
+def test_a_label_of_a_unit_without_a_chance_is_a_mismatch() -> None:
+    there = np.arange(len(GOOD)) == int(np.flatnonzero(GOOD.answered & GOOD.labelled)[0])
+    assert "mismatch" in words(changed(GOOD, there, 0.0))
+
+
+def test_one_label_that_outweighs_the_others_is_named() -> None:
+    there = np.arange(len(GOOD)) == int(np.flatnonzero(GOOD.answered & GOOD.labelled)[0])
+    found = judge(changed(GOOD, there, 1e-5), Asked()).gates
+    assert "heavy_label" in {reason.word for reason in found.reasons}
+    assert found.heaviest > 0.05
+
+
+def test_a_census_needs_no_sample() -> None:
+    whole = audited(2, 10, 0.5).whole
+    found = judge(whole, Asked()).gates
+    assert found.valid, "ten units, all labelled: nothing was left to chance"
+    assert found.ess > 5
+
+
+def test_lost_units_and_empty_windows_are_said() -> None:
+    assert words(GOOD, lost=3) == {"gap"}
+    empty = GOOD.take(np.zeros(len(GOOD), bool))
+    assert words(empty) == {"no_units"}
+    young = gates(empty, np.empty(0), young=5)
+    assert [reason.word for reason in young.reasons] == ["young"]
+
+
+def test_valid_windows_are_seldom_called_invalid() -> None:
+    found = [judge(audited(seed, 20_000, 0.05).window, Asked()).gates for seed in range(60)]
+    assert sum(not one.valid for one in found) == 0, [one.texts for one in found if not one.valid]

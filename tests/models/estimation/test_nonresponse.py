@@ -1,0 +1,67 @@
+"""Requests without a label: counted where they are, and stood for by a second draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models.estimation.exact import Exact
+from models.estimation.figures import live_figures
+from models.estimation.judge import Asked, judge
+from models.estimation.nonresponse import completion, pooled, second_phase
+from models.estimation.window import BadWindow
+from tests.statistical.streams import audited
+
+
+def test_completion_is_counted_by_uncertainty() -> None:
+    one = audited(0, 20_000, 0.1).window
+    hard = ~one.answered & (one.uncertainty > np.quantile(one.uncertainty[~one.answered], 0.9))
+    found = completion(replace(one, labelled=one.labelled & ~hard))
+    assert len(found) == 10, "whether an audit was drawn is not known, so only the deferred are counted"
+    assert [part.share for part in found] == pytest.approx([1.0] * 9 + [0.0], abs=0.01)
+    whole = pooled(found)
+    assert whole is not None
+    assert whole.share == pytest.approx(0.9, abs=0.001)
+    assert whole.short()
+    assert not found[0].short()
+
+
+def test_logged_audits_that_were_not_done_are_seen() -> None:
+    one = audited(1, 50_000, 0.1).window
+    window = replace(one, requested=one.labelled, labelled=one.labelled & (~one.answered | (np.arange(50_000) % 4 > 0)))
+    found = judge(window, Asked()).gates
+    assert [reason.word for reason in found.reasons] == ["incomplete"]
+    assert "answered" in found.reasons[0].text
+
+
+def test_a_second_draw_stands_for_those_who_did_not_answer() -> None:
+    """The worst third of the deferred is skipped; a fifth of it is brought in by all means."""
+    estimates, truths, covered = [], [], []
+    for seed in range(30):
+        one = audited(seed, 50_000, 0.05)
+        window, rng = one.window, np.random.default_rng(seed)
+        skipped = ~window.answered & (one.errors > np.quantile(one.errors[~window.answered], 2 / 3))
+        drawn = skipped & (rng.random(50_000) < 0.2)
+        labelled = window.labelled & (~skipped | drawn)
+        halfway = replace(window, labelled=labelled)
+        judged = judge(second_phase(halfway, skipped, np.full(50_000, 0.2)), Asked())
+        assert judged.gates.valid, judged.gates.texts
+        assert judged.figures is not None
+        truth = live_figures(Exact(one.whole).view("ht")).mean_error.estimate
+        found = judged.figures.mean_error
+        estimates.append(found.estimate / truth - 1)
+        covered.append(found.low <= truth <= found.high)
+        truths.append(live_figures(Exact(halfway).view("ht")).mean_error.estimate / truth - 1)
+    assert abs(np.mean(estimates)) < max(0.01, 3 * np.std(estimates) / np.sqrt(30))
+    assert np.mean(covered) > 0.8
+    assert np.mean(truths) < -0.15, "without it the figure is silently wrong; the gate says so"
+
+
+def test_a_second_draw_needs_its_probability() -> None:
+    window = audited(2, 100, 0.5).window
+    with pytest.raises(BadWindow, match="second propensity of the skipped unit 3 is 0;"):
+        second_phase(window, np.arange(100) == 3, np.zeros(100))
+    with pytest.raises(BadWindow, match="shape"):
+        second_phase(window, np.zeros(99, bool), np.zeros(100))

@@ -1,0 +1,94 @@
+"""Sums by the three estimators: weights that add up, variances of steps as of coefficients written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.estimation.weights import (
+    Estimated,
+    Labels,
+    augmented,
+    hajek,
+    horvitz_thompson,
+    label_strata,
+)
+
+CELLS = 300
+
+
+def labels(seed: int = 0) -> Labels:
+    rng = np.random.default_rng(seed)
+    cell = np.sort(rng.choice(CELLS, 200, replace=False))
+    return Labels.of(cell, rng.uniform(0.1, 1, 200), rng.gamma(1, 2, 200))
+
+
+def estimated() -> dict[str, Estimated]:
+    one = labels()
+    strata = label_strata(one.cell, None, CELLS)
+    return {
+        "ht": horvitz_thompson(one, CELLS),
+        "hajek": hajek(one, np.ones(CELLS), strata),
+        "aipw": augmented(one, np.full(200, 1.5), np.full(CELLS, 1.5)),
+    }
+
+
+@pytest.mark.parametrize("name", ["ht", "hajek", "aipw"])
+def test_the_variance_of_a_step_is_that_of_its_coefficients(name: str) -> None:
+    one = estimated()[name]
+    cell, inside = np.array([0, 120, 120, 299, 40]), np.array([0.0, 0.3, 1.0, 1.0, 0.5])
+    upper, lower = np.array([1.0, 2.0, 0.5, 1.0, 3.0]), np.array([0.0, -1.0, -0.5, 7.0, 0.0])
+    variance, second, fourth = one.step_moments(cell, inside, upper, lower)
+    for number in range(5):
+        c = np.full(CELLS, lower[number])
+        c[: cell[number]] = upper[number]
+        c[cell[number]] += (upper - lower)[number] * inside[number]
+        assert variance[number] == pytest.approx(one.variance(c), rel=1e-9, abs=1e-12)
+        assert (second[number], fourth[number]) == pytest.approx(one.tails(c), rel=1e-9, abs=1e-12)
+
+
+def test_hajek_weights_add_up_to_the_units_of_each_stratum() -> None:
+    one = labels(1)
+    unit = Labels.of(one.cell, 1 / one.weight, np.ones(200))
+    strata = label_strata(one.cell, None, CELLS)
+    found = hajek(unit, np.ones(CELLS), strata)
+    np.testing.assert_allclose(np.bincount(strata, found.totals), np.bincount(strata))
+    assert found.variance(1.0) == pytest.approx(0, abs=1e-9), "a constant is known without error"
+    assert horvitz_thompson(unit, CELLS).variance(1.0) > 100
+
+
+def test_a_perfect_prediction_has_no_variance() -> None:
+    one = labels(2)
+    values = one.value / one.weight
+    base = np.random.default_rng(2).random(CELLS)
+    found = augmented(one, values, base)
+    assert found.variance(np.arange(CELLS, dtype=float)) == pytest.approx(0, abs=1e-6)
+    np.testing.assert_allclose(found.totals, base)
+
+
+def test_certain_labels_have_no_variance_whatever_the_estimator() -> None:
+    one = Labels.of(np.arange(CELLS), np.ones(CELLS), np.random.default_rng(3).random(CELLS))
+    values = one.value
+    for found in (
+        horvitz_thompson(one, CELLS),
+        hajek(one, np.ones(CELLS), label_strata(one.cell, None, CELLS)),
+        augmented(one, np.full(CELLS, 0.3), np.full(CELLS, 0.3)),
+    ):
+        assert found.variance(np.arange(CELLS, dtype=float)) == 0
+        np.testing.assert_allclose(found.totals, values)
+
+
+def test_strata_have_enough_labels_and_no_more_than_eight() -> None:
+    cell = np.sort(np.random.default_rng(4).integers(0, CELLS, 5000))
+    strata = label_strata(cell, None, CELLS)
+    assert set(strata) == set(range(8))
+    assert np.all(np.diff(strata) >= 0)
+    assert np.bincount(strata[cell]).min() > 500
+    assert not label_strata(cell[:99], None, CELLS).any()
+    assert not label_strata(np.zeros(500, np.intp), None, CELLS).any(), "ties stay together"
+    assert not label_strata(np.empty(0, np.intp), None, CELLS).any()
+
+
+def test_strata_of_bins_count_their_labels() -> None:
+    bins, number = np.array([0, 1, 2, 3]), np.array([60, 60, 60, 60])
+    np.testing.assert_array_equal(label_strata(bins, number, 5, most=4), [0, 1, 2, 3, 3])
