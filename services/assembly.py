@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import secrets
 import time
 from collections.abc import Sequence
@@ -209,6 +210,7 @@ def durable(
             journal_bytes=settings.journal_bytes,
             explore_bytes=settings.explore_bytes,
             explore_seconds=settings.explore_seconds,
+            retention_seconds=settings.retention_days * 86400 or math.inf,
         ),
     )
     counts.watch(ledger)

@@ -82,7 +82,7 @@ class Settings:
     """Whether inputs of deferred and audited units are kept for those who label; `task`: as the task has it."""
     journal_bytes: int = 1 << 30
     """Bytes of answers that wait in `DEMUR_HOME` while the database is down."""
-    explore_bytes: int = 256 << 20
+    explore_bytes: int = 64 << 20
     """Bytes of explored units that are held in memory, so that callers can commit to some."""
     explore_seconds: float = 900.0
     """Seconds for which explored units are held."""

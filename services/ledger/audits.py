@@ -85,10 +85,13 @@ def strata(
         return ()
     rates = least + (rate - least) * weight / weight.mean()
     for _ in range(_STRATA):  # what is above 1 goes to the others
-        above = rates > 1
-        if not above.any():
+        above = rates >= 1
+        spare = (rates[above] - 1).sum()
+        rates[above] = 1.0
+        if spare <= 0 or above.all():
             break
-        rates = np.where(above, 1.0, rates * (rate * _STRATA - above.sum()) / rates[~above].sum())
+        rates[~above] *= 1 + spare / rates[~above].sum()
+    rates = np.minimum(rates, 1.0)
     return tuple(zip(uppers.tolist(), rates.tolist(), strict=True))
 
 

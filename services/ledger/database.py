@@ -9,14 +9,15 @@ import fcntl
 import hashlib
 import importlib.util
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import quote
 
-from sqlalchemy import Engine, NullPool, Pool, QueuePool, create_engine, event
+from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, create_engine, event
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 
 Durability = Literal["process", "power"]
 """What an acknowledgement outlives: ``process`` the death of this process (``kill -9``), ``power`` that of the host."""
@@ -89,6 +90,7 @@ class Database:
             lock.truncate(0)
             lock.write(str(os.getpid()))
             lock.flush()
+        self.path.touch(mode=0o600)  # it holds inputs, and the secrets of draws
         self._lock = lock
 
     def release(self) -> None:
@@ -145,7 +147,6 @@ class Database:
             if begin == "BEGIN IMMEDIATE":
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA wal_autocheckpoint = 4000")
-                connection.execute("PRAGMA foreign_keys = 1")
             connection.execute("PRAGMA cache_size = -65536")
             connection.execute(pragma)
 
@@ -154,6 +155,15 @@ class Database:
             connection.exec_driver_sql(begin)
 
         return engine
+
+
+@contextmanager
+def driver(connection: Connection, what: str) -> Iterator[Any]:
+    """The driver's own connection, for what has to be quick; its errors are SQLAlchemy's."""
+    try:
+        yield connection.connection.driver_connection
+    except connection.dialect.loaded_dbapi.Error as error:
+        raise DBAPIError.instance(what, None, error, connection.dialect.loaded_dbapi.Error) from error
 
 
 def _checked(text: str) -> URL:

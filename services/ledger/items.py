@@ -5,29 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection, insert
-from sqlalchemy.engine import Dialect
 
 from services.ledger.audits import Draws
+from services.ledger.database import driver
 from services.ledger.decided import Decided, Key
 from services.ledger.segments import Runs, join, pack
 from services.ledger.store import INLINE_BYTES, Store
-from services.ledger.tables import item, segment
+from services.ledger.tables import segment
 from services.ledger.writer import Place
 from services.policy import Decision
 
-_COLUMNS = (
-    "epoch",
+_FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payload_type", "state")
+"""Columns that all items of a portion have in common."""
+_VARYING = (
     "sequence",
-    "writer",
-    "flush",
-    "head",
-    "model",
-    "policy",
-    "time",
     "uncertainty",
     "decision",
     "propensity",
@@ -35,10 +31,14 @@ _COLUMNS = (
     "evidence_ref",
     "payload",
     "payload_ref",
-    "payload_type",
-    "state",
     "priority",
 )
+_SEGMENT = (*Place.__dataclass_fields__, "part", *Key._fields, "count", "deferred", "first_time", "last_time", "body")
+_BLOCKS = (64, 32, 16, 8, 4, 2, 1)
+"""Items of one insert: each statement is a moment in which other threads take Python's lock, for milliseconds."""
+_PRIORITY_SECONDS = 0.01
+"""Requests are open in the order of time, at random among neighbours: windows complete one after the other, and the
+database writes one page for many items."""
 
 
 class Parts:
@@ -60,21 +60,23 @@ def write_segments(connection: Connection, place: Place, runs: Mapping[Key, Runs
     """A row for each key."""
     part = parts.take(place, len(runs))
     rows = [
-        key._asdict()
-        | place.columns
-        | {
-            "part": number,
-            "count": len(found),
-            "deferred": int(np.count_nonzero(found.decisions == Decision.DEFER)),
-            "first_time": float(found.time[0]),
-            "last_time": float(found.time[-1]),
-            "body": pack(found),
-        }
+        (
+            place.writer,
+            place.flush,
+            number,
+            *key,
+            len(found),
+            int(np.count_nonzero(found.decisions == Decision.DEFER)),
+            float(found.time[0]),
+            float(found.time[-1]),
+            pack(found),
+        )
         for number, (key, found) in enumerate(runs.items(), part)
-        if len(found)
     ]
+    mark = "%s" if connection.dialect.name == "postgresql" else "?"
+    columns, marks = ", ".join(_SEGMENT), ", ".join([mark] * len(_SEGMENT))
     if rows:
-        connection.execute(insert(segment), rows)
+        connection.exec_driver_sql(f"INSERT INTO segment ({columns}) VALUES ({marks})", rows)  # noqa: S608 - our own
 
 
 def write_tallies(connection: Connection, place: Place, tallies: Mapping[Key, Mapping[str, Any]], parts: Parts) -> None:
@@ -111,46 +113,39 @@ def keep_large(portions: Iterable[Decided], store: Store) -> None:
 
 def write_items(connection: Connection, place: Place, portions: Iterable[Decided], draws: Draws) -> None:
     """A row for each itemised unit."""
-    rows = [row for decided in portions if len(decided.itemised) for row in _rows(decided, place, draws)]
-    if not rows:
+    found = [decided for decided in portions if len(decided.itemised)]
+    if not found:
         return
-    if connection.dialect.name == "postgresql":
-        _copy(connection, rows)
-    else:
-        connection.exec_driver_sql(_statement(connection.dialect), rows)
+    write = _copy if connection.dialect.name == "postgresql" else _insert
+    with driver(connection, "items") as raw:
+        write(raw, [(_fixed(decided, place, draws.epoch), list(_varying(decided, draws))) for decided in found])
 
 
-def _rows(decided: Decided, place: Place, draws: Draws) -> Iterable[tuple[Any, ...]]:
-    units = decided.itemised
-    scores = decided.uncertainty[units].tolist()
-    decisions = decided.decisions[units].tolist()
-    rates = np.broadcast_to(decided.propensity, len(decided.uncertainty))[units].tolist()
-    sequences = (units + decided.first).tolist()
-    priorities = draws.uniforms(decided.first, len(decided.uncertainty), b"priority")[units].tolist()
-    payloads = decided.payload or (None,) * len(units)
+def _fixed(decided: Decided, place: Place, epoch: int) -> tuple[Any, ...]:
     kind = decided.payload_type if decided.payload else None
-    key, time = decided.key, decided.time
-    for sequence, score, decision, rate, evidence, payload, priority in zip(
-        sequences, scores, decisions, rates, decided.evidence, payloads, priorities, strict=True
-    ):
-        yield (
-            draws.epoch,
-            sequence,
-            place.writer,
-            place.flush,
-            key.head,
-            key.model,
-            key.policy,
-            time,
-            None if math.isnan(score) else score,
-            decision,
-            1.0 if decision == Decision.DEFER else rate,
-            *_columns(evidence),
-            *_columns(payload),
-            kind,
-            "requested",
-            priority,
-        )
+    key = decided.key
+    return epoch, place.writer, place.flush, key.head, key.model, key.policy, decided.time, kind, "requested"
+
+
+def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
+    units, n = decided.itemised, len(decided.itemised)
+    decisions = decided.decisions[units]
+    rates = np.broadcast_to(decided.propensity, len(decided.uncertainty))[units]
+    priorities = decided.time + _PRIORITY_SECONDS * draws.uniforms(decided.first, n, b"priority")
+    evidence, evidence_refs = _columns(decided.evidence)
+    payload, payload_refs = _columns(decided.payload or (None,) * n)
+    return zip(
+        (units + decided.first).tolist(),
+        [None if math.isnan(score) else score for score in decided.uncertainty[units].tolist()],
+        decisions.tolist(),
+        np.where(decisions == Decision.DEFER, 1.0, rates).tolist(),
+        evidence,
+        evidence_refs,
+        payload,
+        payload_refs,
+        priorities.tolist(),
+        strict=True,
+    )
 
 
 class Reference(str):
@@ -161,20 +156,41 @@ def _kept(content: bytes, store: Store) -> Any:
     return Reference(store.put(content)) if len(content) > INLINE_BYTES else content
 
 
-def _columns(content: Any) -> tuple[bytes | None, str | None]:
-    """Content and reference, as two columns."""
-    return (None, str(content)) if isinstance(content, Reference) else (content, None)
+def _columns(contents: Sequence[Any]) -> tuple[list[bytes | None], list[str | None]]:
+    """Contents and references, as two columns."""
+    inline = [None if isinstance(content, Reference) else content for content in contents]
+    return inline, [str(content) if isinstance(content, Reference) else None for content in contents]
 
 
-@lru_cache(maxsize=4)
-def _statement(dialect: Dialect) -> str:
-    """The insert of items, compiled once: it runs for every deferred answer."""
-    return str(insert(item).compile(dialect=dialect, column_keys=list(_COLUMNS)))
+_Portions = list[tuple[tuple[Any, ...], list[tuple[Any, ...]]]]
+"""Values of the fixed columns, and of the varying ones of each item."""
 
 
-def _copy(connection: Connection, rows: list[tuple[Any, ...]]) -> None:
-    """COPY is several times as fast as inserts, a round trip for all."""
-    raw: Any = connection.connection.driver_connection
-    with raw.cursor() as cursor, cursor.copy(f"COPY item ({', '.join(_COLUMNS)}) FROM STDIN") as copy:
-        for row in rows:
-            copy.write_row(row)
+def _insert(raw: Any, portions: _Portions) -> None:
+    """What a portion's items have in common is handed over once: binding values is a good part of an insert."""
+    for fixed, rows in portions:
+        start = 0
+        for size in _BLOCKS:
+            while len(rows) - start >= size:
+                raw.execute(_statement(size), (*fixed, *chain.from_iterable(rows[start : start + size])))
+                start += size
+
+
+@lru_cache(maxsize=len(_BLOCKS))
+def _statement(rows: int) -> str:
+    """SQLite's insert of so many items."""
+    width = len(_VARYING)
+    fixed = [f"?{number}" for number in range(1, len(_FIXED) + 1)]
+    first = len(_FIXED) + 1
+    values = [
+        f"({', '.join(fixed + [f'?{first + row * width + column}' for column in range(width)])})" for row in range(rows)
+    ]
+    return f"INSERT INTO item ({', '.join(_FIXED + _VARYING)}) VALUES {', '.join(values)}"  # noqa: S608 - our own
+
+
+def _copy(raw: Any, portions: _Portions) -> None:
+    """COPY is several times as fast as inserts: one round trip for all."""
+    with raw.cursor() as cursor, cursor.copy(f"COPY item ({', '.join(_FIXED + _VARYING)}) FROM STDIN") as copy:
+        for fixed, rows in portions:
+            for row in rows:
+                copy.write_row((*fixed, *row))

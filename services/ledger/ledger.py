@@ -7,6 +7,7 @@ misses its time, or meets a ledger that is down, leaves with ``recorded = false`
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from services.ledger.audits import Draws, propensity
 from services.ledger.commits import Commits
 from services.ledger.decided import Decided, Key
 from services.ledger.deployments import Deployment, Deployments
+from services.ledger.erasure import Erasure
 from services.ledger.explored import Explored, Held
 from services.ledger.items import Parts, write_tallies
 from services.ledger.journalling import Journalling
@@ -42,6 +44,7 @@ TEND_SECONDS = 0.25
 """Between two looks at what waits in the background: the journal, gaps, counts of explored units."""
 TALLY_SECONDS = 1.0
 TAKE_OVER_SECONDS = 60.0
+ERASE_SECONDS = 3600.0
 STOP_SECONDS = 10.0
 _NONE: NDArray[np.intp] = np.zeros(0, np.intp)
 _FIRST: NDArray[np.intp] = np.zeros(1, np.intp)
@@ -73,9 +76,11 @@ class Options:
     """Whether the inputs of deferred and audited units are kept for those who label."""
     journal_bytes: int = 1 << 30
     """What the journal may hold while the database is down."""
-    explore_bytes: int = 256 << 20
+    explore_bytes: int = 64 << 20
     explore_seconds: float = 900.0
     """Explored units can be committed for so long, and while they are no more than so many bytes."""
+    retention_seconds: float = math.inf
+    """Inputs, evidence and raw labels of units are erased after so long."""
 
 
 class DurableLedger:
@@ -117,6 +122,7 @@ class DurableLedger:
             lost=counts.unrecorded,
         )
         self._commits = Commits(writer, self.explored, outstanding, self._waiting, self._promoted, self._count)
+        self.erasure = Erasure(writer, self._judging, store, outstanding.clock)
         self._tending: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()
 
@@ -213,7 +219,7 @@ class DurableLedger:
                 self._counts.audited(one.key.head, drawn)
 
     async def _tend(self) -> None:
-        tallied = taken_over = -np.inf
+        tallied = taken_over = erased = -math.inf
         while not self._ending.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._ending.wait(), TEND_SECONDS)
@@ -226,10 +232,20 @@ class DurableLedger:
                     taken_over = now
                 await self._write_background(tallies=(tally := now - tallied >= TALLY_SECONDS))
                 tallied = now if tally else tallied
+                if now - erased >= ERASE_SECONDS:
+                    erased = now
+                    await self._forget()
             except LedgerUnavailable:
                 continue
             except Exception:
                 _log.exception("work in the background of the ledger failed; it is tried again")
+
+    async def _forget(self) -> None:
+        """What is older than the retention period, and files that no row names."""
+        if math.isfinite(self.options.retention_seconds):
+            erased = await self.erasure.retire(self._outstanding.clock() - self.options.retention_seconds)
+            _log.info("inputs, evidence and raw labels of %d units were erased after their time", erased)
+        await self.erasure.sweep()
 
     async def _write_background(self, *, tallies: bool) -> None:
         """Deployments, gaps, the journal, counts of explored units."""

@@ -6,6 +6,7 @@ A file is written before the row that names it. What no row names is an orphan o
 from __future__ import annotations
 
 import hashlib
+import secrets
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -36,7 +37,7 @@ class Store:
         path = self._path(digest)
         if not self._files.exists(path):
             self._files.makedirs(self._files._parent(path), exist_ok=True)
-            early = f"{path}.new-{hashlib.sha256(str(self._wall()).encode()).hexdigest()[:8]}"
+            early = f"{path}.{secrets.token_hex(4)}"
             self._files.pipe_file(early, content)
             self._files.mv(early, path)
         else:
@@ -59,11 +60,13 @@ class Store:
             raise ValueError(f"the file of {reference} was altered")
         return content
 
-    def delete(self, references: Iterable[str]) -> None:
-        """Forgets contents; what is not there is no matter."""
+    def delete_old(self, references: Iterable[str]) -> None:
+        """Forgets contents that no row names any more. One that was just written may belong to a row that comes yet:
+        it is left for ``sweep``."""
+        oldest = self._wall() - ORPHAN_SECONDS
         for reference in references:
             path = self._path(reference.removeprefix("sha256:"))
-            if self._files.exists(path):
+            if self._files.exists(path) and self._written(path) < oldest:
                 self._files.rm_file(path)
 
     def sweep(self, named: Callable[[list[str]], set[str]]) -> int:

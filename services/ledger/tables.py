@@ -3,7 +3,8 @@
 Every row that a reader follows carries the place at which it was written: the epoch of its writer and the number of
 the flush (one transaction). A writer commits its flushes in order, so that (epoch, flush) is a cursor without holes.
 
-Times are seconds since 1970, epochs and sequences make up the identity of a unit (``services.pipeline.UnitIds``).
+There are no foreign keys: a writer's row is there before anything of its own, and the check of a row costs more than
+the row. Times are seconds since 1970; epoch and sequence are the identity of a unit (``services.pipeline.UnitIds``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Double,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -30,7 +30,7 @@ metadata = MetaData()
 def _place() -> tuple[Column[int], Column[int]]:
     """Where a row was written: the writer, and its flush."""
     return (
-        Column("writer", BigInteger, ForeignKey("writer.epoch"), nullable=False),
+        Column("writer", BigInteger, nullable=False),
         Column("flush", BigInteger, nullable=False),
     )
 
@@ -86,9 +86,9 @@ policy = Table(
 segment = Table(
     "segment",
     metadata,
-    Column("writer", BigInteger, ForeignKey("writer.epoch"), primary_key=True),
-    Column("flush", BigInteger, primary_key=True),
-    Column("part", Integer, primary_key=True),  # one for each head, model, policy and purpose in the flush
+    Column("writer", BigInteger, primary_key=True, autoincrement=False),
+    Column("flush", BigInteger, primary_key=True, autoincrement=False),
+    Column("part", Integer, primary_key=True, autoincrement=False),  # one for each head, model, policy, purpose
     Column("head", String(64), nullable=False),
     Column("model", String(255), nullable=False),
     Column("policy", String(96), nullable=False),
@@ -131,7 +131,7 @@ item = Table(
     Index(
         "item_lease", "lease_until", sqlite_where=text("state = 'claimed'"), postgresql_where=text("state = 'claimed'")
     ),
-    Index("item_time", "time"),
+    sqlite_with_rowid=False,
 )
 
 request_event = Table(

@@ -1,0 +1,152 @@
+"""What a ledger costs the service: the same questions to services with and without one, turn by turn.
+
+``python -m benchmarks.ledger [--seconds S] [--only PART …]``; a PostgreSQL server of its own is started.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import numpy as np
+
+import demur
+from benchmarks import machine, wire
+from benchmarks.direct import direct
+from benchmarks.figures import Figure, table
+from benchmarks.inputs import artefact, rows
+from benchmarks.service import Service, pinned, running
+from benchmarks.timing import Timed, interleaved
+from tests.postgres import running_postgres
+
+CHUNK_ROWS = 1024
+CHUNKS = 40
+
+
+PARTS = ("ingest", "answered", "deferred", "explore", "decide")
+
+
+def measure(seconds: float, postgres: str, parts: Sequence[str]) -> Iterator[Figure]:
+    """One answered row, one deferred row, and streams of explored and decided rows, with each kind of ledger."""
+    cores = sorted(os.sched_getaffinity(0))
+    ledgers = {"no ledger": "none", "SQLite": "sqlite", "PostgreSQL": postgres}
+    rows_of = {"answered": {"audit_rate": "0.0001", "fixed_threshold": "1e12"}, "deferred": {"fixed_threshold": "0"}}
+    threshold = {"fixed_threshold": repr(_threshold(0.95))}
+    for part in parts:
+        chosen = rows_of.get(part, threshold)
+        with ExitStack() as stack:
+            services = {
+                name: stack.enter_context(running({cores[0]}, ledger=url, **chosen)) for name, url in ledgers.items()
+            }
+            stack.enter_context(pinned({cores[-1]}))
+            if part in rows_of:
+                yield from _rows(f"One {part} row", services, seconds)
+            elif part in ("explore", "decide"):
+                yield from _stream(part, services, seconds)
+
+
+def _threshold(retention: float) -> float:
+    """Answers this share of the rows that are streamed."""
+    source = artefact()
+    _, data, knowledge = direct(source)(rows(source, 16 * CHUNK_ROWS))
+    return float(np.quantile(data + knowledge, retention))
+
+
+def _rows(part: str, services: dict[str, Service], seconds: float) -> Iterator[Figure]:
+    source = artefact()
+    packed = wire.protobuf_body(source.schema, rows(source, 1))
+    with ExitStack() as stack:
+        stubs = {
+            name: wire.stub(stack.enter_context(grpc.insecure_channel(service.grpc)))
+            for name, service in services.items()
+        }
+        cases = {name: _call(stub, packed) for name, stub in stubs.items()}
+        timed = interleaved(cases, seconds, warm_up=200)
+    yield from _compared(part, timed, at_most=0.3)
+
+
+def _call(stub: Callable[[bytes], object], packed: bytes) -> Callable[[], object]:
+    return lambda: stub(packed)
+
+
+def _compared(part: str, timed: dict[str, Timed], at_most: float) -> Iterator[Figure]:
+    bare = timed["no ledger"]
+    for name, one in timed.items():
+        note = f"p99 {one.p99 * 1e3:.3f} ms, n {len(one.seconds)}"
+        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
+        if one is not bare:
+            yield Figure(part, f"{name}: added", (one.p50 - bare.p50) * 1e3, "ms p50", at_most=at_most)
+
+
+def _stream(purpose: str, services: dict[str, Service], seconds: float) -> Iterator[Figure]:
+    """Five rows in a hundred are deferred, one in a hundred is audited."""
+    source = artefact()
+    batches = rows(source, 16 * CHUNK_ROWS).reshape(16, CHUNK_ROWS, -1)
+    with ExitStack() as stack:
+        clients = {name: stack.enter_context(demur.connect(service.grpc)) for name, service in services.items()}
+        cases = {name: _streaming(client, batches, purpose) for name, client in clients.items()}
+        timed = interleaved(cases, seconds, warm_up=2)
+    bare = timed["no ledger"]
+    for name, one in timed.items():
+        part = f"Stream, {purpose}"
+        rate = CHUNKS * CHUNK_ROWS / one.p50
+        yield Figure(part, name, rate, "rows/s", note=f"n {len(one.seconds)}, ±{one.spread():.0%}")
+        if one is not bare:
+            cost = (float(np.median(one.seconds / bare.seconds)) - 1) * 100
+            yield Figure(part, f"{name}: cost", cost, "%", at_most=5)
+
+
+def _streaming(client: demur.Client, batches: np.ndarray, purpose: str) -> Callable[[], object]:
+    def run() -> None:
+        source = (batches[index % len(batches)] for index in range(CHUNKS))
+        for answer in client.vessel.stream(source, purpose=purpose):
+            assert len(answer) == CHUNK_ROWS
+
+    return run
+
+
+def ingest(url: str, units: int) -> Figure:
+    """Units written by the ledger alone, without a service."""
+    from tests.services.ledger.recording import recording
+
+    async def run(directory: Path) -> float:
+        generator = np.random.default_rng(1)
+        scores = generator.exponential(1 / 3, (16, CHUNK_ROWS)).astype(np.float32)
+        async with recording(url, directory) as found:
+            await found.decide([2.0])
+            start = time.process_time()
+            for index in range(units // CHUNK_ROWS):
+                await found.decide(scores[index % 16], rate=0.01)
+            return time.process_time() - start
+
+    with tempfile.TemporaryDirectory() as directory:
+        url = url or f"sqlite:///{directory}/ledger.db"
+        seconds = asyncio.run(run(Path(directory)))
+    kind = url.partition(":")[0]
+    return Figure("Ingest", f"{kind}, 5 % deferred, 1 % audits", seconds / units * 1e9, "ns CPU/unit")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each comparison")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
+    given = parser.parse_args()
+    sys.stdout.write(f"{machine.line()}\n")
+    with running_postgres() as server:
+        urls = ("", server.database()) if "ingest" in given.only else ()
+        figures = [ingest(url, 500_000) for url in urls]
+        figures += measure(given.seconds, server.database(), [part for part in given.only if part != "ingest"])
+    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

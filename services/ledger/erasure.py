@@ -1,0 +1,214 @@
+"""Forgetting: inputs, evidence and raw labels go, the numbers stay. By unit, or of all units beyond a period.
+
+Errors of labels are computed before, with the code that judges them, since nobody can afterwards. What is left of a
+unit is its place in segments, and its item and labels as tombstones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, func, insert, or_, select, tuple_, update
+
+from models.judging import BadLabel, Judging
+from services.ledger.store import Store
+from services.ledger.tables import erasure, item, label, request_event, segment
+from services.ledger.writer import Place
+from services.logging import get_logger
+
+T = TypeVar("T")
+Unit = tuple[int, int]
+"""Epoch and sequence."""
+_log = get_logger(__name__)
+PIECE = 500
+"""Units of one transaction: other changes get their turn between."""
+RETENTION = "retention"
+_OPEN = ("requested", "claimed")
+_CONTENT = or_(
+    item.c.payload.is_not(None),
+    item.c.payload_ref.is_not(None),
+    item.c.evidence.is_not(None),
+    item.c.evidence_ref.is_not(None),
+)
+_REFERENCES = (item.c.payload_ref, item.c.evidence_ref, label.c.value_ref)
+
+
+class Book(Protocol):
+    """What writes the ledger, as a ``Writer`` does."""
+
+    async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
+
+    async def read(self, query: Callable[[Connection], T]) -> T: ...
+
+
+class Erasure:
+    """Erases in one ledger, and in its store."""
+
+    def __init__(
+        self, book: Book, judging: Mapping[str, Judging | None], store: Store, clock: Callable[[], float]
+    ) -> None:
+        """``judging`` by head; labels of heads that are none of this service's lose their values without an error."""
+        self._book = book
+        self._judging = judging
+        self._store = store
+        self._clock = clock
+        self._retired: dict[int, int] = {}
+        """Writer to the last flush of which nothing is left to retire."""
+
+    async def erase(self, units: Iterable[Unit], actor: str, reason: str) -> int:
+        """Erases units now; how many had anything to erase. Requests for their labels end as unlabelable.
+
+        Raises:
+            LedgerUnavailable: not all were erased; the call may be repeated.
+        """
+        chosen, found = sorted(set(units)), 0
+        for start in range(0, len(chosen), PIECE):
+            found += await self._erase(chosen[start : start + PIECE], actor, reason)
+        return found
+
+    async def retire(self, before: float) -> int:
+        """Erases all units that were decided before a time, and labels without a unit received before it; how many.
+
+        Raises:
+            LedgerUnavailable: the rest is left for another time.
+        """
+        total = 0
+        for epoch, last in await self._book.read(lambda connection: _old_flushes(connection, before)):
+            while units := await self._book.read(lambda c, e=epoch, f=last: self._old(c, e, f, before)):  # type: ignore[misc]
+                total += await self._erase(units, "service", RETENTION)
+            self._retired[epoch] = last - 1  # the last one may hold younger units, too
+        while units := await self._book.read(lambda connection: _old_labels(connection, before)):
+            total += await self._erase(units, "service", RETENTION)
+        return total
+
+    async def sweep(self) -> int:
+        """Deletes old files of the store that no row names; how many."""
+        loop = asyncio.get_running_loop()
+
+        def named(references: list[str]) -> set[str]:
+            found = asyncio.run_coroutine_threadsafe(self._book.read(lambda c: _named(c, references)), loop)
+            return found.result()
+
+        return await loop.run_in_executor(None, self._store.sweep, named)
+
+    async def _erase(self, units: Sequence[Unit], actor: str, reason: str) -> int:
+        count, references = await self._book.run(lambda c, p: self._change(c, p, units, actor, reason))
+        if references:
+            kept = await self._book.read(lambda connection: _named(connection, references))
+            gone = [one for one in references if one not in kept]
+            await asyncio.get_running_loop().run_in_executor(None, self._store.delete_old, gone)
+        return count
+
+    def _old(self, connection: Connection, epoch: int, last: int, before: float) -> list[Unit]:
+        """A piece of a writer's items that are too old and still hold something."""
+        query = (
+            select(item.c.epoch, item.c.sequence)
+            .where(item.c.writer == epoch, item.c.flush > self._retired.get(epoch, 0), item.c.flush <= last)
+            .where(item.c.time < before, _CONTENT)
+            .order_by(item.c.flush)
+            .limit(PIECE)
+        )
+        return [(row.epoch, row.sequence) for row in connection.execute(query)]
+
+    def _change(
+        self, connection: Connection, place: Place, units: Sequence[Unit], actor: str, reason: str
+    ) -> tuple[int, list[str]]:
+        """Erases units; how many, and the references that they had. Runs in the writer's thread."""
+        now = self._clock()
+        of_items = tuple_(item.c.epoch, item.c.sequence).in_(units)
+        of_labels = tuple_(label.c.epoch, label.c.sequence).in_(units)
+        items = (
+            connection.execute(select(item).where(of_items, or_(_CONTENT, item.c.erased.is_(None)))).mappings().all()
+        )
+        held = and_(of_labels, or_(label.c.value.is_not(None), label.c.value_ref.is_not(None)))
+        labels = connection.execute(select(label).where(held)).mappings().all()
+        touched = {(row["epoch"], row["sequence"]) for row in (*items, *labels)}
+        if not touched:
+            return 0, []
+        self._judge(connection, items, labels)
+        connection.execute(update(label).where(held).values(value=None, value_ref=None, erased=now))
+        _close(connection, place, [row for row in items if row["state"] in _OPEN], actor, reason, now)
+        empty = {"payload": None, "payload_ref": None, "evidence": None, "evidence_ref": None, "erased": now}
+        connection.execute(update(item).where(of_items).values(empty))
+        row = {"time": now, "actor": actor[:128], "reason": reason[:255], "units": len(touched)}
+        connection.execute(insert(erasure).values(row | place.columns))
+        columns = ("payload_ref", "evidence_ref", "value_ref")
+        found = {row[name] for row in (*items, *labels) for name in columns if row.get(name) is not None}
+        return len(touched), sorted(found)
+
+    def _judge(self, connection: Connection, items: Sequence[RowMapping], labels: Sequence[RowMapping]) -> None:
+        """Computes what could not be computed afterwards."""
+        evidence = {(row["epoch"], row["sequence"], row["head"]): row for row in items}
+        errors = []
+        for row in labels:
+            unit = evidence.get((row["epoch"], row["sequence"], row["head"]))
+            if row["error"] is None and unit is not None:
+                error = self._error(unit, row)
+                if error is not None:
+                    errors.append({"row": row["id"], "error": error})
+        if errors:
+            statement = update(label).where(label.c.id == bindparam("row")).values(error=bindparam("error"))
+            connection.execute(statement, errors)
+
+    def _error(self, unit: RowMapping, given: RowMapping) -> float | None:
+        judged = self._judging.get(unit["head"])
+        try:
+            evidence = self._content(unit["evidence"], unit["evidence_ref"])
+            value = self._content(given["value"], given["value_ref"])
+            if judged is None or evidence is None or value is None:
+                return None
+            error = float(judged.errors([evidence], [value])[0])
+        except (BadLabel, LookupError, ValueError) as failure:
+            _log.error("a label of %s loses its value without an error: %s", unit["head"], failure)
+            return None
+        return error if math.isfinite(error) else None
+
+    def _content(self, inline: bytes | None, reference: str | None) -> bytes | None:
+        return self._store.get(reference) if reference is not None else inline
+
+
+def _close(
+    connection: Connection, place: Place, items: Sequence[RowMapping], actor: str, reason: str, now: float
+) -> None:
+    """Nobody can label what is not there any more."""
+    if not items:
+        return
+    units = [(row["epoch"], row["sequence"]) for row in items]
+    state = {"state": "unlabelable", "holder": None, "lease": None, "lease_until": None}
+    connection.execute(update(item).where(tuple_(item.c.epoch, item.c.sequence).in_(units)).values(state))
+    event = place.columns | {
+        "time": now,
+        "state": "unlabelable",
+        "actor": actor[:128],
+        "reason": f"erased: {reason}"[:255],
+    }
+    connection.execute(insert(request_event), [event | {"epoch": e, "sequence": s} for e, s in units])
+
+
+def _old_flushes(connection: Connection, before: float) -> list[tuple[int, int]]:
+    """Each writer with its last flush that holds units from before a time."""
+    last = func.max(segment.c.flush).label("last")
+    query = select(segment.c.writer, last).where(segment.c.first_time < before).group_by(segment.c.writer)
+    return [(row.writer, row.last) for row in connection.execute(query)]
+
+
+def _old_labels(connection: Connection, before: float) -> list[Unit]:
+    """A piece of the units whose labels are too old and have no item (any more) that will be retired."""
+    held: ColumnElement[bool] = or_(label.c.value.is_not(None), label.c.value_ref.is_not(None))
+    same = and_(item.c.epoch == label.c.epoch, item.c.sequence == label.c.sequence, item.c.time >= before)
+    query = select(label.c.epoch, label.c.sequence).where(label.c.received < before, held)
+    query = query.where(~select(item.c.epoch).where(same).exists()).distinct().limit(PIECE)
+    return [(row.epoch, row.sequence) for row in connection.execute(query)]
+
+
+def _named(connection: Connection, references: list[str]) -> set[str]:
+    """Those of some references that rows name."""
+    found: set[str] = set()
+    for start in range(0, len(references), PIECE):
+        piece = references[start : start + PIECE]
+        for column in _REFERENCES:
+            found |= set(connection.scalars(select(column).where(column.in_(piece))))
+    return found

@@ -1,0 +1,254 @@
+"""``kill -9`` at random moments under load, again and again, and what the ledger holds afterwards.
+
+``python -m tests.fault.killing --kills 100 [--url URL] [--seed S]`` runs it alone. More load (labels, say) is another
+``Caller``: it asks until the service dies, and later judges what the ledger holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import grpc
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from demur.v1 import common_pb2
+from demur.v1.vessel_pb2 import VesselPredictRequest, VesselPredictResponse
+from models import artefact
+from services.ledger.database import Database
+from services.ledger.reader import Snapshot
+from services.policy import Decision
+from tests.postgres import running_postgres
+from tests.services.ledger.recording import counted, read
+
+PROJECT = Path(__file__).resolve().parents[2]
+REFERENCE = PROJECT / "artefacts" / "vessel" / "dnn-10"
+HOST = "127.0.0.1"
+START_SECONDS = 60.0
+
+
+class Caller(Protocol):
+    """One kind of load."""
+
+    async def ask(self, address: str, generator: random.Random) -> None:
+        """Asks again and again; ends with the service (any exception is the service's death)."""
+        ...
+
+    def judge(self, snapshot: Snapshot) -> list[str]:
+        """What is wrong with the ledger, in words; empty where nothing is."""
+        ...
+
+
+@dataclass
+class Decisions:
+    """Calls of one to a few hundred rows; some rows are deferred, some answered ones are audited."""
+
+    rows: NDArray[np.float32]
+    recorded: set[tuple[int, int]] = field(default_factory=set)
+    """Units whose answer said recorded = true."""
+    deferred: set[tuple[int, int]] = field(default_factory=set)
+    """Those of them that were deferred."""
+    unrecorded: set[tuple[int, int]] = field(default_factory=set)
+    in_flight: int = 0
+    """Rows of calls whose answer never came."""
+
+    async def ask(self, address: str, generator: random.Random) -> None:
+        async with grpc.aio.insecure_channel(address) as channel:
+            predict = channel.unary_unary(
+                "/demur.v1.VesselService/Predict",
+                request_serializer=VesselPredictRequest.SerializeToString,
+                response_deserializer=VesselPredictResponse.FromString,
+            )
+            while True:
+                count = 1 if generator.random() < 0.7 else generator.randrange(2, 300)
+                start = generator.randrange(len(self.rows) - count)
+                packed = common_pb2.PackedRows(row_count=count, values=self.rows[start : start + count].tobytes())
+                self.in_flight += count
+                answer = await predict(VesselPredictRequest(rows=common_pb2.Rows(packed=packed)), timeout=20)
+                self.in_flight -= count
+                self._note(answer)
+
+    def _note(self, answer: VesselPredictResponse) -> None:
+        told = answer.power.deferral
+        ids = [(told.ids.epoch, told.ids.first + unit) for unit in range(told.ids.count)]
+        if not answer.recorded:
+            self.unrecorded |= set(ids)
+            return
+        self.recorded |= set(ids)
+        self.deferred |= {one for one, decision in zip(ids, told.decisions, strict=True) if decision == Decision.DEFER}
+
+    def judge(self, snapshot: Snapshot) -> list[str]:
+        there = counted(snapshot)
+        items = Counter((row["epoch"], row["sequence"]) for row in snapshot.items)
+        found = {
+            "acknowledged units are missing": self.recorded - set(there),
+            "units are in segments more than once": {one for one, times in there.items() if times > 1},
+            "acknowledged deferrals have no item": self.deferred - set(items),
+            "units have several items": {one for one, times in items.items() if times > 1},
+            "items belong to no unit": set(items) - set(there),
+        }
+        wrong = [f"{len(units)} {words}, e.g. {min(units)}" for words, units in found.items() if units]
+        extra = len(set(there) - self.recorded - self.unrecorded)
+        if extra > self.in_flight:
+            wrong.append(f"{extra} units are in segments that were never answered; {self.in_flight} were in flight")
+        lost = sum(row["units"] for row in snapshot.gaps)
+        if self.unrecorded - set(there) and lost < len(self.unrecorded - set(there)):
+            wrong.append(f"{len(self.unrecorded)} units were not recorded, gaps tell of {lost}")
+        return wrong
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """After all kills and one start and stop in peace."""
+
+    kills: int
+    wrong: tuple[str, ...]
+    snapshot: Snapshot
+
+
+def inputs() -> NDArray[np.float32]:
+    """Rows that the service takes."""
+    found = artefact.read(REFERENCE, "vessel")
+    with np.load(found.path(found.manifest.golden)) as arrays:
+        rows = arrays["rows"]
+    schema = found.schema
+    fitting: NDArray[np.float32] = rows[((rows >= schema.lower) & (rows <= schema.upper)).all(axis=1)]
+    return np.ascontiguousarray(np.tile(fitting, (-(-2000 // len(fitting)), 1)), "<f4")
+
+
+def endure(
+    url: str, home: Path, callers: Sequence[Caller], *, kills: int, seed: int, most_seconds: float = 1.5
+) -> Outcome:
+    """Kills a real service again and again while callers ask, each time at a random moment within so many seconds."""
+    generator = random.Random(seed)
+    for number in range(kills):
+        process, address = _start(url, home)
+        moment = generator.uniform(0.02, most_seconds)
+        asyncio.run(_load(process, address, callers, generator, moment))
+        sys.stdout.write(f"\r{number + 1} of {kills} kills") if sys.stdout.isatty() else None
+    process, address = _start(url, home)
+    asyncio.run(asyncio.sleep(2.5))  # what was killed is taken over soon after the start
+    process.send_signal(signal.SIGTERM)
+    process.wait(60)
+    snapshot = read(Database(url))
+    wrong = [f"{path.name} is left" for path in (home / "ledger").glob("*.journal")]
+    wrong += [f"writer {row['epoch']} is not ended" for row in snapshot.writers if row["ended"] is None]
+    return Outcome(kills, tuple(wrong + [words for caller in callers for words in caller.judge(snapshot)]), snapshot)
+
+
+async def _load(
+    process: subprocess.Popen[bytes], address: str, callers: Sequence[Caller], generator: random.Random, moment: float
+) -> None:
+    tasks = [asyncio.create_task(caller.ask(address, generator)) for caller in callers for _ in range(4)]
+    await asyncio.sleep(moment)
+    _kill(process)
+    await asyncio.wait(tasks, timeout=30)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """The process that serves first, without a word; then its parent, which would start another."""
+    parent = psutil.Process(process.pid)
+    parent.suspend()
+    for child in parent.children(recursive=True):
+        child.kill()
+    parent.kill()
+    process.wait()
+
+
+def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], str]:
+    """A service that is ready, and its gRPC address."""
+    ports = [_free_port(), _free_port()]
+    settings = {
+        "DEMUR_HOME": str(home),
+        "DEMUR_LEDGER": url,
+        "DEMUR_HTTP_PORT": str(ports[0]),
+        "DEMUR_GRPC_PORT": str(ports[1]),
+        "DEMUR_TARGET_RETENTION": "0.6",
+        "DEMUR_AUDIT_RATE": "0.05",
+        "DEMUR_LEDGER_DEADLINE_SECONDS": "5",
+    }
+    log = home / "serve.log"
+    home.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "services.cli", "serve", "vessel"],
+            env=os.environ | settings,
+            cwd=PROJECT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    end = time.monotonic() + START_SECONDS
+    while not _ready(ports[0]):
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError(f"the service did not become ready:\n{log.read_text()[-4000:]}")
+        time.sleep(0.05)
+    return process, f"{HOST}:{ports[1]}"
+
+
+def _ready(port: int) -> bool:
+    import urllib.request
+
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{port}/readyz", timeout=1) as reply:
+            return bool(reply.status == 200)
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fault.killing", description=__doc__)
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--url", default="", help="ledger; default: a SQLite file; postgres: a server of its own")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="demur-kill-") as directory:
+        home = Path(directory)
+        if given.url == "postgres":
+            with running_postgres() as server:
+                outcome = _told(server.database(), home, given)
+        else:
+            outcome = _told(given.url or f"sqlite:///{home / 'ledger.db'}", home, given)
+    return int(bool(outcome.wrong))
+
+
+def _told(url: str, home: Path, given: argparse.Namespace) -> Outcome:
+    callers = [Decisions(inputs())]
+    start = time.perf_counter()
+    outcome = endure(url, home, callers, kills=given.kills, seed=given.seed)
+    (caller,) = callers
+    sys.stdout.write(
+        f"\n{given.kills} kills in {time.perf_counter() - start:.0f} s, {url.partition(':')[0]}: "
+        f"{len(caller.recorded)} units acknowledged, {len(caller.deferred)} of them deferred, "
+        f"{len(caller.unrecorded)} answered unrecorded, {caller.in_flight} in flight when killed; "
+        f"in the ledger {len(counted(outcome.snapshot))} units, {len(outcome.snapshot.items)} items\n"
+        f"wrong: {'; '.join(outcome.wrong) or 'nothing'}\n"
+    )
+    return outcome
+
+
+if __name__ == "__main__":
+    sys.exit(main())

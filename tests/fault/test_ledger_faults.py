@@ -1,0 +1,196 @@
+"""Disks that are full, files that are locked or read-only, failures at every call: answers go on, and nothing that was
+acknowledged is missing or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import resource
+import signal
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.ledger.tables import gap
+from tests.services.ledger.recording import Recording, counted, read, recording, table
+from tests.services.ledger.test_writer import until
+
+
+class Asked:
+    """What a caller was told."""
+
+    def __init__(self) -> None:
+        self.recorded: set[int] = set()
+        self.unrecorded: set[int] = set()
+
+    async def ask(self, found: Recording, scores: list[float], **options) -> None:
+        recorded, ids = await found.decide(scores, **options)
+        (self.recorded if recorded else self.unrecorded).update(range(ids.first, ids.first + ids.count))
+
+    def judge(self, found: Recording) -> None:
+        """Of the ledger after its end: all that was acknowledged, once; and gaps for what was not."""
+        snapshot = read(found.database)
+        there = counted(snapshot)
+        assert set(there.values()) <= {1}
+        units = {sequence for _, sequence in there}
+        assert self.recorded <= units
+        assert units <= self.recorded | self.unrecorded
+        assert sum(row["units"] for row in snapshot.gaps) >= len(self.unrecorded - units)
+        assert len({row["sequence"] for row in snapshot.items}) == len(snapshot.items)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of one megabyte."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("mounting a tmpfs needs root")
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+async def test_a_full_disk_costs_records_not_answers(small_disk: Path) -> None:
+    asked = Asked()
+    async with recording(f"sqlite:///{small_disk / 'ledger.db'}", small_disk, deadline_seconds=1.0) as found:
+        await asked.ask(found, [2.0, 0.1])
+        ballast = small_disk / "ballast"
+        with ballast.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"x" * 4096)
+            except OSError:
+                pass
+        for number in range(30):
+            await asked.ask(found, [2.0] * 40)
+            await asked.ask(found, [0.1] * (1 + number))
+        assert asked.unrecorded
+        assert found.tally.failures
+        ballast.unlink()
+        await until(lambda: found.ledger.writer.up)
+        await until(lambda: bool(table(found.database, gap)))
+        before = len(asked.recorded)
+        await asked.ask(found, [2.0])
+        await asked.ask(found, [0.1])
+        assert len(asked.recorded) == before + 2
+    asked.judge(found)
+
+
+async def test_a_limit_on_the_size_of_files_is_a_full_disk(tmp_path: Path) -> None:
+    asked = Asked()
+    async with recording(f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path, deadline_seconds=1.0) as found:
+        await asked.ask(found, [2.0, 0.1])
+        old, kind = resource.getrlimit(resource.RLIMIT_FSIZE), signal.getsignal(signal.SIGXFSZ)
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        largest = max(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, old[1]))
+            for _ in range(20):
+                await asked.ask(found, [2.0] * 20)
+                await asked.ask(found, [0.1])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, old)
+            signal.signal(signal.SIGXFSZ, kind)
+        assert asked.unrecorded
+        await until(lambda: found.ledger.writer.up)
+        await asked.ask(found, [3.0])
+        assert max(asked.recorded) > max(asked.unrecorded)
+    asked.judge(found)
+
+
+async def test_a_file_that_another_program_holds_is_waited_for_no_longer_than_the_deadline(tmp_path: Path) -> None:
+    asked = Asked()
+    path = tmp_path / "ledger.db"
+    async with recording(f"sqlite:///{path}", tmp_path, deadline_seconds=0.2) as found:
+        await asked.ask(found, [2.0])
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        loop = asyncio.get_running_loop()
+        for _ in range(3):
+            start = loop.time()
+            await asked.ask(found, [2.0])
+            await asked.ask(found, [0.1])
+            assert loop.time() - start < 0.6
+        assert len(asked.unrecorded) == 3
+        other.execute("ROLLBACK")
+        other.close()
+        await until(lambda: found.ledger.writer.hindrance() is None)
+        await until(lambda: bool(table(found.database, gap)))
+        await asked.ask(found, [2.0])
+    asked.judge(found)
+
+
+async def test_a_directory_that_cannot_be_written_still_answers(tmp_path: Path) -> None:
+    wall = tmp_path / "file"
+    wall.write_text("no directory")
+    async with recording(f"sqlite:///{wall / 'ledger.db'}", wall / "journals") as found:
+        assert [(await found.decide([score]))[0] for score in (0.1, 2.0)] == [False, False]
+        assert found.ledger.writer.reason
+        assert found.tally.failures
+    assert found.tally.lost == [(1, "down"), (1, "down")]
+
+
+async def test_a_failure_at_any_call_of_the_database_loses_and_doubles_nothing(ledger_url: str, tmp_path: Path) -> None:
+    """The n-th call fails, for each n until a run needs no more calls."""
+    for n in itertools.count():
+        asked = Asked()
+        async with recording(ledger_url, tmp_path / str(n), epoch=n + 1, deadline_seconds=2.0) as found:
+            await until(lambda: found.ledger.writer.up)
+            failing = Failing(found, n)
+            for scores in ([2.0, 0.1], [0.2], [0.3, 3.0]):
+                await asked.ask(found, scores, rate=0.3)
+            await asyncio.sleep(0.3)
+            failed = failing.failed
+            failing.end()
+            await until(lambda: found.ledger.writer.hindrance() is None)
+            await asked.ask(found, [2.0])
+            assert len(asked.recorded) >= 1
+        snapshot = read(found.database)
+        mine = {sequence: times for (epoch, sequence), times in counted(snapshot).items() if epoch == n + 1}
+        assert set(mine.values()) <= {1}, n
+        assert asked.recorded <= set(mine), n
+        assert set(mine) <= asked.recorded | asked.unrecorded, n
+        gaps = sum(row["units"] for row in snapshot.gaps if row["writer"] == n + 1)
+        assert gaps >= len(asked.unrecorded - set(mine)), n
+        if not failed:
+            assert n > 5
+            return
+
+
+class Failing:
+    """Makes the n-th statement of the writer's connections fail as a lost connection would."""
+
+    def __init__(self, found: Recording, n: int) -> None:
+        self.failed = False
+        self._left = n
+        self._patch = pytest.MonkeyPatch()
+        writing = found.database.writing
+        dialects: set[type] = set()
+        engine = writing()
+        dialects.add(type(engine.dialect))
+        self._error = engine.dialect.loaded_dbapi.OperationalError
+        engine.dispose()
+        for name in ("do_execute", "do_executemany", "do_commit"):
+            self._wrap(type(engine.dialect), name)
+
+    def _wrap(self, dialect: type, name: str) -> None:
+        real = getattr(dialect, name)
+
+        def call(*args, **options):
+            import threading
+
+            if threading.current_thread().name == "ledger" and not self.failed:
+                self._left -= 1
+                if self._left < 0:
+                    self.failed = True
+                    raise self._error("the connection was lost")
+            return real(*args, **options)
+
+        self._patch.setattr(dialect, name, call)
+
+    def end(self) -> None:
+        self._patch.undo()

@@ -1,0 +1,174 @@
+"""The journal: whole frames or none, whatever happens to the disk, the process or the file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.ledger.decided import Decided, Key, frame, unframe
+from services.ledger.journal import HEAD_BYTES, Identity, Journal, Lost
+from services.policy import Decision
+
+WHO = Identity(7, bytes(32), b"ledger" * 2 + b"1234")
+MOST = 1 << 20
+
+
+def make(directory: Path, most: int = MOST) -> Journal:
+    for left in directory.glob("toy-*"):
+        left.unlink()
+    return Journal.create(directory, "toy", WHO, most)
+
+
+def taken(journal: Journal) -> Journal:
+    """The same file as the next process finds it after a kill."""
+    journal.close()
+    found = Journal.take_over(journal.path)
+    assert found is not None
+    return found
+
+
+def everything(journal: Journal, start: int = 0) -> list[bytes]:
+    found, place = [], start
+    while True:
+        frames, after = journal.read(place, 100)
+        if after == place:
+            return found
+        found, place = found + frames, after
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@given(st.lists(st.binary(max_size=300), max_size=40), st.integers(1, 5000))
+def test_what_was_appended_is_read_by_the_next_process(tmp_path: Path, contents: list[bytes], most: int) -> None:
+    journal = make(tmp_path)
+    for content in contents:
+        journal.append([content])
+    again = taken(journal)
+    assert everything(again) == contents
+    assert again.identity == WHO
+    again.close()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(st.lists(st.binary(max_size=50), min_size=1, max_size=10), st.data())
+def test_a_file_that_was_cut_anywhere_gives_the_frames_before(tmp_path: Path, contents, data: st.DataObject) -> None:
+    journal = make(tmp_path)
+    ends = []
+    for content in contents:
+        journal.append([content])
+        ends.append(journal.nbytes)
+    cut = data.draw(st.integers(0, journal.nbytes))
+    os.truncate(journal.path, HEAD_BYTES + cut)
+    again = taken(journal)
+    assert everything(again) == contents[: sum(end <= cut for end in ends)]
+    again.close()
+
+
+def test_a_damaged_frame_ends_the_journal(tmp_path: Path) -> None:
+    journal = make(tmp_path)
+    for content in (b"one", b"two", b"three"):
+        journal.append([content])
+    with journal.path.open("r+b") as file:
+        file.seek(HEAD_BYTES + 8 + 3 + 8)
+        file.write(b"T")
+    assert everything(taken(journal)) == [b"one"]
+
+
+def test_places_go_on_when_the_file_is_emptied(tmp_path: Path) -> None:
+    journal = make(tmp_path)
+    journal.append([b"early"] * 10)
+    end = journal.end
+    journal.empty(end - 1)
+    assert journal.nbytes > 0, "not all of it was in segments"
+    journal.empty(end)
+    assert (journal.end, journal.nbytes, journal.path.stat().st_size) == (end, 0, HEAD_BYTES)
+    journal.append([b"late"])
+    again = taken(journal)
+    assert everything(again, end) == everything(again, 0) == [b"late"]
+    assert again.end == end + 12
+
+
+def test_a_kill_between_cutting_and_telling_loses_and_repeats_nothing(tmp_path: Path) -> None:
+    journal = make(tmp_path)
+    journal.append([b"early"] * 10)
+    end = journal.end
+    os.truncate(journal.path, HEAD_BYTES)
+    again = taken(journal)
+    assert again.end < end
+    assert everything(again, end) == []
+
+
+def test_a_live_process_keeps_its_journal(tmp_path: Path) -> None:
+    journal = make(tmp_path)
+    assert Journal.take_over(journal.path) is None
+    journal.close()
+    found = Journal.take_over(journal.path)
+    assert found is not None
+    assert Journal.take_over(journal.path) is None
+    assert Journal.take_over(tmp_path / "none.journal") is None
+    (tmp_path / "odd.journal").write_bytes(b"no journal")
+    assert Journal.take_over(tmp_path / "odd.journal") is None
+
+
+def test_it_takes_no_more_than_it_may_and_all_frames_of_a_portion_or_none(tmp_path: Path) -> None:
+    journal = make(tmp_path, most=100)
+    journal.append([b"x" * 40])
+    with pytest.raises(OSError, match="holds 48 bytes, 100 are allowed"):
+        journal.append([b"y" * 10, b"z" * 60])
+    journal.append([b"y" * 10])
+    assert everything(taken(journal)) == [b"x" * 40, b"y" * 10]
+
+
+def test_a_write_that_is_cut_short_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = make(tmp_path)
+    journal.append([b"one"])
+    write = os.pwrite
+    monkeypatch.setattr(os, "pwrite", lambda file, data, place: write(file, data[:-2], place))
+    with pytest.raises(OSError, match="disk is full"):
+        journal.append([b"two"])
+    monkeypatch.undo()
+    journal.append([b"three"])
+    assert everything(taken(journal)) == [b"one", b"three"]
+
+
+def test_losses_stand_in_the_head(tmp_path: Path) -> None:
+    journal = make(tmp_path)
+    journal.append([b"one"])
+    journal.note_lost(Lost(1.0, 2.0, 5))
+    again = taken(journal)
+    assert again.lost == Lost(1.0, 2.0, 5)
+    again.note_lost(None)
+    assert taken(again).lost is None
+
+
+def test_frames_hold_units_by_key() -> None:
+    generator = np.random.default_rng(1)
+    answer, caller = Decision.ANSWER, Decision.CALLER_DEFERRED
+
+    def decided(first: int, n: int, rate, policy: str = "p1", mixed: bool = False) -> Decided:
+        decisions = np.where(generator.random(n) < 0.5 * mixed, caller, answer).astype(np.uint8)
+        key = Key("power", "m:1", policy, "decide")
+        return Decided(key, first, generator.random(n).astype(np.float32), decisions, rate, time=float(first))
+
+    portions = [
+        decided(0, 1, 0.01),
+        decided(1, 5, 0.01, mixed=True),
+        decided(6, 3, generator.random(3).astype(np.float32)),
+        decided(9, 2, 0.02, policy="p2"),
+        decided(11, 1, 0.01),
+    ]
+    found = unframe([frame(one) for one in portions])
+    assert {key.policy: len(one) for key, one in found.items()} == {"p1": 10, "p2": 2}
+    one = found[Key("power", "m:1", "p1", "decide")]
+    by_sequence = {n: i for i, n in enumerate(one.sequence.tolist())}
+    for portion in portions:
+        if portion.key.policy == "p1":
+            places = [by_sequence[portion.first + i] for i in range(len(portion.uncertainty))]
+            np.testing.assert_array_equal(one.uncertainty[places], portion.uncertainty)
+            np.testing.assert_array_equal(one.decisions[places], portion.decisions)
+            np.testing.assert_allclose(one.propensities[places], portion.propensity, rtol=1e-6)
+            assert set(one.times[places]) == {portion.time}
