@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -60,7 +60,8 @@ class Postgres:
         parent = int((self._data / "postmaster.pid").read_text().split()[0])
         found = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True, check=False)
         for pid in (parent, *map(int, found.stdout.split())):
-            os.kill(pid, number)
+            with suppress(ProcessLookupError):  # a worker that has just ended
+                os.kill(pid, number)
 
     def _run(self, program: str, *words: object) -> None:
         as_user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []

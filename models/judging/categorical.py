@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.assessment.classification import SUM_TOLERANCE, error_indicator
 from models.head import Head
-from models.judging.refusals import BadLabel
+from models.judging.refusals import BadLabel, shown
 from models.predictive import Categorical
 
 _NONE = 0xFFFF
@@ -40,7 +40,7 @@ class ErrorRate:
         code = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code <= self._most:
             raise BadLabel(
-                f"{value!r} is no label of {self._head.name}; needed: a whole number, 0 to {self._most} "
+                f"{shown(value)} is no label of {self._head.name}; needed: a whole number, 0 to {self._most} "
                 f"({self._head.label})"
             )
         return struct.pack("<H", code)

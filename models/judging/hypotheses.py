@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.assessment.text import egleu_error, n_best_gleu, n_best_weights
 from models.head import Head
-from models.judging.refusals import BadLabel
+from models.judging.refusals import BadLabel, shown
 from models.predictive import Sequences
 
 _MOST_BYTES = 1 << 20
@@ -51,7 +51,7 @@ class ExpectedGleuError:
     def label(self, value: object) -> bytes:
         if not isinstance(value, str) or not value.split():
             raise BadLabel(
-                f"{_shown(value)} is no label of {self._head.name}; needed: a text with a token ({self._head.label})"
+                f"{shown(value)} is no label of {self._head.name}; needed: a text with a token ({self._head.label})"
             )
         try:
             content = value.encode()
@@ -75,8 +75,3 @@ class ExpectedGleuError:
             gleus = n_best_gleu([labels[row].decode() for row in rows], [lists[row][0] for row in rows])
             errors[rows] = egleu_error(gleus, np.array([lists[row][1] for row in rows]))
         return errors
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

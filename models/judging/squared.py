@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
-from models.judging.refusals import BadLabel
+from models.judging.refusals import BadLabel, shown
 from models.predictive import Gaussian
 
 FARTHEST = 1e100
@@ -30,7 +30,7 @@ class SquaredError:
     def label(self, value: object) -> bytes:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= FARTHEST:
             raise BadLabel(
-                f"{str(value)[:80]} is no label of {self._head.name}; needed: a number, {-FARTHEST:g} to {FARTHEST:g} "
+                f"{shown(value)} is no label of {self._head.name}; needed: a number, {-FARTHEST:g} to {FARTHEST:g} "
                 f"({self._head.label})"
             )
         return struct.pack("<d", value + 0.0)

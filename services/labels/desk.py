@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -11,7 +12,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from models.head import Head
-from models.judging import judging
+from models.judging import Judging, judging
 from models.schema import Schema
 from services.addresses import checked
 from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
@@ -20,7 +21,7 @@ from services.labels.given import GivenLabel, Rejection, Row, Rules, Source
 from services.labels.identity import RequestIds, Unit, unit_text
 from services.labels.intake import INLINE_BYTES, Outcome, pieces, take
 from services.labels.outbox import Delivery, call_back
-from services.labels.requests import State
+from services.labels.requests import State, check_reason
 from services.labels.resolution import Resolution, Resolver, Status
 from services.labels.values import input_json, to_json
 from services.ledger.secret import shared_secret
@@ -46,6 +47,12 @@ class Book(Protocol):
     async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
 
     async def read(self, query: Callable[[Connection], T]) -> T: ...
+
+
+class Eraser(Protocol):
+    """What forgets units, as an ``Erasure``."""
+
+    async def erase(self, units: Iterable[Unit], actor: str, reason: str) -> int: ...
 
 
 class Blobs(Protocol):
@@ -135,9 +142,11 @@ class Desk:
         *,
         offload: Offload,
         clock: Callable[[], float],
+        eraser: Callable[[Mapping[str, Judging]], Eraser],
     ) -> None:
         """
         Args:
+            eraser: of the same ledger, by the judging of its heads.
             clock: seconds since 1970, that of the writer.
 
         Raises:
@@ -155,6 +164,7 @@ class Desk:
         self._schema = schema
         self._offload = offload
         self._feed: Feed | None = None
+        self._eraser = eraser(self.rules.judgings)
 
     async def submit(self, labels: Sequence[GivenLabel | InvalidInput], actor: str) -> Batch:
         """Takes labels; what is not rejected is durable when this returns. The same again is a duplicate.
@@ -301,11 +311,12 @@ class Desk:
             )
         return found
 
-    async def watch(self, units: Sequence[Unit]) -> AsyncIterator[Told]:
+    async def watch(self, units: Sequence[Unit]) -> AsyncGenerator[Told, None]:
         """Each unit's resolution once it is final."""
         self._check_units(units)
-        async for resolution in self.resolver.watch(units):
-            yield await self.told(resolution)
+        async with aclosing(self.resolver.watch(units)) as resolutions:
+            async for resolution in resolutions:
+                yield await self.told(resolution)
 
     async def call_back(self, units: Sequence[Unit], url: str) -> int:
         """Notes that the labels of these units are to be told to an address; how many are new.
@@ -320,6 +331,19 @@ class Desk:
             lambda connection, place: call_back(connection, place, key, units, address, self.clock())
         )
 
+    async def erase(self, units: Sequence[Unit], *, actor: str, reason: str) -> int:
+        """Forgets inputs, evidence and labels of units, and keeps the numbers; how many had anything to forget.
+
+        Raises:
+            InvalidInput: no reason is given, or one that is too long.
+            LedgerUnavailable: not all were erased; the call may be repeated.
+        """
+        self._check_units(units)
+        check_reason("erase", reason)
+        count = await self._eraser.erase(units, actor, reason)
+        self.resolver.changed()
+        return count
+
     async def compose(self, due: Sequence[Delivery]) -> list[bytes | None]:
         """Bodies of deliveries: a label, or that there is a request. What was erased is not told."""
         found = {one.unit: one for one in await self.resolver.get([one.unit for one in due])}
@@ -327,7 +351,7 @@ class Desk:
         bodies: list[bytes | None] = []
         for one in due:
             resolution = found[one.unit]
-            if resolution.status == "erased":
+            if resolution.status == "erased" or (one.kind == "resolution" and resolution.status != "resolved"):
                 bodies.append(None)
             elif one.kind == "request":
                 told = {"id": one.id, "kind": "request", "request": ids.text(one.unit), "head": resolution.head}

@@ -6,12 +6,13 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.judging import BadLabel, Judging
+from models.judging.refusals import shown
 from services.errors import InvalidInput
 from services.labels.identity import Unit, checked_unit, parse_unit
 
@@ -143,7 +144,7 @@ class Rules:
         try:
             value = self.judgings[head].label(label.value)
         except BadLabel as error:
-            raise InvalidInput(str(error), code="bad_label", field="value", value=_short(label.value)) from error
+            raise InvalidInput(str(error), code="bad_label", field="value", value=shown(label.value, 60)) from error
         digest = hashlib.sha256(value).hexdigest()
         key = stored_key(label.key, label.version, label.observed, digest)
         return Row(index, unit, head, source, key, label.version, label.observed, value, digest)
@@ -185,14 +186,9 @@ def stored_key(key: str, version: int, observed: float | None, digest: str) -> s
 
 def _refusal(field: str, value: object, code: str, allowed: str, needed: str) -> InvalidInput:
     return InvalidInput(
-        f"{field} = {_short(value)}: {needed} is needed, {allowed}",
+        f"{field} = {shown(value, 60)}: {needed} is needed, {allowed}",
         code=code,
         field=field,
-        value=_short(value),
+        value=shown(value, 60),
         allowed=allowed,
     )
-
-
-def _short(value: Any) -> str:
-    text = f"{len(value)} bytes" if isinstance(value, bytes) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -57,6 +57,7 @@ class _Known(NamedTuple):
     heads: dict[Unit, str]
     """Of units with an item."""
     erased: set[Unit]
+    """Units that were to be forgotten; nothing more is kept of them."""
     epochs: set[int]
     digests: dict[tuple[Unit, str, str, str], str]
     """(unit, head, source, key) to the digest of that label."""
@@ -129,10 +130,13 @@ def _known(connection: Connection, units: set[Unit]) -> _Known:
             if erased is not None:
                 known.erased.add((epoch, sequence))
     ranked = (labels.c.version, labels.c.observed, labels.c.received, labels.c.digest)
-    named = (labels.c.epoch, labels.c.sequence, labels.c.head, labels.c.source, labels.c.key)
+    named = (labels.c.epoch, labels.c.sequence, labels.c.head, labels.c.source, labels.c.key, labels.c.erased)
     for condition in of_units(labels, units):
-        for epoch, sequence, head, source, key, *rest in connection.execute(select(*named, *ranked).where(condition)):
+        found = connection.execute(select(*named, *ranked).where(condition))
+        for epoch, sequence, head, source, key, erased, *rest in found:
             unit = (epoch, sequence)
+            if erased is not None:
+                known.erased.add(unit)
             known.digests[unit, head, source, key] = rest[3]
             place = unit, head, source
             known.ranks[place] = max(known.ranks.get(place, (0, 0.0, 0.0, "")), rank(*rest))

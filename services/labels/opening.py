@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.labels.desk import Blobs, Desk, Options
+from services.labels.desk import Desk, Options
 from services.labels.housekeeping import Housekeeping
 from services.labels.webhooks import Webhooks
+from services.ledger.erasure import Erasure
+from services.ledger.store import Store
 from services.ledger.writer import Writer
 from services.offload import Offload
 from services.pipeline import Description
@@ -25,7 +27,7 @@ class Labelling:
 def labelling(
     writer: Writer,
     clock: Callable[[], float],
-    store: Blobs,
+    store: Store,
     description: Description,
     settings: Settings,
     offload: Offload,
@@ -44,7 +46,16 @@ def labelling(
         callbacks=settings.callback_prefixes,
         most_labels=settings.max_rows,
     )
-    desk = Desk(writer, store, description.heads, description.schema, options, offload=offload, clock=clock)
+    desk = Desk(
+        writer,
+        store,
+        description.heads,
+        description.schema,
+        options,
+        offload=offload,
+        clock=clock,
+        eraser=lambda known: Erasure(writer, known, store, clock),
+    )
     webhooks = None
     if settings.callback_prefixes or settings.request_webhook:
         webhooks = Webhooks(writer, desk.compose, settings.webhook_secret.encode(), wall=clock)

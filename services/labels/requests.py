@@ -57,19 +57,8 @@ def next_state(
         Conflict: not in this state, not without the lease, or not skipped because it has to be completed.
         InvalidInput: a reason is needed and there is none, or it is too long.
     """
-    if move.reason_needed and not reason.strip():
-        raise InvalidInput(
-            f"to {move.name} needs a reason, up to {REASON_CHARACTERS} characters", code="reason_needed", field="reason"
-        )
-    if len(reason) > REASON_CHARACTERS:
-        raise InvalidInput(
-            f"a reason of {len(reason)} characters, at most {REASON_CHARACTERS} are kept",
-            code="reason_too_long",
-            field="reason",
-            value=str(len(reason)),
-            unit="characters",
-            allowed=f"[1, {REASON_CHARACTERS}]",
-        )
+    if move.reason_needed:
+        check_reason(move.name, reason)
     if move.who == "holder" and not holds:
         raise Conflict(
             "the lease of this request is over and somebody else may have it; claim again", code="lease_lost"
@@ -89,3 +78,23 @@ def next_state(
             code="must_complete",
         )
     return move.target
+
+
+def check_reason(what: str, reason: str) -> None:
+    """
+    Raises:
+        InvalidInput: there is none, or it is too long.
+    """
+    if not reason.strip():
+        raise InvalidInput(
+            f"to {what} needs a reason, up to {REASON_CHARACTERS} characters", code="reason_needed", field="reason"
+        )
+    if len(reason) > REASON_CHARACTERS:
+        raise InvalidInput(
+            f"a reason of {len(reason)} characters, at most {REASON_CHARACTERS} are kept",
+            code="reason_too_long",
+            field="reason",
+            value=str(len(reason)),
+            unit="characters",
+            allowed=f"[1, {REASON_CHARACTERS}]",
+        )

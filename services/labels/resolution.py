@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -126,20 +126,21 @@ class Resolver:
         pending = [resolution.unit for resolution in found.values() if not resolution.final]
         if pending and seconds > 0:
             with suppress(TimeoutError):
-                async with asyncio.timeout(seconds):
-                    async for resolution in self._arriving(pending):
+                async with asyncio.timeout(seconds), aclosing(self._arriving(pending)) as arriving:
+                    async for resolution in arriving:
                         found[resolution.unit] = resolution
         return [found[unit] for unit in units]
 
-    async def watch(self, units: Sequence[Unit]) -> AsyncIterator[Resolution]:
+    async def watch(self, units: Sequence[Unit]) -> AsyncGenerator[Resolution, None]:
         """Each unit's resolution once it is final, as they come; ends when all are."""
         found = await self.get(units)
         for resolution in found:
             if resolution.final:
                 yield resolution
         pending = [resolution.unit for resolution in found if not resolution.final]
-        async for resolution in self._arriving(pending):
-            yield resolution
+        async with aclosing(self._arriving(pending)) as arriving:
+            async for resolution in arriving:
+                yield resolution
 
     def changed(self) -> None:
         """Something was labelled or ended in this process: those who wait are told without delay."""
@@ -150,7 +151,7 @@ class Resolver:
         if self._poller is not None:
             self._poller.cancel()
 
-    async def _arriving(self, units: Collection[Unit]) -> AsyncIterator[Resolution]:
+    async def _arriving(self, units: Collection[Unit]) -> AsyncGenerator[Resolution, None]:
         loop = asyncio.get_running_loop()
         futures = {unit: loop.create_future() for unit in units}
         for unit, future in futures.items():

@@ -45,7 +45,7 @@ def input_json(payload: bytes | None, kind: str | None, schema: Schema | None) -
     if payload is None:
         return None
     if kind == ROW_TYPE and schema is not None and len(payload) == 4 * len(schema):
-        values = np.frombuffer(payload, "<f4").tolist()
+        values = [float(str(value)) for value in np.frombuffer(payload, "<f4")]  # 12.6, not 12.600000381469727
         columns = [
             {
                 "name": feature.name,

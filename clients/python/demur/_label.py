@@ -18,7 +18,7 @@ Source: TypeAlias = Literal["requested", "census", "volunteered"]
 Outcome: TypeAlias = Literal["accepted", "duplicate", "corrected", "superseded", "orphan", "rejected"]
 Ids: TypeAlias = str | Sequence[str]
 
-_SOURCES: dict[str, int] = {
+_SOURCES: dict[str, Any] = {
     name.removeprefix("LABEL_SOURCE_").lower(): value for name, value in labels_pb2.LabelSource.items() if value
 }
 _OUTCOMES: dict[int, Any] = {
@@ -87,7 +87,7 @@ class LabelsTaken:
         return f"<LabelsTaken: {said or 'none'}>"
 
 
-def source_number(source: str) -> int:
+def source_number(source: str) -> Any:
     """
     Raises:
         InvalidInput: there is no such source.

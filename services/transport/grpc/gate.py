@@ -27,8 +27,6 @@ class Gate(grpc.GenericRpcHandler):
             return found
         if found.request_streaming:
             return grpc.stream_stream_rpc_method_handler(_refuse)
-        if found.response_streaming:
-            return grpc.unary_stream_rpc_method_handler(_refuse)
         return grpc.unary_unary_rpc_method_handler(_refuse)
 
 

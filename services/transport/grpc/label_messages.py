@@ -13,10 +13,11 @@ from services.labels.desk import Batch, Request, Told
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel, PackedLabels
 from services.labels.identity import unit_text
+from services.labels.intake import Outcome
 from services.pipeline import Committed
 from services.transport.grpc.status import detail
 
-_SOURCES = {
+_SOURCES: dict[Any, str] = {
     labels_pb2.LABEL_SOURCE_REQUESTED: "requested",
     labels_pb2.LABEL_SOURCE_CENSUS: "census",
     labels_pb2.LABEL_SOURCE_VOLUNTEERED: "volunteered",
@@ -60,6 +61,11 @@ def value_message(label: object) -> Any:
     return labels_pb2.LabelValue(doubles=np.array(steps, "<f8").tobytes())
 
 
+def outcome_number(outcome: Outcome) -> Any:
+    """As on the wire."""
+    return labels_pb2.LabelOutcome.Value(f"LABEL_OUTCOME_{outcome.name}")
+
+
 def batch_message(batch: Batch) -> Any:
     rejected = [labels_pb2.RejectedLabel(index=one.at, error=detail(one.error)) for one in batch.rejected]
     return labels_pb2.SubmitLabelsResponse(outcomes=batch.outcomes, rejected=rejected)
@@ -91,7 +97,8 @@ def told_message(told: Told) -> Any:
     message = labels_pb2.Resolution(unit=unit_text(told.unit), status=told.status, state=told.state, head=told.head)
     if told.source is not None:
         message.value.CopyFrom(value_message(told.value))
-        message.source, message.version = _NUMBERS[told.source], told.version
+        message.source = _NUMBERS[told.source]
+        message.version = told.version
         message.received = told.received
         if told.observed is not None:
             message.observed = told.observed

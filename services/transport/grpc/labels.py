@@ -119,7 +119,7 @@ class LabelHandlers:
             observed=message.observed if message.HasField("observed") else None,
             actor=_actor(context),
         )
-        return labels_pb2.SubmitClaimedResponse(outcome=int(outcome))
+        return labels_pb2.SubmitClaimedResponse(outcome=messages.outcome_number(outcome))
 
     async def count_requests(self, message: Any, context: Any) -> Any:
         counts = await self._desk.counts()

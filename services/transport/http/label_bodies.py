@@ -17,7 +17,7 @@ from services.labels.values import from_json
 from services.offload import Offload
 from services.pipeline import Committed
 from services.settings import Settings
-from services.transport.http.body import JSON, describe, media_type, read_body
+from services.transport.http.body import JSON, describe, read_body
 
 Body = TypeVar("Body")
 _WORDS = {outcome.value: outcome.name.lower() for outcome in Outcome}
@@ -80,6 +80,11 @@ class CallbackBody(msgspec.Struct, forbid_unknown_fields=True):
     url: str
 
 
+class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
+    units: list[str]
+    reason: str
+
+
 class CommitBody(msgspec.Struct, forbid_unknown_fields=True):
     units: list[str]
 
@@ -94,7 +99,8 @@ async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, 
         InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
     """
     content = await read_body(request, settings.max_message_bytes)
-    if content and (given := media_type(request)) != JSON:
+    given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if content and given != JSON:
         raise UnsupportedMediaType(
             f"content-type {given!r} is not taken here; send {JSON}, or use gRPC",
             code="content_type",

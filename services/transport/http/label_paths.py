@@ -63,6 +63,21 @@ def label_paths(errors: Json) -> Json:
                 "Make explored units decided ones: durable, audited from now on.", units, ref("Committed"), errors, []
             )
         },
+        "/v1/erase": {
+            "post": _operation(
+                "Forget inputs, evidence and labels of units; the numbers stay.",
+                _object(
+                    {
+                        "units": _array(_UNIT, MOST_UNITS),
+                        "reason": {"type": "string", "minLength": 1, "maxLength": REASON_CHARACTERS},
+                    },
+                    ["units", "reason"],
+                ),
+                _object({"erased": {"type": "integer", "description": "How many had anything to forget."}}, ["erased"]),
+                errors,
+                [_ACTOR],
+            )
+        },
         "/v1/requests": {"get": _operation("Number of requests by head and state.", None, ref("Counts"), errors, [])},
         "/v1/requests/claim": {
             "post": _operation(

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from services.errors import InvalidInput, LedgerUnavailable
 from services.labels.desk import Desk
 from services.labels.identity import parse_unit
+from services.labels.values import from_json
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.actor import ACTOR_KEY, actor
@@ -32,6 +33,7 @@ class LabelRoutes:
         """All of them; ``guarded`` makes errors answers."""
         return [
             Route("/v1/labels", guarded(self.submit), methods=["POST"]),
+            Route("/v1/erase", guarded(self.erase), methods=["POST"]),
             Route("/v1/commit", guarded(self.commit), methods=["POST"]),
             Route("/v1/requests", guarded(self.counts)),
             Route("/v1/requests/claim", guarded(self.claim), methods=["POST"]),
@@ -50,6 +52,12 @@ class LabelRoutes:
         offload = self._tenant.pipeline.offload
         labels = await offload.run(sum(map(_length, body.labels)), bodies.given, body)
         return json_response(bodies.batch_json(await desk.submit(labels, _actor(request))))
+
+    async def erase(self, request: Request) -> Response:
+        desk = self._desk
+        body = await self._body(request, bodies.EraseBody)
+        count = await desk.erase(bodies.units(body.units), actor=_actor(request), reason=body.reason)
+        return json_response({"erased": count})
 
     async def commit(self, request: Request) -> Response:
         body = await self._body(request, bodies.CommitBody)
@@ -88,7 +96,7 @@ class LabelRoutes:
     async def answer(self, request: Request) -> Response:
         desk = self._desk
         body = await self._body(request, bodies.AnswerBody)
-        value = bodies.from_json(body.value)
+        value = from_json(body.value)
         outcome = await desk.answer(_id(request), body.lease, value, observed=body.observed, actor=_actor(request))
         return json_response(bodies.outcome_json(outcome))
 

@@ -40,8 +40,8 @@ GOOD: dict[str, list[Any]] = {
     "lesions": [npy(BOX), npy(BOX.astype(bool)), npy(np.asfortranarray(BOX)), npy(BOX[..., None].astype(">f8"))],
 }
 BAD: dict[str, list[Any]] = {
-    "power": [None, True, "1", float("nan"), float("inf"), 10**400, [1.0], b"1", 1e200],
-    "precipitation": [None, True, -1, 9, 80, 1.5, float("nan"), 10**400, "rain"],
+    "power": [None, True, "1", float("nan"), float("inf"), 10**400, 10**5000, [1.0], b"1", 1e200],
+    "precipitation": [None, True, -1, 10**5000, 9, 80, 1.5, float("nan"), 10**400, "rain"],
     "hypotheses": [None, "", "  \n", 1, b"text", "\ud800", "x" * 2_000_000],
     "trajectories": [None, [], [[1.0, 2.0]] * 26, [1.0], [[1.0]], [None], [["a", "b"]], [[1e8, 0]], [[10**400, 0]], 5],
     "lesions": [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,8 @@ from services.labels.given import GivenLabel
 from services.labels.identity import Unit
 from services.labels.intake import Outcome
 from services.ledger.database import Database
+from services.ledger.erasure import Erasure
+from services.ledger.store import Store
 from services.ledger.tables import item, label, request_event
 from services.ledger.writer import Clock, Place, Writer
 from services.offload import Offload
@@ -41,8 +43,8 @@ class Wall:
         return self.now
 
 
-class Memory:
-    """A store of large values."""
+class Memory(Store):
+    """A store of large values, without a file system."""
 
     def __init__(self) -> None:
         self.kept: dict[str, bytes] = {}
@@ -53,6 +55,15 @@ class Memory:
 
     def get(self, reference: str) -> bytes:
         return self.kept[reference]
+
+    def delete_old(self, references: Iterable[str]) -> None:
+        for reference in references:
+            del self.kept[reference]
+
+
+def eraser(writer: Writer, store: Store, clock: Callable[[], float]) -> Callable[[Any], Erasure]:
+    """As ``Desk`` takes it."""
+    return lambda judgings: Erasure(writer, judgings, store, clock)
 
 
 @dataclass
@@ -137,7 +148,9 @@ async def opened(
     offload = Offload()
     store = Memory()
     try:
-        desk = Desk(writer, store, heads, SCHEMA, options, offload=offload, clock=wall)
+        desk = Desk(
+            writer, store, heads, SCHEMA, options, offload=offload, clock=wall, eraser=eraser(writer, store, wall)
+        )
         yield Opened(desk, writer, wall, store)
         desk.resolver.close()
     finally:

@@ -247,3 +247,22 @@ def test_deliveries_are_verified() -> None:
         with pytest.raises(demur.InvalidInput) as caught:
             demur.verify_webhook(body, wrong, b"secret")
         assert caught.value.code == "bad_signature"
+
+
+async def test_a_draining_service_refuses_each_kind_of_call_in_words(tmp_path: Path) -> None:
+    async with (
+        serving(TABULAR, recorded=True, home=tmp_path) as served,
+        grpc.aio.insecure_channel(f"127.0.0.1:{served.server.port}") as channel,
+    ):
+        for gate in served.server._gates:
+            gate.shut()
+        stub: Any = LabelServiceStub(channel)  # type: ignore[no-untyped-call]
+        calls = (
+            stub.Submit(labels_pb2.SubmitLabelsRequest()),
+            stub.WatchResolutions(labels_pb2.WatchRequest()).read(),
+            stub.SubmitStream(iter([labels_pb2.SubmitLabelsRequest()])).read(),
+        )
+        for call in calls:
+            with pytest.raises(grpc.aio.AioRpcError, match="another one answers") as caught:
+                await call
+            assert caught.value.code() is grpc.StatusCode.UNAVAILABLE

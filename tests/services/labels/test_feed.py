@@ -23,7 +23,20 @@ from services.ledger.database import Database
 from services.ledger.tables import label, request_event
 from services.ledger.writer import Clock, Writer
 from services.offload import Offload
-from tests.services.labels.desks import DAY, EPOCH, OPTIONS, POWER, RAIN, SCHEMA, Memory, Opened, Wall, opened, scratch
+from tests.services.labels.desks import (
+    DAY,
+    EPOCH,
+    OPTIONS,
+    POWER,
+    RAIN,
+    SCHEMA,
+    Memory,
+    Opened,
+    Wall,
+    eraser,
+    opened,
+    scratch,
+)
 
 
 async def claimed(found: Opened, count: int = 1, actor: str = "anna", seconds: float = 600.0) -> list[Request]:
@@ -273,7 +286,9 @@ async def test_claimers_in_many_processes_never_share_a_request(postgres: Any) -
                 writer = Writer(Database(url), epoch=epoch, task="toy", clock=Clock(wall))
                 await writer.start()
                 offload = Offload()
-                desk = Desk(writer, Memory(), (POWER,), SCHEMA, OPTIONS, offload=offload, clock=wall)
+                store = Memory()
+                forget = eraser(writer, store, wall)
+                desk = Desk(writer, store, (POWER,), SCHEMA, OPTIONS, offload=offload, clock=wall, eraser=forget)
                 mine: list[str] = []
                 while part := await desk.claim(count=3, head="", actor=str(epoch), seconds=600):
                     mine += [one.claimed.request for one in part]

@@ -196,6 +196,17 @@ async def test_explored_units_can_be_committed(tmp_path: Path) -> None:
         assert len((await post(served, "/v1/requests/claim", {}))["requests"]) == 1
 
 
+async def test_units_are_erased_by_id(tmp_path: Path) -> None:
+    async with labelled(tmp_path) as served:
+        _, deferred = await predicted(served)
+        body = {"units": [deferred], "reason": "the owner asked"}
+        assert await post(served, "/v1/erase", body) == {"erased": 1}
+        assert await post(served, "/v1/erase", body) == {"erased": 0}
+        assert (await served.http.get(f"/v1/units/{deferred}/resolution")).json()["status"] == "erased"
+        assert (await post(served, "/v1/requests/claim", {}))["requests"] == []
+        assert (await post(served, "/v1/erase", body | {"reason": ""}, 422))["code"] == "reason_needed"
+
+
 async def test_without_a_ledger_every_route_says_so() -> None:
     async with serving(TABULAR) as served:
         for path in ("/v1/labels", "/v1/requests/claim", "/v1/resolutions", "/v1/requests/x/skip"):

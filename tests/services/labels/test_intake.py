@@ -19,7 +19,7 @@ from models.tasks.lesion.spec import LESIONS
 from services.errors import InvalidInput, TooLarge
 from services.labels.desk import Options
 from services.labels.given import GivenLabel, PackedLabels
-from services.labels.intake import PIECE
+from services.labels.intake import PIECE, take
 from services.labels.order import Stored, greatest
 from services.ledger.tables import item, label
 from tests.services.labels.desks import EPOCH, POWER, RAIN, Wall, opened, scratch
@@ -281,3 +281,24 @@ async def test_many_processes_in_one_batch_are_a_few_statements(ledger_url: str)
         assert time.perf_counter() - start < 5
         assert set(await found.take(*labels, GivenLabel(unit, 1.0))) == {"duplicate"}
         assert await found.rows(item, "state") == [("labelled",)]
+
+
+async def test_who_loses_a_race_for_a_key_is_told(postgres: Any) -> None:
+    """Both saw no such key; the one that commits later finds the other's label."""
+    url, wall = postgres.database(), Wall()
+    async with opened(url, wall=wall) as one, opened(url, epoch=7, wall=wall) as other:
+        units = await one.units([0, 1])
+        rows = {value: [GivenLabel(unit, value, key="k") for unit in units] for value in (1.0, 2.0)}
+        rows[2.0][1] = GivenLabel(units[1], 1.0, key="k")
+
+        def slowly(connection: Any, place: Any) -> Any:
+            checked, _ = one.desk.rules.check(rows[1.0], wall.now)
+            taken = take(connection, place, checked, actor="a", received=wall.now)
+            time.sleep(0.6)
+            return taken
+
+        first = asyncio.create_task(one.writer.run(slowly))
+        await asyncio.sleep(0.2)
+        assert await other.take(*rows[2.0]) == ["key_reused", "accepted"]
+        await first
+        assert [struct.unpack("<d", value)[0] for *_, value in await one.labels()] == [1.0, 1.0]

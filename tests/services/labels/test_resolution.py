@@ -12,6 +12,7 @@ from services.errors import InvalidInput, LedgerUnavailable, NotFound
 from services.labels.desk import Told
 from services.labels.given import GivenLabel
 from services.labels.resolution import Resolution, Resolver
+from services.ledger.tables import label
 from tests.services.labels.desks import EPOCH, Wall, opened
 
 
@@ -144,3 +145,21 @@ async def test_questions_have_bounds(ledger_url: str) -> None:
             with pytest.raises(InvalidInput) as caught:
                 await found.desk.resolve(units, wait)
             assert caught.value.code == "out_of_range"
+
+
+async def test_an_erased_unit_is_forgotten_and_takes_no_more_labels(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        unit, other = await found.units([0, 1])
+        census = (EPOCH, 50)
+        await found.take(GivenLabel(unit, 4.0), GivenLabel(census, 6.0, source="census"))
+        assert await found.desk.erase([unit, census], actor="officer", reason="asked to") == 2
+        assert await found.desk.erase([unit, census], actor="officer", reason="asked to") == 0
+        told = await found.desk.resolve([unit, other, census])
+        assert [one.status for one in told] == ["erased", "pending", "unknown"]
+        late = (GivenLabel(unit, 5.0, version=2), GivenLabel(census, 7.0, source="census"))
+        assert await found.take(*late) == ["unit_erased", "unit_erased"]
+        assert [value for *_, value in await found.labels()] == [None, None]
+        errors = await found.rows(label, "sequence", "error")
+        assert errors == [(0, 9.0), (50, None)], "(4 kW - 1 kW) squared, computed before"
+        with pytest.raises(InvalidInput, match="needs a reason"):
+            await found.desk.erase([other], actor="officer", reason=" ")

@@ -1,0 +1,34 @@
+"""A killed service loses no label and no change of a request that it acknowledged, and doubles none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fault.killing import Decisions, endure, inputs
+from tests.fault.labelling import Labelling
+
+
+def judged(url: str, home: Path, kills: int) -> None:
+    decisions, labelling = Decisions(inputs()), Labelling()
+    outcome = endure(url, home, [decisions, labelling], kills=kills, seed=kills)
+    assert outcome.wrong == ()
+    assert len(labelling.labelled) > kills
+    assert len(labelling.given) > 10 * kills
+    assert labelling.skipped
+    labels, units = len(outcome.snapshot.labels), len(decisions.recorded)
+    print(
+        f"{kills} kills: acknowledged {len(labelling.given)} labels, {len(labelling.labelled)} answers of requests, "
+        f"{len(labelling.skipped)} skips and {units} units; {labels} labels in the ledger"
+    )
+
+
+def test_a_few_kills(ledger_url: str, tmp_path: Path) -> None:
+    judged(ledger_url, tmp_path / "home", 3)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_a_hundred_kills(ledger_url: str, tmp_path: Path) -> None:
+    judged(ledger_url, tmp_path / "home", 100)
