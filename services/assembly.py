@@ -21,6 +21,7 @@ from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
 from services.ledger.metrics import LedgerMetrics
 from services.ledger.outstanding import Outstanding
+from services.ledger.policies import Bound
 from services.ledger.store import Store
 from services.ledger.writer import Clock, Writer
 from services.logging import get_logger
@@ -28,6 +29,7 @@ from services.metrics import Metrics
 from services.offload import Offload
 from services.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
 from services.policy import Policy, PolicyBook, choose
+from services.policy_keeper import PolicyKeeper
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
 from services.tasks import TENANTS
@@ -47,6 +49,8 @@ class Assembled:
     """None where nothing is recorded."""
     labelling: Labelling | None
     """None where nothing is recorded."""
+    keeper: PolicyKeeper | None
+    """None where nothing is recorded: policies are changed through the ledger."""
 
     @property
     def desk(self) -> Desk | None:
@@ -61,6 +65,8 @@ class Assembled:
         """
         if self.ledger is not None:
             await self.ledger.start()
+        if self.keeper is not None:
+            await self.keeper.start()
         if self.labelling is not None:
             self.labelling.housekeeping.start()
 
@@ -68,6 +74,8 @@ class Assembled:
         """Writes what the ledger still holds."""
         if self.labelling is not None:
             await self.labelling.housekeeping.stop()
+        if self.keeper is not None:
+            await self.keeper.stop()
         if self.ledger is not None:
             await self.ledger.stop()
 
@@ -159,10 +167,12 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     build = getattr(importlib.import_module(module), function)
     tenant = build(artefact, settings, Parts(pipeline, calibrations))
     if not kept:
-        return Assembled(tenant, scheduler, offload, None, None)
+        return Assembled(tenant, scheduler, offload, None, None, None)
     (ledger,) = kept
     found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
-    return Assembled(tenant, scheduler, offload, ledger, found)
+    bound = Bound(artefact.manifest.task, artefact.tag, in_force)
+    keeper = PolicyKeeper(tenant.pipeline.policies, ledger.writer, bound, calibrations, ledger.clock)
+    return Assembled(tenant, scheduler, offload, ledger, found, keeper)
 
 
 def store_of(settings: Settings) -> Store:

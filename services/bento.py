@@ -79,11 +79,11 @@ class Process:
         tenant.warm_up()
         await self._assembled.start()
         metrics.info(__version__, artefact.tag)
-        desk = self._assembled.desk
-        self._grpc = GrpcServer(tenant, settings, metrics, desk)
+        desk, keeper = self._assembled.desk, self._assembled.keeper
+        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper)
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
-        self._http = application(tenant, settings, metrics, lifecycle, desk)
+        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it

@@ -13,6 +13,7 @@ DemurError
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
 ├── LedgerUnavailable     what has to be durable cannot be written now; nothing was acknowledged
+├── LedgerAbsent          the service keeps no ledger, and the call needs one
 └── ExecutionFailed       the model failed on this input; neighbours are unharmed
 """
 
@@ -87,6 +88,10 @@ class LedgerUnavailable(DemurError):
     """What has to be durable cannot be written (or read) now; nothing was acknowledged, the call may be repeated."""
 
 
+class LedgerAbsent(DemurError):
+    """The service keeps no ledger, and the call needs one; repeating it does not help."""
+
+
 class ExecutionFailed(DemurError):
     """The model failed on this input; neighbours are unharmed."""
 
@@ -107,11 +112,12 @@ _STATUS: dict[type[DemurError], Status] = {
     DeadlineExceeded: Status(504, "DEADLINE_EXCEEDED"),
     Cancelled: Status(499, "CANCELLED"),
     NotFound: Status(404, "NOT_FOUND"),
-    Conflict: Status(409, "FAILED_PRECONDITION"),
+    Conflict: Status(409, "ABORTED"),
     MethodNotAllowed: Status(405, "UNIMPLEMENTED"),
     Draining: Status(503, "UNAVAILABLE"),
     NotReady: Status(503, "UNAVAILABLE"),
     LedgerUnavailable: Status(503, "UNAVAILABLE"),
+    LedgerAbsent: Status(501, "UNIMPLEMENTED"),
     ExecutionFailed: Status(500, "INTERNAL"),
 }
 
@@ -143,3 +149,8 @@ def internal(error: Exception) -> DemurError:
     )
     failure.__cause__ = error
     return failure
+
+
+def no_ledger() -> LedgerAbsent:
+    """What callers are told who need a ledger where there is none."""
+    return LedgerAbsent("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from models.head import Head
 from models.predictive import Predictives
 from models.schema import Schema
-from services.errors import DemurError, ExecutionFailed, InvalidInput, LedgerUnavailable
+from services.errors import DemurError, ExecutionFailed, InvalidInput, no_ledger
 from services.logging import get_logger
 from services.offload import Offload
 from services.policy import PolicyBook, Verdict, decide
@@ -174,7 +174,7 @@ class NoLedger:
         return False
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
-        raise LedgerUnavailable("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")
+        raise no_ledger()
 
 
 class Observer(Protocol):

@@ -17,7 +17,7 @@ from models.calibration import Calibration
 from models.head import Head
 from models.predictive import Predictive
 
-Mode = Literal["target_retention", "fixed", "defer_all"]
+Mode = Literal["target_retention", "fixed", "certified", "defer_all"]
 DEFER_ALL = float("-inf")
 
 
@@ -64,6 +64,8 @@ class Policy:
     """Probability that a label is requested for a unit within the threshold."""
     audit_strata: tuple[tuple[float, float], ...] = ()
     """(uncertainty, probability) with ascending uncertainties: of units up to each; above the last it is the rate."""
+    certificate: str = ""
+    """JSON of what certified the threshold, where the mode is ``certified``."""
 
     @cached_property
     def version(self) -> str:
@@ -188,7 +190,7 @@ def _float32(value: float) -> np.float32:
 
 
 class PolicyBook:
-    """The policies in force, one per head."""
+    """The policies in force, one per head; a unit is decided by the one that is in force when it is."""
 
     def __init__(self, policies: Mapping[str, Policy]) -> None:
         self._policies = dict(policies)
@@ -198,6 +200,10 @@ class PolicyBook:
 
     def __contains__(self, head: str) -> bool:
         return head in self._policies
+
+    def put(self, policy: Policy) -> None:
+        """Puts a policy in force for its head."""
+        self._policies[policy.head] = policy
 
     def all(self) -> tuple[Policy, ...]:
         return tuple(self._policies.values())

@@ -7,9 +7,9 @@ expectation is at most 1. ``wealth`` mixes some c and restarts.
 
 *Labels come by sampling.* A label of propensity pi has w = pi_min / pi, so ``E[w (loss - m)]`` over labelled units is a
 positive multiple of risk - m over all units: valid for any mixture of deferrals (pi = 1) and audits. Where pi is
-constant (answered units under uniform audits, deferred units) w is 1, no label is thinned, and power is best: test
-strata apart, each against its own baseline, and combine them (``wealth.either``). That tests "no stratum's risk has
-risen". The weighted form over all units tests their mean, and lives on the audits, as they stand for most units.
+constant (answered units under uniform audits, deferred units) w is 1 and no label is thinned: strata tested apart, each
+against its own baseline, and combined (``wealth.either``) test "no stratum's risk has risen". The weighted form over
+all units tests their mean, which also rises where more units are deferred and no stratum is worse.
 
 *The baseline is an estimate.* If it is b, labels bet against b (1 + tolerance), and calibration losses against "the
 baseline is at least b". The product of both is wealth if b is true; its minimum over b is therefore wealth whatever is

@@ -22,8 +22,10 @@ COMMANDS = {
     "train": "train an ensemble and write it as an artefact",
     "models": "list, show, verify and import artefacts",
     "score": "score a file of any length through a running service",
+    "policy": "who is answered: show it, change it, ask what another threshold would do",
     "monitor": "live retention: what deferring costs and saves, live or of a logged stream",
     "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
+    "calibrate": "choose a threshold with a certificate: risk, retention or capacity",
 }
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,18 +18,9 @@ from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation,
 from models.evaluation.judged import Asked, BadFile, Judged
 from services.cli.evaluate_text import lines
 from services.cli.output import BadInput, ProgressLine, print_json
-from services.tasks import PREDICTIONS
+from services.cli.predictions import READERS, companion_arguments, companions, read_files
 
 EXAMPLE = "demur evaluate --task regression --predictions ensemble.npz single.npz --report report"
-
-FORMS = {
-    "generic": "models.evaluation.generic:read",
-    "regression": "models.evaluation.regression:read",
-    "classification": "models.evaluation.classification:read",
-}
-"""Files of any origin, by what they hold; the tasks' own formats are in ``services.tasks``."""
-READERS = FORMS | PREDICTIONS
-COMPANIONS = ("references", "domains", "scenes", "ground_truth")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,10 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--convention", choices=sorted(CONVENTIONS), default="official", help="released code or text of the papers"
     )
     parser.add_argument("--bins", type=int, help="bins of calibration figures; default: 500 from 100,000 units on")
-    parser.add_argument("--references", type=Path, help="translation: reference translations, text or JSON lines")
-    parser.add_argument("--domains", type=Path, help="translation: one number a line, not 0 = shifted")
-    parser.add_argument("--scenes", type=Path, help="motion: scenes, or the true trajectories as a submission")
-    parser.add_argument("--ground-truth", type=Path, help="lesion: folder of masks, if not beside the predictions")
+    companion_arguments(parser)
     parser.add_argument(
         "--singles", action="store_true", help="the files are members of one ensemble: mean ± σ, no differences"
     )
@@ -71,12 +58,12 @@ def run(given: argparse.Namespace) -> int:
         acceptable=given.acceptable,
         bins=given.bins,
         by=tuple(given.by),
-        companions={name: getattr(given, name) for name in COMPANIONS if getattr(given, name) is not None},
+        companions=companions(given),
     )
     # what exceeds float64 is infinite, and what does not exist NaN: figures say so, numpy need not
     with np.errstate(all="ignore"):
         try:
-            files = _read(READERS[given.task], given.predictions, asked)
+            files = read_files(given.task, given.predictions, asked)
             for other in files[1:]:
                 same_units(files[0], other)
             if given.singles:
@@ -134,30 +121,6 @@ def _check_report(report: Path) -> None:
         raise BadInput(f"--report {report} cannot be a directory: {there} is a file")
     if not os.access(there, os.W_OK):
         raise BadInput(f"--report {report} cannot be written: no permission in {there}")
-
-
-def _read(reader: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
-    name, _, function = reader.partition(":")
-    module = importlib.import_module(name)
-    read: Callable[[Path, Asked], Judged] = getattr(module, function)
-    given = {*asked.companions, *(["bins"] if asked.bins is not None else [])}
-    if useless := sorted(given - module.OPTIONS):
-        raise BadFile(f"--{useless[0].replace('_', '-')} says nothing about files of this task; leave it out")
-    files = []
-    line = ProgressLine("reading")
-    for number, path in enumerate(paths, 1):
-        if not path.exists():
-            raise BadFile(f"{path}: no such file")
-        if not (path.is_file() or path.is_dir()):
-            raise BadFile(f"{path} is a pipe or a device; write it to a file first")
-        try:
-            files.append(read(path, asked))
-        except BadFile:
-            raise
-        except ValueError as error:  # numbers that the figures refuse; they say which
-            raise BadFile(f"{path}: {error}") from error
-        line(number / len(paths), path.name)
-    return files
 
 
 def _judge(judged: Judged, by: tuple[str, ...], at: tuple[float, ...]) -> Evaluation:

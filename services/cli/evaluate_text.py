@@ -36,7 +36,7 @@ def lines(
         yield from _file(one, first=number == 0)
     if mean_sd:
         yield from ("", f"mean ± σ of {len(evaluations)} files")
-        yield from _table([], ([name, _spread(mean_sd, name)] for name in mean_sd if _exists(mean_sd[name]["mean"])))
+        yield from table([], ([name, _spread(mean_sd, name)] for name in mean_sd if _exists(mean_sd[name]["mean"])))
     if comparison:
         yield from ("", f"difference from {comparison.reference}, {comparison.level:.0%} paired-bootstrap interval")
         yield f"of {comparison.resamples} resamples; * excludes 0"
@@ -44,7 +44,7 @@ def lines(
             [name, *(_interval(found[name]) for found in comparison.differences.values())]
             for name in next(iter(comparison.differences.values()))
         )
-        yield from _table(["", *comparison.differences], rows)
+        yield from table(["", *comparison.differences], rows)
 
 
 def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
@@ -68,7 +68,7 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
         [name, *(_number(found[name]) for found in values.values()), *([_spread(singles, name)] if singles else [])]
         for name in kept
     )
-    yield from _table(head, rows)
+    yield from table(head, rows)
     if one.full.points:
         yield ""
         yield from _points(sections)
@@ -82,7 +82,7 @@ def _file(one: Evaluation, *, first: bool) -> Iterator[str]:
         yield ""
         kept = _existing(one.full.errors.values(), ("error", *PER_MEASURE))
         rows = ([name, *(_number(getattr(found, key)) for key in kept)] for name, found in one.full.errors.items())
-        yield from _table(["error", *(key.replace("error", "mean") for key in kept)], rows)
+        yield from table(["error", *(key.replace("error", "mean") for key in kept)], rows)
     yield from (f"note: {note}" for note in judged.notes)
 
 
@@ -91,7 +91,7 @@ def _groups(column: str, parts: Mapping[str, Section]) -> Iterator[str]:
     largest = sorted(parts, key=lambda value: -parts[value].headline.n)[:MOST_GROUPS]
     shown = [value for value in parts if value in set(largest)]
     kept = _existing([parts[value].headline for value in shown], ("n", "error", *PER_MEASURE))
-    yield from _table(
+    yield from table(
         [column, *kept], ([value, *(_number(getattr(parts[value].headline, name)) for name in kept)] for value in shown)
     )
     if len(shown) < len(parts):
@@ -105,7 +105,7 @@ def _points(sections: Mapping[str, Section]) -> Iterator[str]:
         for name, part in sections.items()
         for point in part.points
     )
-    yield from _table(head, rows)
+    yield from table(head, rows)
 
 
 def _measures(part: Section, diagnostics: frozenset[str]) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _measures(part: Section, diagnostics: frozenset[str]) -> Iterator[str]:
         [name + (" *" if name in diagnostics else ""), *(_number(getattr(found, key)) for key in kept)]
         for name, found in part.measures.items()
     )
-    yield from _table(["measure", *kept], rows)
+    yield from table(["measure", *kept], rows)
     if diagnostics & part.measures.keys():
         yield "* needs the label: a diagnostic, not a measure to defer by"
 
@@ -144,12 +144,12 @@ def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.5g}"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
     """First column to the left, numbers to the right."""
-    table = [list(head)] * bool(head) + [list(row) for row in rows]
-    if not table:
+    cells = [list(head)] * bool(head) + [list(row) for row in rows]
+    if not cells:
         return
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    for row in table:
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        yield "  ".join(cells).rstrip()
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    for row in cells:
+        line = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield "  ".join(line).rstrip()

@@ -10,6 +10,8 @@ import psutil
 
 from services.settings import address
 
+MONITOR = "monitor"
+"""Name under which the monitor announces itself, beside those of tasks."""
 SAME_START_SECONDS = 5.0
 """Starts that are told less apart are one: the clock that they are derived from may be set meanwhile."""
 

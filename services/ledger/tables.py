@@ -77,6 +77,8 @@ policy = Table(
     Column("head", String(64), primary_key=True),
     Column("number", Integer, primary_key=True, autoincrement=False),  # 1, 2, ...: compare-and-set by uniqueness
     Column("version", String(96), nullable=False),
+    Column("model", String(255), nullable=False),  # and profile: what the policy is bound to
+    Column("profile", String(64), nullable=False),
     Column("time", Double, nullable=False),
     Column("author", String(128), nullable=False),
     Column("reason", Text, nullable=False),

@@ -193,6 +193,7 @@ METHODS = {
     "/v1/jobs/none/events": "GET, HEAD, OPTIONS",
     "/v1/schema": "GET, HEAD, OPTIONS",
     "/v1/policy": "GET, HEAD, OPTIONS",
+    "/v1/policy/none": "GET, HEAD, OPTIONS, PUT",
     "/v1/openapi.json": "GET, HEAD, OPTIONS",
     "/metrics": "GET, HEAD, OPTIONS",
 }
@@ -236,13 +237,11 @@ async def check_routes(served: Served, client: httpx.AsyncClient) -> None:
         if path in ("/livez", "/readyz"):
             continue  # the host of the service answers them
         for method in methods:
-            url = path.replace("{job}", "none")
-            response = await client.request(method, url, json={} if method == "post" else None)
-            assert response.status_code in (200, 404, 422, 503), (method, path)
-            if response.status_code == 503:  # toys keep no ledger
-                assert response.json()["error"]["code"] == "no_ledger"
-            if response.status_code == 404:
-                assert response.json()["error"]["code"] == "no_job"
+            url = path.replace("{job}", "none").replace("{head}", "none")
+            response = await client.request(method, url, json={} if method in ("post", "put") else None)
+            assert response.status_code in (200, 404, 422, 501), (method, path)
+            if response.status_code in (404, 501):  # toys keep no ledger
+                assert response.json()["error"]["code"] in ("no_job", "no_ledger")
     schema = (await client.get("/v1/schema")).json()
     assert schema["task"] == served.toy.name
     schemas = document["components"]["schemas"]

@@ -115,6 +115,7 @@ CHANGES = {
     "defer_on_shift": True,
     "withhold": True,
     "reason": "no calibration",
+    "certificate": "{}",
 }
 
 

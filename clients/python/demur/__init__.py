@@ -26,6 +26,7 @@ from demur._exchange import ChunkError
 from demur._ids import PredictionIds
 from demur._label import Label, LabelsTaken, RejectedLabel
 from demur._labels import Labels
+from demur._policies import AsyncPolicies, Policies, PolicyChange
 from demur._requests import InputColumn, LabelRequest, Requests
 from demur._resolutions import Resolution, Resolutions
 from demur._retry import Retry
@@ -38,6 +39,7 @@ __all__ = [
     "AccessDenied",
     "Answer",
     "AsyncClient",
+    "AsyncPolicies",
     "AsyncVessel",
     "Busy",
     "Cancelled",
@@ -58,7 +60,9 @@ __all__ = [
     "Labels",
     "LabelsTaken",
     "NotFound",
+    "Policies",
     "Policy",
+    "PolicyChange",
     "PredictionIds",
     "RejectedLabel",
     "Requests",

@@ -10,6 +10,7 @@ import grpc.aio
 from demur._calls import AsyncCalls, Calls
 from demur._channel import OPTIONS, credentials, metadata
 from demur._labels import Labels
+from demur._policies import AsyncPolicies, Policies
 from demur._requests import Requests
 from demur._resolutions import Resolutions
 from demur._retry import Retry
@@ -27,6 +28,8 @@ class Client:
     """The feed of requests for labels."""
     resolutions: Resolutions
     """What became of deferred units."""
+    policies: Policies
+    """Who is answered, and changing it."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
@@ -34,6 +37,7 @@ class Client:
         self.labels = Labels(calls)
         self.requests = Requests(calls)
         self.resolutions = Resolutions(calls)
+        self.policies = Policies(calls)
 
     def ready(self, timeout: float = 30.0) -> bool:
         """Wait until the service says that it is serving; False if it has not within this many seconds.
@@ -61,10 +65,13 @@ class AsyncClient:
 
     vessel: AsyncVessel
     """Shaft power of a cargo ship."""
+    policies: AsyncPolicies
+    """Who is answered, and changing it."""
 
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
         self.vessel = AsyncVessel(calls)
+        self.policies = AsyncPolicies(calls)
 
     async def ready(self, timeout: float = 30.0) -> bool:
         """As :meth:`Client.ready`."""

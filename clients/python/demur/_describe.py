@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from demur.v1.common_pb2 import DescribeResponse
+from demur.v1.common_pb2 import DescribeResponse, PolicySpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,10 @@ class Policy:
     profile: str
     reason: str = ""
     """Why everything is deferred, where ``mode`` is ``defer_all``."""
+    audit_rate: float = 0.0
+    """Share of answered units whose label is requested at random."""
+    certificate: str = ""
+    """JSON of what certified the threshold, where ``mode`` is ``certified``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,27 @@ class Description:
         return self.policies[0] if self.policies else None
 
 
+def policy(spec: PolicySpec) -> Policy:
+    """Decode a policy."""
+    return Policy(
+        head=spec.head,
+        version=spec.version,
+        measure=spec.measure,
+        threshold=spec.threshold,
+        mode=spec.mode,
+        target_retention=spec.target_retention,
+        retention_band=spec.retention_band,
+        calibration_units=spec.calibration_units,
+        defer_on_shift=spec.defer_on_shift,
+        withhold=spec.withhold,
+        model=spec.model,
+        profile=spec.profile,
+        reason=spec.reason,
+        audit_rate=spec.audit_rate,
+        certificate=spec.certificate,
+    )
+
+
 def description(response: DescribeResponse) -> Description:
     """Decode what a service says of itself."""
     return Description(
@@ -126,23 +151,6 @@ def description(response: DescribeResponse) -> Description:
             )
             for spec in response.heads
         ),
-        policies=tuple(
-            Policy(
-                head=spec.head,
-                version=spec.version,
-                measure=spec.measure,
-                threshold=spec.threshold,
-                mode=spec.mode,
-                target_retention=spec.target_retention,
-                retention_band=spec.retention_band,
-                calibration_units=spec.calibration_units,
-                defer_on_shift=spec.defer_on_shift,
-                withhold=spec.withhold,
-                model=spec.model,
-                profile=spec.profile,
-                reason=spec.reason,
-            )
-            for spec in response.policies
-        ),
+        policies=tuple(policy(spec) for spec in response.policies),
         max_rows=response.max_rows,
     )

@@ -11,7 +11,7 @@
     ├── Cancelled         the call was cancelled, by this side or in words by the service
     ├── AccessDenied      the token is missing, unknown, or lacks the scope
     ├── NotFound          what was asked for does not exist
-    ├── Conflict          the state of things does not allow it any more: a lease is lost, say
+    ├── Conflict          the state of things does not allow it any more: somebody else was faster
     └── ServiceFailure    the service, or what stands before it, broke its promise
 """
 
@@ -135,7 +135,7 @@ class NotFound(DemurError):
 
 
 class Conflict(DemurError):
-    """The state of things does not allow it (any more): a lease is lost, a request has ended."""
+    """The state of things does not allow it (any more): look at it again, then decide."""
 
 
 class ServiceFailure(DemurError):
@@ -151,7 +151,7 @@ _BY_STATUS: dict[grpc.StatusCode, type[DemurError]] = {
     grpc.StatusCode.UNAUTHENTICATED: AccessDenied,
     grpc.StatusCode.PERMISSION_DENIED: AccessDenied,
     grpc.StatusCode.NOT_FOUND: NotFound,
-    grpc.StatusCode.FAILED_PRECONDITION: Conflict,
+    grpc.StatusCode.ABORTED: Conflict,
 }
 
 _BY_WORD: dict[str, type[DemurError]] = {

@@ -12,6 +12,7 @@ from models.calibration import IntervalTable
 from models.predictive import Gaussian
 from services.errors import InvalidInput
 from services.pipeline import Description, Portion, Purpose
+from services.policy import Policy
 from services.rows import Named, Packed, shown
 from services.transport.binding import Options, stricter
 from services.validate import Column
@@ -140,25 +141,29 @@ def describe(description: Description, policies: tuple[Any, ...]) -> Any:
             )
             for head in description.heads
         ],
-        policies=[
-            common_pb2.PolicySpec(
-                head=policy.head,
-                version=policy.version,
-                measure=policy.measure,
-                threshold=policy.threshold,
-                mode=policy.mode,
-                target_retention=policy.target_retention,
-                retention_band=policy.retention_band,
-                calibration_units=policy.calibration_units,
-                defer_on_shift=policy.defer_on_shift,
-                withhold=policy.withhold,
-                model=policy.model,
-                profile=policy.profile,
-                reason=policy.reason,
-            )
-            for policy in policies
-        ],
+        policies=[policy_spec(policy) for policy in policies],
         max_rows=description.max_rows,
+    )
+
+
+def policy_spec(policy: Policy) -> Any:
+    """A policy as its message."""
+    return common_pb2.PolicySpec(
+        head=policy.head,
+        version=policy.version,
+        measure=policy.measure,
+        threshold=policy.threshold,
+        mode=policy.mode,
+        target_retention=policy.target_retention,
+        retention_band=policy.retention_band,
+        calibration_units=policy.calibration_units,
+        defer_on_shift=policy.defer_on_shift,
+        withhold=policy.withhold,
+        model=policy.model,
+        profile=policy.profile,
+        reason=policy.reason,
+        audit_rate=policy.audit_rate,
+        certificate=policy.certificate,
     )
 
 

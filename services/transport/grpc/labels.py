@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from demur.v1 import labels_pb2
-from services.errors import LedgerUnavailable, internal, status
+from services.errors import internal, no_ledger, status
 from services.labels.desk import DEFAULT_LEASE_SECONDS, Desk
 from services.labels.identity import parse_unit
 from services.metrics import Metrics
@@ -19,6 +19,7 @@ from services.pipeline import Pipeline
 from services.transport.actor import ACTOR_KEY, actor
 from services.transport.binding import Message
 from services.transport.grpc import label_messages as messages
+from services.transport.grpc.measured import measured
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.rows import message_of
 from services.transport.grpc.status import abort, guarded
@@ -26,11 +27,6 @@ from services.transport.grpc.status import abort, guarded
 SERVICE = "demur.v1.LabelService"
 MOST_COMMITTED = 1_000_000
 Handler = Callable[[Any, Any], Awaitable[Any]]
-
-
-def no_ledger() -> LedgerUnavailable:
-    """What callers are told where there is none."""
-    return LedgerUnavailable("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")
 
 
 class LabelHandlers:
@@ -179,19 +175,10 @@ class LabelHandlers:
         return self._known
 
     def _measured(self, handler: Handler) -> Handler:
-        async def call(received: Received, context: Any) -> Any:
-            start, code = time.perf_counter(), "CANCELLED"
-            try:
-                response = await handler(received.checked(), context)
-                code = "OK"
-                return response
-            except Exception as error:
-                code = status(internal(error)).grpc
-                raise
-            finally:
-                self._metrics.request("grpc", code, time.perf_counter() - start)
+        async def checked(received: Received, context: Any) -> Any:
+            return await handler(received.checked(), context)
 
-        return call
+        return measured(checked, self._metrics)
 
 
 def _actor(context: Any) -> str:

@@ -11,14 +11,16 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from services.errors import internal, status
 from services.labels.desk import Desk
 from services.metrics import Metrics
+from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
+from services.transport.grpc import policies
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
 from services.transport.grpc.labels import LabelHandlers
+from services.transport.grpc.measured import measured
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
@@ -31,9 +33,16 @@ connection at the moment of its end is cancelled by the library, which no caller
 class GrpcServer:
     """The server and its health; ``drain`` refuses new calls at once and waits for those in flight."""
 
-    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics, desk: Desk | None = None) -> None:
-        """``desk`` is where labels go; None: there is no ledger."""
-        self._service = tenant.grpc.service
+    def __init__(
+        self,
+        tenant: Tenant,
+        settings: Settings,
+        metrics: Metrics,
+        desk: Desk | None = None,
+        keeper: PolicyKeeper | None = None,
+    ) -> None:
+        """``desk`` is where labels go, ``keeper`` changes policies; None: there is no ledger."""
+        self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE)
         self._server = grpc.aio.server(
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
@@ -46,11 +55,17 @@ class GrpcServer:
         )
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        labels = LabelHandlers(desk, tenant.pipeline, metrics).generic()
-        self._gates = (Gate(_handlers(tenant, settings, metrics)), Gate(labels))
+        self._gates = tuple(
+            Gate(handlers)
+            for handlers in (
+                _handlers(tenant, settings, metrics),
+                LabelHandlers(desk, tenant.pipeline, metrics).generic(),
+                policies.handlers(tenant.pipeline.policies, keeper, metrics),
+            )
+        )
         self._server.add_generic_rpc_handlers(self._gates)
         if tenant.reflected:
-            names = (self._service, LABEL_SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            names = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
         self.port = 0
 
@@ -77,7 +92,7 @@ class GrpcServer:
         await self._server.stop(seconds)
 
     async def _report(self, state: Any) -> None:
-        for name in ("", self._service, LABEL_SERVICE):
+        for name in ("", *self._services):
             await self._health.set(name, state)
 
 
@@ -85,7 +100,7 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
     binding = tenant.grpc
     handlers = {
         "Predict": grpc.unary_unary_rpc_method_handler(
-            guarded(_measured(_predict(tenant), metrics)),
+            guarded(measured(_predict(tenant), metrics)),
             request_deserializer=receiver(binding.request),
             response_serializer=binding.response.encode,
         )
@@ -120,20 +135,3 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
         return binding.answer(await pipeline.answer(request, call, received.text_bytes))
 
     return predict
-
-
-def _measured(handler: Callable[[Any, Any], Awaitable[Any]], metrics: Metrics) -> Callable[[Any, Any], Awaitable[Any]]:
-    async def call(request: Any, context: Any) -> Any:
-        start = time.perf_counter()
-        code = "CANCELLED"
-        try:
-            response = await handler(request, context)
-            code = "OK"
-            return response
-        except Exception as error:
-            code = status(internal(error)).grpc
-            raise
-        finally:
-            metrics.request("grpc", code, time.perf_counter() - start)
-
-    return call

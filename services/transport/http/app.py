@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -18,12 +17,14 @@ from services.labels.desk import Desk
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
 from services.metrics import Metrics
+from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.http.body import PROTOBUF, discard, error_response, json_response, stalled
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
+from services.transport.http.policies import PolicyRoutes
 from services.transport.http.presence import Presence
 from services.transport.http.request import read_request, timeout_seconds, within
 
@@ -32,17 +33,24 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def application(
-    tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle, desk: Desk | None = None
+    tenant: Tenant,
+    settings: Settings,
+    metrics: Metrics,
+    lifecycle: Lifecycle,
+    desk: Desk | None = None,
+    keeper: PolicyKeeper | None = None,
 ) -> Starlette:
-    """The ASGI application of a tenant; ``desk`` is where labels go, None where there is no ledger."""
+    """The ASGI application of a tenant; ``desk`` is where labels go, ``keeper`` changes policies, None: no ledger."""
     routes = Routes(tenant, settings, metrics, lifecycle)
     jobs = JobRoutes(tenant, settings, lifecycle)
+    policies = PolicyRoutes(tenant.pipeline.policies, keeper, settings)
     document = openapi(tenant)
     app = Starlette(
         routes=[
             Route("/v1/predict", routes.guarded(routes.predict), methods=["POST"]),
             Route("/v1/schema", routes.guarded(routes.schema)),
-            Route("/v1/policy", routes.guarded(routes.policy)),
+            Route("/v1/policy", routes.guarded(policies.show)),
+            Route("/v1/policy/{head}", routes.guarded(policies.one), methods=["GET", "PUT"]),
             Route("/v1/openapi.json", routes.guarded(_constant(document))),
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
@@ -126,10 +134,6 @@ class Routes:
             }
         )
 
-    async def policy(self, request: Request) -> Response:
-        policies = self._tenant.pipeline.policies.all()
-        return json_response({"policies": [{"version": policy.version} | _fields(policy) for policy in policies]})
-
     async def metrics(self, request: Request) -> Response:
         return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -165,11 +169,3 @@ def _constant(value: Any) -> Endpoint:
         return json_response(value)
 
     return endpoint
-
-
-def _fields(policy: Any) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in vars(policy).items()
-        if name != "version"
-    }

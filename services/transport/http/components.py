@@ -35,6 +35,7 @@ def common_schemas() -> Json:
         "type": ["number", "null"],
         "description": "Above this the knowledge measure counts as shifted, in its unit; null: no such test.",
     }
+    policy["certificate"] = {"type": ["object", "null"], "description": "What certified the threshold."}
     schemas["Policy"] = {"type": "object", "properties": policy, "required": list(policy)}
     return schemas | {
         "Description": _description(),
@@ -43,6 +44,8 @@ def common_schemas() -> Json:
             "required": ["policies"],
             "properties": {"policies": {"type": "array", "items": ref("Policy")}},
         },
+        "PolicyChange": _change(),
+        "PolicyEvent": _event(),
         "JobState": _job(),
         "Job": {"allOf": [ref("JobState"), {"type": "object", "properties": {"result": ref("Answer")}}]},
         "Error": {"type": "object", "required": ["error"], "properties": {"error": _error()}},
@@ -64,6 +67,41 @@ def _description() -> Json:
         "trained_lower": _TRAINED,
         "trained_upper": _TRAINED,
         "heads": {"type": "array", "items": ref("Head")},
+    }
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _change() -> Json:
+    """What a PUT of a policy takes."""
+    number: Json = {"type": ["number", "null"]}
+    flag: Json = {"type": ["boolean", "null"]}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "description": "What is not given stays as it is. At most one of target_retention, threshold, defer_all.",
+        "properties": {
+            "expected": _TEXT | {"description": "Version that the change was made for; empty: whatever is in force."},
+            "author": _TEXT,
+            "reason": _TEXT,
+            "target_retention": number | {"description": "Share of in-domain units to answer."},
+            "threshold": number | {"description": f"{_OF_MEASURE}."},
+            "defer_all": {"type": "boolean"},
+            "certificate": {"type": ["object", "null"], "description": "As `demur calibrate` writes it."},
+            "audit_rate": number | {"description": "Share of answered units whose label is requested, 0 to 1."},
+            "defer_on_shift": flag,
+            "withhold": flag,
+        },
+    }
+
+
+def _event() -> Json:
+    """A change that was made."""
+    properties: Json = {
+        "number": {"type": "integer", "minimum": 1},
+        "time": {"type": "number", "description": "Seconds since 1970."},
+        "author": _TEXT,
+        "reason": _TEXT,
+        "policy": ref("Policy"),
     }
     return {"type": "object", "properties": properties, "required": list(properties)}
 

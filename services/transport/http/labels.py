@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.errors import InvalidInput, LedgerUnavailable
+from services.errors import InvalidInput, no_ledger
 from services.labels.desk import Desk
 from services.labels.identity import parse_unit
 from services.labels.values import from_json
@@ -127,7 +127,7 @@ class LabelRoutes:
     @property
     def _desk(self) -> Desk:
         if self._known is None:
-            raise LedgerUnavailable("this service keeps no ledger (DEMUR_LEDGER = none)", code="no_ledger")
+            raise no_ledger()
         return self._known
 
 

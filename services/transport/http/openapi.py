@@ -52,6 +52,7 @@ def openapi(tenant: Tenant) -> Json:
             **label_paths(_errors()),
             "/v1/schema": _get("Features, units, ranges, heads.", ref("Description")),
             "/v1/policy": _get("Policies in force.", ref("Policies")),
+            "/v1/policy/{head}": _policy(),
             "/v1/openapi.json": _get("This document.", {"type": "object"}),
             "/metrics": _text("Counters and gauges for Prometheus.", {"200": "Metrics."}),
             "/livez": _text("Whether the process is alive.", {"200": "It is."}),
@@ -102,6 +103,28 @@ def _jobs(body: Json) -> Json:
                 "parameters": parameters,
                 "responses": {"200": events, "404": unknown},
             }
+        },
+    }
+
+
+def _policy() -> Json:
+    """The paths of one head's policy."""
+    body = {"required": True, "content": _content(ref("PolicyChange"))}
+    conflict = {"409": _answer("Another policy is in force than the change was made for.", ref("Error"))}
+    event = _answer("The change, durable and in force here; on other replicas within two seconds.", ref("PolicyEvent"))
+    events: Json = {"type": "object", "properties": {"events": {"type": "array", "items": ref("PolicyEvent")}}}
+    parameters = [{"name": "head", "in": "path", "required": True, "schema": {"type": "string"}}]
+    return {
+        "get": {
+            "summary": "The last changes of a head's policy, the newest first.",
+            "parameters": parameters,
+            "responses": {"200": _answer("Found.", events)} | _errors(),
+        },
+        "put": {
+            "summary": "Change a head's policy (compare and set).",
+            "parameters": parameters,
+            "requestBody": body,
+            "responses": {"200": event} | conflict | _errors(),
         },
     }
 

@@ -206,7 +206,7 @@ def test_a_service_without_a_ledger_says_so() -> None:
             lambda: list(client.resolutions.watch("0" * 16 + "-1")),
             lambda: client.vessel.commit("0" * 16 + "-1"),
         ):
-            with pytest.raises(demur.Unavailable) as caught:
+            with pytest.raises(demur.ServiceFailure) as caught:
                 call()
             assert caught.value.code == "no_ledger"
 

@@ -210,9 +210,9 @@ async def test_units_are_erased_by_id(tmp_path: Path) -> None:
 async def test_without_a_ledger_every_route_says_so() -> None:
     async with serving(TABULAR) as served:
         for path in ("/v1/labels", "/v1/requests/claim", "/v1/resolutions", "/v1/requests/x/skip"):
-            error = await post(served, path, {}, 503)
+            error = await post(served, path, {}, 501)
             assert error["code"] == "no_ledger"
-        error = await post(served, "/v1/commit", {"units": ["0" * 16 + "-1"]}, 503)
+        error = await post(served, "/v1/commit", {"units": ["0" * 16 + "-1"]}, 501)
         assert error["code"] == "no_ledger"
 
 

@@ -1,0 +1,139 @@
+"""From units and a goal to a threshold with its certificate: the one entry for commands and services."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.certification.capacity import within_capacity
+from models.certification.certificate import About, Certificate, fingerprint
+from models.certification.cost import Costs, cheapest
+from models.certification.crc import control
+from models.certification.finding import Finding
+from models.certification.retention import target_retention
+from models.certification.selective_risk import certify
+from models.certification.units import Floats, Units, answered
+from models.certification.weighted import certify_from_log
+
+
+@dataclass(frozen=True)
+class SelectiveRisk:
+    """Mean loss of the answered at most ``alpha``, with confidence 1 - delta."""
+
+    alpha: float
+    delta: float = 0.05
+    acceptable: float | None = None
+    """Errors above it are losses of 1; None: errors are losses in [0, bound]."""
+    bound: float = 1.0
+
+
+@dataclass(frozen=True)
+class JointRisk:
+    """Mean loss of all, deferred ones counted 0, at most ``alpha`` in expectation."""
+
+    alpha: float
+    acceptable: float | None = None
+    bound: float = 1.0
+
+
+@dataclass(frozen=True)
+class TargetRetention:
+    """At least this share is answered, in expectation."""
+
+    retention: float
+    delta: float = 0.05
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """At most ``per_hour`` of ``arrivals_per_hour`` are deferred, in expectation."""
+
+    per_hour: float
+    arrivals_per_hour: float
+    delta: float = 0.05
+
+
+@dataclass(frozen=True)
+class LeastCost:
+    """Answer where that is expected to cost no more than asking."""
+
+    costs: Costs
+    acceptable: float | None = None
+
+
+Goal = SelectiveRisk | JointRisk | TargetRetention | Capacity | LeastCost
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A threshold, or none: then everything is deferred."""
+
+    threshold: float | None
+    """Answered iff the score is at most this, in float32 or in double precision."""
+    retention: float
+    """Share of the units answered at it; 0 without one."""
+    certificate: Certificate | None
+    reason: str
+    """Why there is no threshold, and what would help; empty with one."""
+
+
+def choose(units: Units, goal: Goal, about: About, unlabelled: Floats | None = None) -> Chosen:
+    """The loosest threshold that keeps the goal (for a capacity: the strictest), from n units.
+
+    Units with propensities are a log of decisions; for them only certified selective risk, retention and capacity
+    can be had.
+
+    Args:
+        unlabelled: more scores of the same law, for the candidates of certified risk.
+
+    Raises:
+        ValueError: a goal outside its range, or units that lack what it needs; the message says which.
+    """
+    found = _find(units, goal, unlabelled)
+    retention = float(np.mean(answered(units.scores, found.threshold)))
+    if found.threshold is None:
+        return Chosen(None, 0.0, None, found.reason)
+    issued = about.issued
+    certificate = Certificate(
+        procedure=found.procedure,
+        statement=found.statement,
+        measure=about.measure,
+        data=fingerprint(units),
+        fold=about.fold,
+        n=found.units,
+        issued=issued.isoformat(),
+        expires=(issued + about.valid).isoformat(),
+        alpha=getattr(goal, "alpha", None),
+        delta=getattr(goal, "delta", None),
+        retention=getattr(goal, "retention", None),
+        error=about.error if isinstance(goal, SelectiveRisk | JointRisk | LeastCost) else None,
+        acceptable=getattr(goal, "acceptable", None),
+        bound=getattr(goal, "bound", None),
+        model=about.model,
+        group=about.group,
+        answered=found.answered,
+        loss=found.loss,
+        pvalue=found.pvalue,
+        low=found.low,
+        high=found.high,
+    )
+    return Chosen(found.threshold, retention, certificate, "")
+
+
+def _find(units: Units, goal: Goal, unlabelled: Floats | None) -> Finding:
+    if isinstance(goal, SelectiveRisk):
+        if units.propensity is not None:
+            return certify_from_log(units, goal.alpha, goal.delta, acceptable=goal.acceptable, bound=goal.bound)
+        return certify(
+            units, goal.alpha, goal.delta, acceptable=goal.acceptable, bound=goal.bound, unlabelled=unlabelled
+        )
+    procedure: dict[type, Callable[[Any], Finding]] = {
+        JointRisk: lambda g: control(units, g.alpha, acceptable=g.acceptable, bound=g.bound),
+        TargetRetention: lambda g: target_retention(units, g.retention, g.delta),
+        Capacity: lambda g: within_capacity(units, g.per_hour, g.arrivals_per_hour, g.delta),
+        LeastCost: lambda g: cheapest(units, g.costs, acceptable=g.acceptable),
+    }
+    return procedure[type(goal)](goal)

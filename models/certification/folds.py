@@ -1,0 +1,57 @@
+"""Folds by hash: which units a threshold is computed on, and which judge it afterwards.
+
+A unit's draw in [0, 1) is a keyed hash of its id, or of its row number where it has none. It knows nothing of scores
+and labels, so folds are random whatever the order of the rows; it never changes, so the same file gives the same
+threshold, and rows with one id stay together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEY = b"demur: folds of calibration"
+"""Other hashes of the same ids, such as those that draw audits, have other keys and are independent of these."""
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Masks [n]; every unit is in one of them."""
+
+    calibrate: NDArray[np.bool_]
+    judge: NDArray[np.bool_]
+
+
+def row_draws(n: int, key: bytes = KEY) -> NDArray[np.float64]:
+    """Draws [n] by row number: Philox, a keyed function of a counter (Salmon et al. 2011)."""
+    seed = int.from_bytes(blake2b(key, digest_size=16).digest(), "big")
+    return np.random.Generator(np.random.Philox(key=seed)).random(n)
+
+
+def id_draws(ids: Iterable[str], key: bytes = KEY) -> NDArray[np.float64]:
+    """Draws [n] by id: the first 53 bits of keyed BLAKE2b."""
+    keyed = blake2b(digest_size=8, key=key)
+
+    def digest(name: str) -> bytes:
+        one = keyed.copy()
+        one.update(name.encode())
+        return one.digest()
+
+    bits = np.frombuffer(b"".join(map(digest, ids)), ">u8")
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def split(draws: NDArray[np.float64], judge_share: float) -> Folds:
+    """The folds of draws [n]; in expectation a ``judge_share`` of the units judges.
+
+    Raises:
+        ValueError: the share is outside [0, 1).
+    """
+    if not 0 <= judge_share < 1:
+        raise ValueError(f"judge share is {judge_share:g}; a share in [0, 1) is needed")
+    judge = draws >= 1 - judge_share
+    return Folds(~judge, judge)

@@ -1,0 +1,49 @@
+"""Many hypotheses in a fixed order, at one level for all: fixed-sequence testing with several starts.
+
+Testing strict thresholds first and stopping at the first that fails spends the whole level at each (learn then test,
+Angelopoulos et al. 2021). One start loses everything where it is unlucky: too strict and it has too few units, too
+loose and it is above the risk. So the level is shared among a few starts and carried on from each rejected hypothesis
+to the next: the fallback procedure (Wiens 2003). The probability that any true hypothesis is rejected is at most
+delta, whatever the dependence between the tests: while no true one is rejected, the level at each is the sum of the
+shares since the true one before it, and these sums have no share in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+FIRST, SECOND = 0.9, 0.1
+"""Shares of the level: most where power is best, the rest further on for risks that only larger parts show."""
+
+
+def last_rejected(pvalue: Callable[[int], float], shares: Sequence[float], delta: float) -> int | None:
+    """The last hypothesis that is rejected, None if none is; p-values are asked for only where they matter.
+
+    Args:
+        pvalue: of the hypothesis at an index.
+        shares: of delta, one a hypothesis in order; they sum to at most 1.
+    """
+    found, carried = None, 0.0
+    for index, share in enumerate(shares):
+        level = carried + share * delta
+        carried = 0.0
+        if level > 0 and pvalue(index) <= level:
+            found, carried = index, level
+    return found
+
+
+def starts(expected: NDArray[np.float64], units: float, smallest: int) -> NDArray[np.float64]:
+    """Shares [m] of the level for thresholds at or below which so many tested units are expected, ascending [m].
+
+    The first start expects 15 % of all ``units`` and at least four times the zero-failure size, the second 45 % and
+    eight times: with fewer, one or two failures by chance end the sequence. The expectations are to come from other
+    units than the tested ones, so that the shares are fixed before these are seen.
+    """
+    shares = np.zeros(len(expected))
+    for share, part, times in ((FIRST, 0.15, 4), (SECOND, 0.45, 8)):
+        wanted = max(part * units, times * smallest)
+        shares[min(int(np.searchsorted(expected, wanted)), len(expected) - 1)] += share
+    return shares

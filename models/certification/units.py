@@ -1,0 +1,130 @@
+"""The units that a threshold is chosen from, and the comparison that decides with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.certification.folds import row_draws
+
+Floats = NDArray[np.floating[Any]]
+Mask = NDArray[np.bool_]
+
+LARGEST = float(np.finfo(np.float32).max)
+"""No threshold is larger: a score that is infinite in float32, or NaN, is never answered."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """n units; made by ``units``, which checks them."""
+
+    scores: NDArray[np.float32]
+    """Uncertainty [n] as it is compared, in float32; NaN is the least certain."""
+    errors: NDArray[np.float64] | None
+    """Error [n]; NaN where a label is missing, which needs ``propensity``. None: nobody knows any."""
+    draws: NDArray[np.float64]
+    """One number in [0, 1) a unit [n], from its id or its row: it decides folds, rulers and the order of bets."""
+    propensity: NDArray[np.float64] | None = None
+    """Probability [n] that the label was asked for, given all that was known at the decision; None: all have one."""
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def part(self, which: Mask | NDArray[np.intp]) -> Units:
+        """The units of a mask [n], or at indices [k]."""
+        return Units(
+            self.scores[which],
+            None if self.errors is None else self.errors[which],
+            self.draws[which],
+            None if self.propensity is None else self.propensity[which],
+        )
+
+
+def units(
+    scores: Floats,
+    errors: Floats | None = None,
+    *,
+    propensity: Floats | None = None,
+    draws: NDArray[np.float64] | None = None,
+) -> Units:
+    """Checks and converts n units.
+
+    Args:
+        scores: uncertainties [n], larger is less certain.
+        errors: errors or losses [n].
+        propensity: of the labels [n], in (0, 1].
+        draws: from ``folds.id_draws``; default: by row number.
+
+    Raises:
+        ValueError: no units, other lengths, an error that is NaN although all are said to be labelled, or a
+            propensity outside (0, 1].
+    """
+    n = len(scores)
+    if scores.ndim != 1 or not n:
+        raise ValueError(f"uncertainty needs the shape [n] with n > 0, not {list(scores.shape)}")
+    for name, values in (("error", errors), ("propensity", propensity), ("draws", draws)):
+        if values is not None and values.shape != (n,):
+            raise ValueError(f"{name} has the shape {list(values.shape)}; [n] with n = {n} is needed")
+    if errors is not None and propensity is None and (wrong := np.isnan(errors)).any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"error[{row}] is NaN; units without a label need the propensity that it was asked for with")
+    if propensity is not None and not ((propensity > 0) & (propensity <= 1)).all():
+        row = int(np.argmin((propensity > 0) & (propensity <= 1)))
+        raise ValueError(f"propensity[{row}] is {propensity[row]}; a probability in (0, 1] is needed")
+    return Units(
+        as_scores(scores),
+        None if errors is None else np.asarray(errors, np.float64),
+        row_draws(n) if draws is None else draws,
+        None if propensity is None else np.asarray(propensity, np.float64),
+    )
+
+
+def as_scores(values: Floats) -> NDArray[np.float32]:
+    """As the policy compares them: in float32, where what is beyond its range is infinite."""
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
+
+
+def as_threshold(value: float) -> float:
+    """The largest Python number that is ``value`` in float32, finite.
+
+    Scores in double precision are then parted in the same way by comparing doubles as by comparing in float32.
+    """
+    with np.errstate(over="ignore"):
+        low = np.clip(np.float32(value), np.float32(-LARGEST), np.float32(LARGEST))
+        above = float(np.nextafter(low, np.float32(np.inf)))
+        middle = float(low) + (min(above, 2.0**128) - float(low)) / 2  # exact in double precision
+        return middle if np.float32(middle) == low else float(np.nextafter(middle, -np.inf))
+
+
+def answered(scores: NDArray[np.float32], threshold: float | None) -> Mask:
+    """Which units [n] are answered: u <= threshold in float32, so NaN defers; None answers nobody."""
+    if threshold is None:
+        return np.zeros(len(scores), bool)
+    found: Mask = scores <= np.float32(threshold)
+    return found
+
+
+def losses(units: Units, acceptable: float | None, bound: float) -> NDArray[np.float64]:
+    """Losses [n] in [0, bound]: 1 where the error exceeds ``acceptable``, or the errors themselves.
+
+    NaN stays NaN (no label).
+
+    Raises:
+        ValueError: there are no errors, or one lies outside [0, bound].
+    """
+    if units.errors is None:
+        raise ValueError("risk needs the errors of the units; only retention and capacity do without")
+    if acceptable is not None:
+        return np.where(np.isnan(units.errors), np.nan, units.errors > acceptable)
+    wrong = (units.errors < 0) | (units.errors > bound)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"error[{row}] is {units.errors[row]:g}; without a largest acceptable error, errors in [0, {bound:g}] are "
+            "needed: give the acceptable error, or the bound"
+        )
+    return units.errors

@@ -1,0 +1,95 @@
+"""The log of policies: every change is a row, the latest one for an artefact and profile is in force."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, func, insert, select
+
+from services.ledger.tables import policy as table
+from services.ledger.writer import Place
+from services.policy import Policy
+from services.policy_changes import from_json, to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change of a policy."""
+
+    number: int
+    """1, 2, … for each head."""
+    time: float
+    """Seconds since 1970."""
+    author: str
+    reason: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the policies of a process are bound to."""
+
+    task: str
+    model: str
+    profile: str
+
+
+def latest(connection: Connection, bound: Bound) -> Mapping[str, Entry]:
+    """Head to what was last set for this artefact and profile."""
+    numbers = (
+        select(table.c.head, func.max(table.c.number).label("number"))
+        .where(table.c.task == bound.task, table.c.model == bound.model, table.c.profile == bound.profile)
+        .group_by(table.c.head)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(table)
+        .join(numbers, (table.c.head == numbers.c.head) & (table.c.number == numbers.c.number))
+        .where(table.c.task == bound.task)
+    )
+    return {row.head: _entry(row) for row in rows}
+
+
+def history(connection: Connection, task: str, head: str, most: int) -> list[Entry]:
+    """The last changes of a head, whatever the artefact, the newest first."""
+    rows = connection.execute(
+        select(table).where(table.c.task == task, table.c.head == head).order_by(table.c.number.desc()).limit(most)
+    )
+    return [_entry(row) for row in rows]
+
+
+def append(
+    connection: Connection, place: Place, bound: Bound, policy: Policy, *, time: float, author: str, reason: str
+) -> Entry:
+    """Writes a change behind the last one.
+
+    Raises:
+        sqlalchemy.exc.IntegrityError: another replica wrote one at this moment.
+    """
+    last = connection.scalar(
+        select(func.max(table.c.number)).where(table.c.task == bound.task, table.c.head == policy.head)
+    )
+    entry = Entry((last or 0) + 1, time, author, reason, policy)
+    connection.execute(
+        insert(table).values(
+            writer=place.writer,
+            flush=place.flush,
+            task=bound.task,
+            head=policy.head,
+            number=entry.number,
+            version=policy.version,
+            model=bound.model,
+            profile=bound.profile,
+            time=time,
+            author=author,
+            reason=reason,
+            document=to_json(policy),
+        )
+    )
+    return entry
+
+
+def _entry(row: object) -> Entry:
+    found = row._mapping  # type: ignore[attr-defined]
+    return Entry(found["number"], found["time"], found["author"], found["reason"], from_json(found["document"]))

@@ -1,0 +1,181 @@
+"""A wish to change a policy, and the policy that it makes of the one in force: pure, so that every replica agrees."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from models.calibration import Calibration
+from models.evaluation.generic import UNCERTAINTY
+from services.errors import InvalidInput
+from services.policy import DEFER_ALL, Policy
+
+LARGEST_AUDIT_RATE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """What is to be different for one head; None stays as it is. At most one goal: retention, threshold, or all."""
+
+    head: str
+    expected: str = ""
+    """Version that the wish was made for: another one in force refuses it. Empty: whatever is in force."""
+    author: str = "anonymous"
+    reason: str = ""
+    target_retention: float | None = None
+    """Share of in-domain units to answer; the artefact's calibration has the threshold."""
+    threshold: float | None = None
+    """In the unit of the head's measure."""
+    defer_all: bool = False
+    certificate: str = ""
+    """JSON of what ``demur calibrate`` certified; goes with its threshold."""
+    audit_rate: float | None = None
+    defer_on_shift: bool | None = None
+    withhold: bool | None = None
+
+
+def changed(policy: Policy, change: PolicyChange, calibration: Calibration | None) -> Policy:
+    """The policy with the change made.
+
+    Args:
+        calibration: of this head under the numeric profile in force; None where there is none.
+
+    Raises:
+        InvalidInput: two goals, a goal out of its range, or one that the calibration cannot meet.
+    """
+    goals = [name for name in ("target_retention", "threshold") if getattr(change, name) is not None]
+    goals += ["defer_all"] * change.defer_all
+    if len(goals) > 1:
+        raise InvalidInput(
+            f"{' and '.join(goals)} are given; one of them makes a threshold", code="two_goals", field=goals[1]
+        )
+    if change.certificate and goals not in (["threshold"], ["defer_all"]):
+        raise InvalidInput(
+            "a certificate goes with the threshold that it certifies; give both", code="two_goals", field="certificate"
+        )
+    wishes = {name: getattr(change, name) for name in ("audit_rate", "defer_on_shift", "withhold")}
+    if (rate := change.audit_rate) is not None and not 0 <= rate <= LARGEST_AUDIT_RATE:
+        raise InvalidInput(
+            f"audit_rate = {rate:g}: a share of the answered units, 0 to 1, is needed",
+            code="out_of_range",
+            field="audit_rate",
+            value=f"{rate:g}",
+            allowed="[0, 1]",
+        )
+    policy = replace(policy, **{name: wish for name, wish in wishes.items() if wish is not None})
+    if change.target_retention is not None:
+        return _retaining(policy, change.target_retention, calibration)
+    if change.threshold is not None:
+        return _at(policy, change.threshold, change.certificate)
+    if change.defer_all:
+        reason = change.reason or "set by hand"
+        return replace(_without_goal(policy), reason=reason, certificate=change.certificate)
+    return policy
+
+
+def to_json(policy: Policy) -> str:
+    """A policy as ledgers keep it; every float comes back as it was, infinities too."""
+    return json.dumps({field.name: getattr(policy, field.name) for field in fields(policy)})
+
+
+def from_json(text: str) -> Policy:
+    """The policy that was written; fields that are new since then have their defaults.
+
+    Raises:
+        ValueError: none of this version.
+    """
+    found = json.loads(text)
+    known = {field.name for field in fields(Policy)}
+    if unknown := sorted(found.keys() - known):
+        raise ValueError(f"a policy with unknown fields ({', '.join(unknown)}): written by a newer version")
+    return Policy(**{name: _hashable(value) for name, value in found.items()})
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(_hashable(one) for one in value) if isinstance(value, list) else value
+
+
+def _retaining(policy: Policy, retention: float, calibration: Calibration | None) -> Policy:
+    where = f"target_retention = {retention:g}"
+    if calibration is None:
+        raise InvalidInput(
+            f"{where}: the artefact has no calibration under the numeric profile {policy.profile}; give a threshold",
+            code="no_calibration",
+            field="target_retention",
+            value=f"{retention:g}",
+        )
+    table = calibration.retention
+    if table.measure != policy.measure:
+        raise InvalidInput(
+            f"{where}: the artefact is calibrated for the measure {table.measure}, not for {policy.measure}",
+            code="no_calibration",
+            field="target_retention",
+        )
+    try:
+        threshold = table.threshold(retention)
+    except ValueError as error:
+        raise InvalidInput(
+            str(error),
+            code="out_of_range",
+            field="target_retention",
+            value=f"{retention:g}",
+            allowed=f"(0, {table.levels[-1]:g}]",
+        ) from error
+    return replace(
+        _without_goal(policy),
+        mode="target_retention",
+        threshold=threshold,
+        target_retention=retention,
+        retention_band=table.band(),
+        calibration_units=table.units,
+    )
+
+
+def _at(policy: Policy, threshold: float, certificate: str) -> Policy:
+    if math.isnan(threshold):
+        raise InvalidInput(
+            f"threshold is NaN; give a number in the unit of {policy.measure}",
+            code="not_finite",
+            field="threshold",
+            value="nan",
+        )
+    if not certificate:
+        return replace(_without_goal(policy), mode="fixed", threshold=threshold)
+    _check_certificate(policy, certificate)
+    return replace(_without_goal(policy), mode="certified", threshold=threshold, certificate=certificate)
+
+
+def _check_certificate(policy: Policy, text: str) -> None:
+    """A certificate that names its artefact binds to it."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"the certificate is not JSON: {error}", code="not_a_body", field="certificate") from error
+    if not isinstance(found, dict):
+        raise InvalidInput("the certificate is no JSON object", code="not_a_body", field="certificate")
+    for name in ("model", "profile", "measure"):
+        bound = found.get(name)
+        if bound and bound not in (UNCERTAINTY, getattr(policy, name)):  # such a column may hold any measure
+            raise InvalidInput(
+                f"the certificate is for the {name} {bound!r}, in force is {getattr(policy, name)!r}: calibrate again",
+                code="foreign_certificate",
+                field="certificate",
+                value=str(bound),
+                allowed=str(getattr(policy, name)),
+            )
+
+
+def _without_goal(policy: Policy) -> Policy:
+    """The policy with nothing said on whom it answers, which is nobody."""
+    return replace(
+        policy,
+        mode="defer_all",
+        threshold=DEFER_ALL,
+        target_retention=0.0,
+        retention_band=0.0,
+        calibration_units=0,
+        reason="",
+        certificate="",
+    )

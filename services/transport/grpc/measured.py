@@ -1,0 +1,31 @@
+"""Unary calls, counted with their status and duration."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from services.errors import internal, status
+from services.metrics import Metrics
+
+Handler = Callable[[Any, Any], Awaitable[Any]]
+
+
+def measured(handler: Handler, metrics: Metrics) -> Handler:
+    """The handler; its errors pass through."""
+
+    async def call(request: Any, context: Any) -> Any:
+        start = time.perf_counter()
+        code = "CANCELLED"
+        try:
+            response = await handler(request, context)
+            code = "OK"
+            return response
+        except Exception as error:
+            code = status(internal(error)).grpc
+            raise
+        finally:
+            metrics.request("grpc", code, time.perf_counter() - start)
+
+    return call

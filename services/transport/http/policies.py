@@ -1,0 +1,83 @@
+"""The routes of policies: show, change (compare and set), history."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services.errors import InvalidInput
+from services.ledger.policies import Entry
+from services.policy import Policy, PolicyBook
+from services.policy_changes import PolicyChange
+from services.policy_keeper import PolicyKeeper, required
+from services.settings import Settings
+from services.transport.http.body import json_response, read_body
+
+
+class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
+    """What is not given stays as it is. At most one goal: target_retention, threshold or defer_all."""
+
+    expected: str = ""
+    author: str = "anonymous"
+    reason: str = ""
+    target_retention: float | None = None
+    threshold: float | None = None
+    defer_all: bool = False
+    certificate: dict[str, Any] | None = None
+    audit_rate: float | None = None
+    defer_on_shift: bool | None = None
+    withhold: bool | None = None
+
+
+class PolicyRoutes:
+    """Endpoints; without a ledger policies are shown, not changed."""
+
+    def __init__(self, book: PolicyBook, keeper: PolicyKeeper | None, settings: Settings) -> None:
+        self._book = book
+        self._keeper = keeper
+        self._settings = settings
+
+    async def show(self, request: Request) -> Response:
+        return json_response({"policies": [shown(policy) for policy in self._book.all()]})
+
+    async def one(self, request: Request) -> Response:
+        """GET the history of a head, PUT a change."""
+        head = request.path_params["head"]
+        keeper = required(self._keeper)
+        if request.method != "PUT":
+            return json_response({"events": [_event(entry) for entry in await keeper.history(head)]})
+        body = await read_body(request, self._settings.max_message_bytes)
+        try:
+            given = msgspec.json.decode(body, type=ChangeBody)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
+        wishes = {field.name: getattr(given, field.name) for field in fields(PolicyChange) if field.name != "head"}
+        wishes["certificate"] = "" if given.certificate is None else json.dumps(given.certificate, sort_keys=True)
+        return json_response(_event(await keeper.set(PolicyChange(head=head, **wishes))))
+
+
+def shown(policy: Policy) -> dict[str, Any]:
+    """A policy as JSON; a threshold that is no number, because nothing or everything is deferred, is null."""
+    found = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in vars(policy).items()
+        if name != "version"
+    }
+    certificate = json.loads(policy.certificate) if policy.certificate else None
+    return {"version": policy.version} | found | {"certificate": certificate}
+
+
+def _event(entry: Entry) -> dict[str, Any]:
+    return {
+        "number": entry.number,
+        "time": entry.time,
+        "author": entry.author,
+        "reason": entry.reason,
+        "policy": shown(entry.policy),
+    }

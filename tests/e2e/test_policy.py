@@ -1,0 +1,146 @@
+"""Policies of a running service: shown, changed by command line, HTTP and client, and followed by the next answer."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import demur
+from tests.e2e.conftest import Installation
+
+
+@pytest.fixture
+def changing(served: Installation) -> Iterator[Installation]:
+    """The services, whose policy is afterwards as it was."""
+    yield served
+    done = served.run("policy", "set", "vessel", "--target-retention", "0.95", "--audit-rate", "0.01")
+    assert done.returncode == 0, done.stderr
+
+
+def asked(installation: Installation, *words: str) -> dict[str, Any]:
+    done = installation.run("policy", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def put(installation: Installation, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    request = urllib.request.Request(
+        f"{installation.http}/v1/policy/power",
+        json.dumps(body).encode(),
+        {"content-type": "application/json"},
+        method="PUT",
+    )
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, json.loads(refused.read())["error"]
+
+
+def deferred(installation: Installation) -> int:
+    """Of 64 rows across the trained range."""
+    with demur.connect(installation.grpc) as client:
+        features = client.vessel.describe().features
+        shares = np.random.default_rng(3).random((64, len(features)))
+        low = np.array([feature.trained_lower for feature in features])
+        high = np.array([feature.trained_upper for feature in features])
+        rows = (low + shares * (high - low)).astype(np.float32)
+        return int(client.vessel.predict(rows, purpose="replay").deferred.sum())
+
+
+def test_a_change_is_followed_by_the_next_answer_and_kept_as_an_event(changing: Installation) -> None:
+    before = asked(changing, "show", "vessel")["policies"][0]
+    some = deferred(changing)
+    event = asked(changing, "set", "vessel", "--threshold", "1", "--author", "ada", "--reason", "storm")
+    assert deferred(changing) == 64 > some
+    assert (
+        asked(changing, "show", "vessel")["policies"][0]["version"] == event["policy"]["version"] != before["version"]
+    )
+    latest = asked(changing, "history", "vessel")["events"][0]
+    assert (latest["number"], latest["author"], latest["reason"]) == (event["number"], "ada", "storm")
+
+
+def test_a_change_that_was_made_for_another_policy_is_refused_everywhere(changing: Installation) -> None:
+    code, error = put(changing, {"expected": "power-0", "threshold": 1.0})
+    assert (code, error["code"], error["field"]) == (409, "policy_changed", "expected")
+    with demur.connect(changing.grpc) as client, pytest.raises(demur.Conflict):
+        client.policies.set("power", expected="power-0", threshold=1.0)
+    done = changing.run("policy", "set", "vessel", "--threshold", "1", "--if-version", "power-0")
+    assert done.returncode == 1
+    assert "power-0" in done.stderr
+
+
+def test_http_and_grpc_tell_the_same_policy(changing: Installation) -> None:
+    code, event = put(changing, {"target_retention": 0.9, "author": "bo"})
+    assert code == 200
+    with demur.connect(changing.grpc) as client:
+        (policy,) = client.policies.show()
+        assert policy == client.vessel.describe().policy
+        assert client.policies.history("power")[0].number == event["number"]
+    assert (policy.version, policy.threshold) == (event["policy"]["version"], event["policy"]["threshold"])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--target-retention", "0.99999"), "outside"),
+        (("--audit-rate", "2"), "0 to 1"),
+        (("--head", "speed", "--threshold", "1"), "this model has power"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(changing: Installation, words: tuple[str, ...], said: str) -> None:
+    done = changing.run("policy", "set", "vessel", *words)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_nothing_to_change_is_wrong_usage(served: Installation) -> None:
+    assert served.run("policy", "set", "vessel").returncode == 2
+    assert served.run("policy", "set", "vessel", "--threshold", "1", "--defer-all").returncode == 2
+
+
+def test_a_certificate_takes_its_threshold_into_force(changing: Installation, tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    uncertainty = rng.gamma(2.0, 5e5, 4000)
+    error = (rng.random(4000) < uncertainty / 1e7).astype(float)
+    table = tmp_path / "judged.csv"
+    np.savetxt(table, np.stack([error, uncertainty], 1), delimiter=",", header="error,uncertainty", comments="")
+    done = changing.run("calibrate", "--predictions", str(table), "--risk", "0.1", "--acceptable", "0.5", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    kept = tmp_path / "certificate.json"
+    kept.write_text(done.stdout)
+    policy = asked(changing, "set", "vessel", "--certificate", str(kept))["policy"]
+    assert (policy["mode"], policy["threshold"]) == ("certified", pytest.approx(found["threshold"], rel=1e-6))
+    assert policy["certificate"] == found["certificate"]
+
+
+def test_no_certifiable_threshold_defers_all(changing: Installation, tmp_path: Path) -> None:
+    table = tmp_path / "bad.csv"
+    table.write_text("error,uncertainty\n" + "".join(f"1,{k}\n" for k in range(1, 300)))
+    done = changing.run("calibrate", "--predictions", str(table), "--risk", "0.1", "--acceptable", "0.5", "--json")
+    kept = tmp_path / "none.json"
+    kept.write_text(done.stdout)
+    assert asked(changing, "set", "vessel", "--certificate", str(kept))["policy"]["mode"] == "defer_all"
+    assert deferred(changing) == 64
+
+
+def test_an_operators_policy_outlives_a_restart(installations: Callable[[], Installation]) -> None:
+    installation = installations()
+    for threshold in ("1000", None):
+        started = installation.run("up", "--detach")
+        assert started.returncode == 0, started.stdout + started.stderr
+        if threshold is not None:
+            asked(installation, "set", "vessel", "--threshold", threshold)
+            assert installation.run("down").returncode == 0
+    assert deferred(installation) == 64
+    assert asked(installation, "show", "vessel")["policies"][0]["threshold"] == 1000.0

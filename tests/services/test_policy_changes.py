@@ -1,0 +1,101 @@
+"""Changes of policies: one goal at a time, certificates bind, and what is written comes back bit for bit."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.calibration import Calibration, retention_table
+from services.errors import InvalidInput
+from services.policy import Policy
+from services.policy_changes import PolicyChange, changed, from_json, to_json
+
+Strata = tuple[tuple[float, float], ...]
+POLICY = Policy("power", "m:1", "cpu", "tvar", 2.0, "fixed", audit_rate=0.01, knowledge_measure="varm")
+CALIBRATION = Calibration(retention_table("tvar", np.arange(1, 1001, dtype=np.float32)), {})
+
+
+def change(**wishes: object) -> PolicyChange:
+    return PolicyChange("power", **wishes)  # type: ignore[arg-type]
+
+
+def test_a_retention_takes_its_threshold_from_the_calibration() -> None:
+    found = changed(POLICY, change(target_retention=0.9), CALIBRATION)
+    assert (found.mode, found.threshold, found.target_retention) == ("target_retention", 901.0, 0.9)
+    assert found.calibration_units == 1000
+    assert found.retention_band > 0
+
+
+def test_what_is_not_given_stays() -> None:
+    assert changed(POLICY, change(), CALIBRATION) == POLICY
+    assert changed(POLICY, change(audit_rate=0.2), None) == replace(POLICY, audit_rate=0.2)
+    assert changed(POLICY, change(withhold=True), None) == replace(POLICY, withhold=True)
+    assert changed(POLICY, change(threshold=3.0), None).audit_rate == 0.01
+
+
+def test_a_new_goal_leaves_nothing_of_the_old_one() -> None:
+    retaining = changed(POLICY, change(target_retention=0.9), CALIBRATION)
+    fixed = changed(retaining, change(threshold=2.0), CALIBRATION)
+    assert fixed == POLICY
+    certified = changed(fixed, change(threshold=1.0, certificate='{"alpha": 0.1}'), None)
+    assert certified.mode == "certified"
+    assert changed(certified, change(threshold=2.0), None) == POLICY
+
+
+def test_deferring_all_says_why() -> None:
+    found = changed(POLICY, change(defer_all=True, reason="sensor broken"), CALIBRATION)
+    assert (found.mode, found.threshold, found.reason) == ("defer_all", -math.inf, "sensor broken")
+
+
+@pytest.mark.parametrize(
+    ("wishes", "code", "field"),
+    [
+        ({"target_retention": 0.9, "threshold": 1.0}, "two_goals", "threshold"),
+        ({"target_retention": 0.9, "defer_all": True}, "two_goals", "defer_all"),
+        ({"certificate": "{}"}, "two_goals", "certificate"),
+        ({"certificate": "{}", "target_retention": 0.9}, "two_goals", "certificate"),
+        ({"target_retention": 0.9999}, "out_of_range", "target_retention"),
+        ({"target_retention": 0.0}, "out_of_range", "target_retention"),
+        ({"threshold": math.nan}, "not_finite", "threshold"),
+        ({"audit_rate": 1.5}, "out_of_range", "audit_rate"),
+        ({"audit_rate": math.nan}, "out_of_range", "audit_rate"),
+        ({"threshold": 1.0, "certificate": "no"}, "not_a_body", "certificate"),
+        ({"threshold": 1.0, "certificate": '{"model": "other:2"}'}, "foreign_certificate", "certificate"),
+        ({"threshold": 1.0, "certificate": '{"measure": "epkl"}'}, "foreign_certificate", "certificate"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(wishes: dict[str, object], code: str, field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        changed(POLICY, change(**wishes), CALIBRATION)
+    assert (refused.value.code, refused.value.field) == (code, field)
+
+
+def test_without_a_fitting_calibration_no_retention_is_promised() -> None:
+    for calibration in (None, Calibration(retention_table("epkl", np.ones(100, np.float32)), {})):
+        with pytest.raises(InvalidInput) as refused:
+            changed(POLICY, change(target_retention=0.9), calibration)
+        assert refused.value.code == "no_calibration"
+
+
+@given(st.floats(allow_nan=False), st.floats(0, 1), st.lists(st.tuples(st.floats(), st.floats(0, 1)), max_size=3))
+def test_a_policy_comes_back_as_it_was_written(
+    threshold: float, rate: float, strata: list[tuple[float, float]]
+) -> None:
+    strata = [(above, share) for above, share in strata if not math.isnan(above)]
+    policy = replace(POLICY, threshold=threshold, audit_rate=rate, audit_strata=tuple(strata))
+    assert from_json(to_json(policy)) == policy
+    assert from_json(to_json(policy)).version == policy.version
+
+
+def test_older_policies_get_defaults_and_newer_ones_are_refused() -> None:
+    written = json.loads(to_json(POLICY))
+    del written["audit_rate"]
+    assert from_json(json.dumps(written)).audit_rate == Policy("h", "m", "p", "u", 0.0, "fixed").audit_rate
+    with pytest.raises(ValueError, match="newer version"):
+        from_json(json.dumps(written | {"mood": 1}))

@@ -1,0 +1,135 @@
+"""Policies in the ledger: compare and set, one history, and the same policy on every replica within two seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from models.calibration import Calibration, retention_table
+from services.errors import Conflict, InvalidInput
+from services.ledger.database import Database
+from services.ledger.policies import Bound
+from services.ledger.writer import Clock, Writer
+from services.policy import Policy, PolicyBook
+from services.policy_changes import PolicyChange
+from services.policy_keeper import SETTINGS, PolicyKeeper
+
+BOUND = Bound("toy", "m:1", "cpu")
+POLICY = Policy("power", "m:1", "cpu", "tvar", 2.0, "fixed")
+CALIBRATION = Calibration(retention_table("tvar", np.arange(1, 1001, dtype=np.float32)), {})
+
+
+@asynccontextmanager
+async def writing(url: str, epoch: int = 1) -> AsyncIterator[Writer]:
+    writer = Writer(Database(url), epoch=epoch, task="toy", clock=Clock())
+    await writer.start()
+    try:
+        yield writer
+    finally:
+        await writer.stop()
+
+
+@asynccontextmanager
+async def keeping(
+    writer: Writer, policy: Policy = POLICY, bound: Bound = BOUND
+) -> AsyncIterator[tuple[PolicyKeeper, PolicyBook]]:
+    book = PolicyBook({policy.head: policy})
+    keeper = PolicyKeeper(book, writer, bound, {policy.head: CALIBRATION}, time.time)
+    await keeper.start()
+    try:
+        while not await keeper.history(policy.head):
+            await asyncio.sleep(0.01)
+        yield keeper, book
+    finally:
+        await keeper.stop()
+
+
+async def reached(book: PolicyBook, threshold: float, seconds: float = 2.0) -> None:
+    end = time.monotonic() + seconds
+    while book["power"].threshold != threshold:
+        assert time.monotonic() < end, "the change did not arrive in time"
+        await asyncio.sleep(0.01)
+
+
+async def test_a_change_holds_on_every_replica_within_two_seconds(ledger_url: str) -> None:
+    """Two processes on PostgreSQL; SQLite has one, whose two books stand for two."""
+    async with AsyncExitStack() as stack:
+        one = other = await stack.enter_async_context(writing(ledger_url))
+        if ledger_url.startswith("postgresql"):
+            other = await stack.enter_async_context(writing(ledger_url, 2))
+        keeper, book = await stack.enter_async_context(keeping(one))
+        _, far = await stack.enter_async_context(keeping(other))
+        await keeper.set(PolicyChange("power", threshold=3.0, author="ada", reason="calm sea"))
+        assert book["power"].threshold == 3.0
+        await reached(far, 3.0)
+
+
+async def test_every_change_is_an_event(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer, keeping(writer) as (keeper, _):
+        await keeper.set(PolicyChange("power", threshold=3.0, author="ada", reason="calm sea"))
+        await keeper.set(PolicyChange("power", target_retention=0.9, author="bo"))
+        events = await keeper.history("power")
+    assert [(event.number, event.author) for event in events] == [(3, "bo"), (2, "ada"), (1, SETTINGS)]
+    assert events[1].reason == "calm sea"
+    assert events[0].policy.threshold == 901.0
+    assert events[2].policy == POLICY
+
+
+async def test_a_change_made_for_another_policy_is_refused(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer, keeping(writer) as (keeper, book):
+        seen = book["power"].version
+        await keeper.set(PolicyChange("power", expected=seen, threshold=3.0))
+        with pytest.raises(Conflict) as refused:
+            await keeper.set(PolicyChange("power", expected=seen, threshold=4.0))
+        assert refused.value.allowed == book["power"].version
+        assert book["power"].threshold == 3.0
+
+
+async def test_of_changes_at_once_for_the_same_policy_one_wins(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer, keeping(writer) as (keeper, book):
+        seen = book["power"].version
+        wishes = [keeper.set(PolicyChange("power", expected=seen, threshold=float(k))) for k in range(10, 18)]
+        found = await asyncio.gather(*wishes, return_exceptions=True)
+        assert sum(not isinstance(one, Exception) for one in found) == 1
+        assert all(isinstance(one, Conflict) for one in found if isinstance(one, Exception))
+
+
+async def test_an_operators_word_outlives_a_restart_and_new_settings(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer:
+        async with keeping(writer) as (keeper, _):
+            await keeper.set(PolicyChange("power", threshold=3.0, author="ada"))
+        async with keeping(writer, replace(POLICY, threshold=9.0)) as (keeper, book):
+            await reached(book, 3.0)
+            assert len(await keeper.history("power")) == 2
+
+
+async def test_new_settings_count_where_no_operator_has_spoken(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer:
+        async with keeping(writer):
+            pass
+        async with keeping(writer, replace(POLICY, threshold=9.0)) as (keeper, book):
+            while len(events := await keeper.history("power")) < 2:
+                await asyncio.sleep(0.01)
+            assert events[0].policy.threshold == book["power"].threshold == 9.0
+
+
+async def test_a_policy_holds_for_its_artefact_only(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer:
+        async with keeping(writer) as (keeper, _):
+            await keeper.set(PolicyChange("power", threshold=3.0))
+        newer = replace(POLICY, model="m:2")
+        async with keeping(writer, newer, replace(BOUND, model="m:2")) as (keeper, book):
+            await keeper.refresh()
+            assert book["power"] == newer
+
+
+async def test_an_unknown_head_is_named(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer, keeping(writer) as (keeper, _):
+        with pytest.raises(InvalidInput, match="this model has power"):
+            await keeper.set(PolicyChange("speed", threshold=3.0))
