@@ -122,6 +122,25 @@ class Settings:
     """Bytes of kept results; the oldest are forgotten first, the newest is kept whatever its size."""
     max_connection_age_seconds: float = 1800.0
     """Seconds until a gRPC connection is asked to reconnect, which rebalances; its calls and streams end in peace."""
+    monitor_port: int = 0
+    """TCP port of the monitor's HTTP; 0: 3000 plus `DEMUR_PORT_OFFSET`."""
+    monitor_ledgers: str = ""
+    """Ledgers that the monitor follows, URLs as of `DEMUR_LEDGER` divided by commas; empty: those of this home."""
+    monitor_windows: str = "15m,1h,1d,7d,30d"
+    """Windows by time that the monitor judges: numbers with m, h or d, at most 30d."""
+    monitor_last_units: int = 100_000
+    """Count of units of the monitor's window by count, which is judged exactly."""
+    monitor_exact_units: int = 20_000
+    """Count of units up to which windows by time are judged exactly; larger ones are summed up from panes of 512 bins."""
+    monitor_estimator: Literal["ht", "hajek", "aipw"] = "aipw"
+    """How labels that were drawn by chance stand for the others: Horvitz-Thompson, Hájek, or augmented (AIPW)."""
+    monitor_alpha: float = 0.05
+    """Probability of a false alarm of drift, and of risk, for each model, however long it is watched."""
+    monitor_seconds: float = 1.0
+    """Seconds between two looks at the ledgers."""
+    monitor_gone: str = ""
+    """Epochs of processes that will never be heard of again, 16 hex digits each, divided by commas: windows do not wait
+    for what they may have decided."""
     log_level: str = "INFO"
     """Least severe level that is logged: DEBUG, INFO, WARNING or ERROR."""
 
@@ -181,6 +200,20 @@ class Settings:
         return f"sqlite:///{self.home.resolve() / 'ledger' / self.task}.db" if self.ledger == "sqlite" else self.ledger
 
     @property
+    def monitor_address(self) -> tuple[str, int]:
+        """Host and port of the monitor in force.
+
+        Raises:
+            SettingsError: the port is outside 1 to 65535.
+        """
+        port = self.monitor_port or 3000 + self.port_offset
+        if not 1 <= port <= 65535:
+            raise SettingsError(
+                f"DEMUR_PORT_OFFSET = {self.port_offset}: port {port}; ports from 1 to 65535 are needed"
+            )
+        return self.host, port
+
+    @property
     def census_heads(self) -> tuple[str, ...]:
         """Heads whose population is declared to be labelled as a whole."""
         return _listed(self.census)
@@ -232,6 +265,11 @@ SECRET_CHARACTERS = 16
 """A shorter secret could be found by trying."""
 
 RANGES = (
+    ("monitor_port", 0, 65535),
+    ("monitor_last_units", 100, 10**7),
+    ("monitor_exact_units", 0, 10**7),
+    ("monitor_alpha", 1e-6, 0.5),
+    ("monitor_seconds", 0.05, 60),
     ("http_port", 0, 65535),
     ("grpc_port", 0, 65535),
     ("lanes", 0, 1024),

@@ -120,6 +120,17 @@ def test_serving_needs_no_torch() -> None:
     assert "is blocked" in control.stderr, "the block does block"
 
 
+def test_the_monitor_loads_no_model_and_no_server_of_models() -> None:
+    program = (
+        f"import sys; sys.path[:0] = [{str(PROJECT)!r}, {str(CLIENT)!r}]\n"
+        "import services.cli.monitor, services.cli.monitor_run, services.cli.monitor_export\n"
+        "import services.monitor.page, services.monitor.figures\n"
+        "print(sorted(set(sys.modules) & {'torch', 'onnxruntime', 'bentoml', 'grpc', 'onnx', 'matplotlib'}))\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.stdout == "[]\n", ran.stdout + ran.stderr
+
+
 def test_importing_models_does_not_import_training_libraries() -> None:
     """Task modules that train may; the pure library and what serves it may not, even where torch is installed."""
     training = {"torch", "pandas", "matplotlib", "onnxscript"}

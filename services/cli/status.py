@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from services.cli.output import print_json
-from services.cli.places import Running, announced
+from services.cli.places import MONITOR, Running, announced
 from services.settings import Settings, address
 from services.tasks import TENANTS
 
@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Prints the state; exit code 0 when every service of this version is ready, else 1."""
+    """Prints the state; exit code 0 when every service of this version and the monitor are ready, else 1."""
     state = collect(Settings.read())
     if given.json:
         print_json(state)
@@ -31,15 +31,23 @@ def run(given: argparse.Namespace) -> int:
         for task, service in state["services"].items():
             words = "ready" if service["ready"] else "not ready"
             print(f"{task:<12} {words:<10} {service['http']:<24} grpc {service['grpc']:<18} {service['model'] or '-'}")
-        print(f"{'monitor':<12} {'not part of this version' if state['monitor']['http'] is None else 'running'}")
-    return 0 if all(service["ready"] for service in state["services"].values()) else 1
+        monitor = state["monitor"]
+        words = "ready" if monitor["ready"] else "not ready" if monitor["expected"] else "not needed: no ledger"
+        print(f"{'monitor':<12} {words:<10} {monitor['http'] or ''} {monitor['reason']}".rstrip())
+    parts = [*state["services"].values(), *([state["monitor"]] if state["monitor"]["expected"] else [])]
+    return 0 if all(part["ready"] for part in parts) else 1
 
 
 def collect(settings: Settings) -> dict[str, Any]:
     """The document that ``demur status --json`` prints."""
     running = announced(settings.home)
     services = {task: _state(replace(settings, task=task), running.get(task)) for task in TENANTS}
-    return {"services": services, "monitor": {"http": None}}
+    return {"services": services, "monitor": _monitor(settings, running.get(MONITOR))}
+
+
+def monitored(settings: Settings) -> bool:
+    """Whether there is anything for a monitor to follow."""
+    return bool(settings.monitor_ledgers) or settings.ledger not in ("", "none")
 
 
 def ready(running: Running) -> bool:
@@ -71,3 +79,15 @@ def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
         places = {"http": f"http://{address(settings.host, http)}", "grpc": address(settings.host, grpc)}
         return {**places, "ready": False, "model": None}
     return {"http": running.http, "grpc": running.grpc, "ready": ready(running), "model": running.model}
+
+
+def _monitor(settings: Settings, running: Running | None) -> dict[str, Any]:
+    expected = monitored(settings)
+    if running is None:
+        http = f"http://{address(*settings.monitor_address)}" if expected else None
+        return {"http": http, "ready": False, "expected": expected, "reason": "not running" if expected else ""}
+    code, body = _ask(f"{running.http}/readyz")
+    reason = "" if code == 200 else "it does not answer"
+    if code == 503 and body.startswith(b"{"):
+        reason = str(msgspec.json.decode(body)["reason"])
+    return {"http": running.http, "ready": code == 200, "expected": expected, "reason": reason}

@@ -16,15 +16,17 @@ from pathlib import Path
 
 from services.cli.lock import Held, hold
 from services.cli.output import CommandError
-from services.cli.places import Running, announced
+from services.cli.places import MONITOR, Running, announced
 from services.cli.ports import holder
-from services.cli.status import failure, ready
+from services.cli.status import failure, monitored, ready
 from services.settings import Settings, address
 from services.system import die_with_parent
 from services.tasks import TENANTS
 
 EXAMPLE = "demur up --detach"
 START_SECONDS = 120.0
+RESTART_SECONDS = 5.0
+"""Between two starts of a monitor that does not stay."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
         return _detached(home)
     with _lock(home):
         _refuse_stale(settings)
-        supervisor = Supervisor(home)
+        supervisor = Supervisor(home, with_monitor=monitored(settings))
         signal.signal(signal.SIGTERM, supervisor.interrupt)
         signal.signal(signal.SIGINT, supervisor.interrupt)
         try:
@@ -55,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Child:
-    """A service that was started, and where its log is."""
+    """A service, or the monitor, that was started, and where its log is."""
 
     task: str
     process: subprocess.Popen[bytes]
@@ -63,33 +65,39 @@ class Child:
 
 
 class Supervisor:
-    """The services' parent."""
+    """The parent of the services and their monitor."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, *, with_monitor: bool = False) -> None:
         self._home = home
+        self._with_monitor = with_monitor
         self._children: list[Child] = []
+        self._started = 0.0
         self.interrupted = False
 
     def interrupt(self, *_: object) -> None:
         self.interrupted = True
 
     def start(self) -> None:
-        """Starts one process a task; its output goes to a log file."""
-        logs = self._home / "logs"
-        logs.mkdir(parents=True, exist_ok=True)
-        for task in TENANTS:
-            log = logs / f"{task}.log"
-            with log.open("wb") as output:
-                process = subprocess.Popen(
-                    [sys.executable, "-m", "services.cli", "serve", task],
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    stdin=subprocess.DEVNULL,
-                    preexec_fn=die_with_parent,
-                    start_new_session=True,
-                    env=os.environ | {"DEMUR_HOME": str(self._home.resolve())},
-                )
-            self._children.append(Child(task, process, log))
+        """Starts one process a task, and the monitor; their output goes to log files."""
+        (self._home / "logs").mkdir(parents=True, exist_ok=True)
+        self._children = [self._start(task, "serve", task) for task in TENANTS]
+        if self._with_monitor:
+            self._children.append(self._start(MONITOR, "monitor", "run"))
+
+    def _start(self, name: str, *words: str) -> Child:
+        log = self._home / "logs" / f"{name}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "services.cli", *words],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                preexec_fn=die_with_parent,
+                start_new_session=True,
+                env=os.environ | {"DEMUR_HOME": str(self._home.resolve())},
+            )
+        self._started = time.monotonic()
+        return Child(name, process, log)
 
     def wait_ready(self) -> None:
         """Waits for every service.
@@ -119,12 +127,18 @@ class Supervisor:
             time.sleep(0.1)
 
     def watch(self) -> int:
-        """Waits for a signal or for a child that ends by itself."""
+        """Waits for a signal or for a service that ends by itself. The monitor is started again: it holds nothing that
+        it could not read anew, and nobody waits for its answers."""
         while not self.interrupted:
-            for child in self._children:
-                if child.process.poll() is not None:
-                    print(f"{child.task} ended:\n{_last_words(child.log)}", file=sys.stderr)
+            for place, child in enumerate(self._children):
+                if child.process.poll() is None:
+                    continue
+                if child.task == MONITOR and time.monotonic() - self._started < RESTART_SECONDS:
+                    continue
+                print(f"{child.task} ended:\n{_last_words(child.log)}", file=sys.stderr, flush=True)
+                if child.task != MONITOR:
                     return 1
+                self._children[place] = self._start(MONITOR, "monitor", "run")
             time.sleep(0.2)
         return 0
 
@@ -159,12 +173,14 @@ def _lock(home: Path) -> Iterator[None]:
 
 
 def _refuse_stale(settings: Settings) -> None:
-    for task in TENANTS:
-        for port in replace(settings, task=task).ports:
-            if (found := holder(settings.host, port)) is not None:
-                raise CommandError(
-                    f"port {port} of {task} is held by {found}: a server of an earlier run or another program; stop it"
-                )
+    ports = [(task, port) for task in TENANTS for port in replace(settings, task=task).ports]
+    if monitored(settings):
+        ports.append((MONITOR, settings.monitor_address[1]))
+    for task, port in ports:
+        if (found := holder(settings.host, port)) is not None:
+            raise CommandError(
+                f"port {port} of {task} is held by {found}: a server of an earlier run or another program; stop it"
+            )
 
 
 def _detached(home: Path) -> int:
@@ -189,6 +205,9 @@ def _detached(home: Path) -> int:
 def _say_where(home: Path) -> None:
     found = announced(home)
     for task, running in found.items():
+        if task == MONITOR:
+            print(f"{task}: {running.http} shows live retention; metrics at {running.http}/metrics")
+            continue
         print(f"{task}: {running.http} and gRPC {running.grpc}, serving {running.model}")
     print(f"logs: {home / 'logs'}")
     print(f"\nTry:\n  .venv/bin/python examples/predict.py{_target(found)}", flush=True)

@@ -34,6 +34,16 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Band:
+    """What lies between two lines; all float64 [p]."""
+
+    key: Key
+    x: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Bars:
     """One class of a histogram: edges [b + 1], heights [b]."""
 
@@ -54,14 +64,32 @@ class Span:
     high: float
 
 
-def lines(frame: Frame, series: Sequence[Series], marks: Sequence[Mark] = (), upright: float | None = None) -> Chart:
-    """Curves over retention 0 to 1; the first mark with a text is written at a thin upright line."""
+def lines(
+    frame: Frame,
+    series: Sequence[Series],
+    marks: Sequence[Mark] = (),
+    upright: float | None = None,
+    *,
+    bands: Sequence[Band] = (),
+    files: bool = True,
+) -> Chart:
+    """Curves over retention 0 to 1; the first mark with a text is written at a thin upright line.
+
+    Args:
+        files: whether the figure is wanted as files, too.
+    """
 
     def draw(axes: Any) -> None:
         axes.set_xlim(0, 1)
+        for band in bands:
+            colour = ink(stroke(band.key).ink)
+            axes.fill_between(
+                band.x, drawn(band.low), drawn(band.high), color=colour, alpha=0.2, linewidth=0, zorder=1.5
+            )
         for one in reversed(series):  # the first lies on top
             _line(axes, one)
-        values = [float(value) for one in series for value in drawn(one.y) if value == value]
+        ends = [*(one.y for one in series), *(end for band in bands for end in (band.low, band.high))]
+        values = [float(value) for one in ends for value in drawn(one) if value == value]
         low, high = apart(min([0.0, *values]), max([0.0, *values]) if frame.top is None else frame.top)
         axes.set_ylim(0.0 if not values or min(values) >= 0 else low, high + (0.12 if marks else 0.04) * (high - low))
         if upright is not None:
@@ -83,7 +111,7 @@ def lines(frame: Frame, series: Sequence[Series], marks: Sequence[Mark] = (), up
                     fontweight="bold",
                 )
 
-    return chart(frame, draw, [(one.label, one.key) for one in series])
+    return chart(frame, draw, [(one.label, one.key) for one in series], files=files)
 
 
 def histogram(frame: Frame, bars: Sequence[Bars]) -> Chart:

@@ -1,0 +1,102 @@
+"""The monitor's page as a browser shows it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.monitor.page import Pages
+from services.monitor.published import Published
+from tests.browser.chromium import Page, chromium
+from tests.services.monitor.conftest import Scene
+from tests.services.monitor.simulated import simulate
+from tests.services.monitor.test_process import census
+
+WIDER = "document.documentElement.scrollWidth - window.innerWidth"
+TEXT = "document.body.innerText"
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        missing = "Chromium shows the page: apt-get install -y --no-install-recommends chromium"
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with chromium(program) as tab:
+        yield tab
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two models; the newer one has too few labels for the last quarter of an hour, and one writer is silent."""
+    folder = tmp_path_factory.mktemp("monitor")
+    scene = Scene(f"sqlite:///{folder / 'ledger.db'}")
+    book = scene.book()
+    now = census(book, simulate(20_000, rate=0.1, seconds=6000))
+    book.deploy(now, model="toy-ensemble:a-much-longer-name-of-a-model-than-any-page-would-wish-for")
+    watch = scene.watch(now)
+    (folder / "valid.html").write_text(Pages().page(watch.monitor.published, "", now))
+    scene.book(5, deploy=False, now=now - 100)
+    published = watch.at(now)
+    (folder / "invalid.html").write_text(Pages().page(published, "a ledger is away", now))
+    (folder / "empty.html").write_text(Pages().page(Published(), "starting", now))
+    scene.close()
+    return folder
+
+
+@pytest.mark.parametrize("name", ["valid", "invalid", "empty"])
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_the_page_never_scrolls_sideways(page: Page, shown: Path, name: str, width: int) -> None:
+    page.open(shown / f"{name}.html", width=width)
+    for _ in range(2):
+        assert page.value(WIDER) <= 0
+        page.value("document.querySelectorAll('details').forEach(one => one.open = true)")
+
+
+def test_nothing_but_the_page_is_asked_for_and_nothing_is_complained_about(page: Page, shown: Path) -> None:
+    page.open(shown / "valid.html")
+    asked = [event["request"]["url"] for event in page.named("Network.requestWillBeSent")]
+    assert [url for url in asked if not url.startswith("data:")] == [(shown / "valid.html").as_uri()]
+    assert page.named("Log.entryAdded") == []
+    assert page.named("Runtime.exceptionThrown") == []
+
+
+def test_a_valid_window_shows_its_curves_with_their_band(page: Page, shown: Path) -> None:
+    page.open(shown / "valid.html")
+    assert page.value("document.querySelectorAll('figure > svg').length") == 2
+    for theme in (False, True):
+        page.open(shown / "valid.html", dark=theme)
+        fills = page.value("[...document.querySelectorAll('figure svg *')].map(p => getComputedStyle(p).fillOpacity)")
+        assert "0.2" in fills
+    said = page.value(TEXT)
+    for words in (
+        "Error-retention",
+        "R-AUC",
+        "Mean error of the system",
+        "population stability index",
+        "95 % interval",
+    ):
+        assert words in said
+
+
+def test_a_window_that_is_not_valid_says_why_and_shows_no_figure(page: Page, shown: Path) -> None:
+    page.open(shown / "invalid.html")
+    said = page.value(TEXT)
+    assert "withheld" in said
+    assert "has not been heard of since" in said
+    assert "Not up to date: a ledger is away" in said
+    assert page.value("document.querySelectorAll('figure').length") == 0
+
+
+def test_the_theme_follows_the_system(page: Page, shown: Path) -> None:
+    colours = []
+    for dark in (False, True):
+        page.open(shown / "valid.html", dark=dark)
+        colours.append(page.value("getComputedStyle(document.body).backgroundColor"))
+    assert colours == ["rgb(255, 254, 251)", "rgb(20, 22, 26)"]

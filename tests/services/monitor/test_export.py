@@ -1,0 +1,49 @@
+"""A ledger written to files, and replayed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from services.cli import main
+from services.monitor.judgement import FIGURES
+from tests.services.monitor.conftest import Scene
+from tests.services.monitor.simulated import HEAD, simulate
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_live_monitor_and_a_replay_of_the_same_ledger_say_the_same(
+    quick_scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """Labels come late, and some twice: correction for delay and the total order are the same code."""
+    book = quick_scene.book()
+    stream = simulate(20_000, 3, rate=0.05)
+    first = book.decide(stream)
+    asked = stream.asked
+    early, late = asked[::2], asked[1::4]
+    now = float(stream.time[-1]) + 1
+    book.label((first + early).tolist(), stream.error[early].tolist(), now + 60)
+    book.label((first + late).tolist(), (stream.error[late] + 1).tolist(), now + 400)
+    book.label((first + late).tolist(), stream.error[late].tolist(), now + 500, version=2)
+    book.beat(now + 600)
+    watch = quick_scene.watch(now + 600)
+    live = watch.window("last")
+    monkeypatch.setenv("DEMUR_MONITOR_LEDGERS", quick_scene.url)
+    events, labels = tmp_path / f"events.{form}", tmp_path / f"labels.{form}"
+    assert main(["monitor", "export", "--events", str(events), "--labels", str(labels), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["labels"] == len(early) + len(late)
+    files = ["--events", str(events), "--labels", str(labels)]
+    moment = ["--at", str(now + 600), "--acceptable", str(HEAD.acceptable)]
+    assert main(["monitor", "replay", *files, *moment, "--json"]) == 0
+    replayed = json.loads(capsys.readouterr().out)
+    assert live.mode == "exact"
+    assert (live.judged, live.labels) == (replayed["n"], replayed["labels"])
+    assert live.effective_samples == pytest.approx(replayed["ess"], rel=1e-9)
+    assert [f"{word}: {text}".lower().rstrip(".") for word, text in live.reasons] == [
+        text.lower() for text in replayed["reasons"]
+    ]
+    for name in FIGURES:
+        for end in ("estimate", "low", "high"):
+            assert getattr(live.figures[name], end) == pytest.approx(replayed[name][end], rel=1e-9), (name, end)

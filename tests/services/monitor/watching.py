@@ -1,0 +1,78 @@
+"""A monitor over a test's ledger, at the test's own time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from services.ledger.database import Database
+from services.monitor.judge import Judge, Options
+from services.monitor.judgement import Judgement
+from services.monitor.process import Monitor
+from services.monitor.published import Published
+from services.monitor.spans import spans
+
+SPANS = "15m,1h,1d,7d,30d"
+
+
+@dataclass
+class Place:
+    """A ledger by its URL."""
+
+    url: str
+    contents: dict[str, bytes] = field(default_factory=dict)
+
+    def engine(self) -> Engine:
+        return Database(self.url).reading()
+
+    def fetch(self, reference: str) -> bytes:
+        return self.contents[reference]
+
+
+class Watch:
+    """A monitor and its clock."""
+
+    def __init__(
+        self,
+        *urls: str,
+        now: float,
+        exact_units: int = 50_000,
+        last_units: int = 20_000,
+        text: str = SPANS,
+        gone: frozenset[int] = frozenset(),
+        **options: object,
+    ) -> None:
+        self.now = now
+        self.places = [Place(url) for url in urls]
+        self._seconds = 0.0
+        judge = Judge(Options(spans(text), last_units, exact_units, **options), lambda: self._seconds)  # type: ignore[arg-type]
+        held = max(exact_units, last_units)
+        self.monitor = Monitor(
+            lambda: list(self.places), judge, exact_units=held, request_units=10**6, gone=gone, clock=lambda: self.now
+        )
+
+    def at(self, now: float | None = None) -> Published:
+        """All that is known at a moment, once the whole history was read."""
+        self.now = self.now if now is None else now
+        self._seconds += 60.0  # of judging's own clock, so that all that changed is judged in each cycle
+        published = self.monitor.cycle()
+        while any(not ledger.caught_up for ledger in published.ledgers):
+            self._seconds += 60.0
+            published = self.monitor.cycle()
+        return published
+
+    def window(self, name: str = "1h", source: str = "requested", model: str | None = None) -> Judgement:
+        """One judgement of the last cycle."""
+        found = [
+            one
+            for one in self.monitor.published.judgements
+            if (one.window, one.source) == (name, source) and model in (None, one.key.model)
+        ]
+        (only,) = found
+        return only
+
+
+def words(judgement: Judgement) -> set[str]:
+    """Why a window is not valid."""
+    return {word for word, _ in judgement.reasons}
