@@ -1,0 +1,86 @@
+"""Watches live retention come true: asks the running vessel service about labelled rows, labels only what it asks
+for, and compares what the monitor says with the truth, which only this example knows.
+
+    demur policy set vessel --audit-rate 0.1
+    python examples/live.py --in data/vessel/eval_in.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import demur
+
+LABEL = "power"  # kW
+PATIENCE_SECONDS = 60.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--in", dest="rows", type=Path, required=True, help="CSV of labelled rows")
+    parser.add_argument("--target", default="127.0.0.1:4005", help="host:port of the gRPC service")
+    parser.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
+    given = parser.parse_args()
+    table = np.genfromtxt(given.rows, delimiter=",", names=True)
+    try:
+        with demur.connect(given.target, actor="torque meter") as client:
+            names = [feature.name for feature in client.vessel.describe().features]
+            rows = np.stack([table[name] for name in names], axis=1).astype(np.float32)
+            answer = client.vessel.predict(rows)
+            labels = label(client, rows, table[LABEL])
+    except demur.DemurError as error:
+        sys.exit(f"{given.target}: {error}")
+    print(f"{len(rows)} rows, {answer.deferred.sum()} deferred; {labels} labels asked for and given")
+    window = live(given.monitor, answer.model, len(rows), labels)
+    print("valid" if window["valid"] else "; ".join(reason["text"] for reason in window["reasons"]))
+    print(f"{'':16}{'live':>12}{'95 % interval':>28}{'all labels':>12}")
+    for name, true in truth(table[LABEL], answer).items():
+        found = window[name]
+        interval = f"{found['low']:.5g} to {found['high']:.5g}"
+        print(f"{name:16}{found['estimate']:12.5g}{interval:>28}{true:12.5g}")
+
+
+def label(client: demur.Client, rows: np.ndarray, power: np.ndarray) -> int:
+    """Answers every open request from the table; a request shows its input, and neither prediction nor decision."""
+    known = {row.tobytes(): float(value) for row, value in zip(rows, power, strict=True)}
+    given = 0
+    while requests := client.requests.claim(100):
+        for request in requests:
+            row = np.array([column.value for column in request.columns], np.float32)
+            client.requests.submit(request, known[row.tobytes()])
+            given += 1
+    return given
+
+
+def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
+    """The monitor's longest window, once it holds these units and labels."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        with urllib.request.urlopen(f"{monitor}/v1/live", timeout=10) as answer:
+            windows = json.load(answer)["windows"]
+        found = [one for one in windows if one["model"] == model and one["source"] == "requested"]
+        if found and found[-1]["units"] >= units and found[-1]["labels"] >= labels:
+            return dict(found[-1])
+        if time.monotonic() > end:
+            sys.exit(f"{monitor} has not seen the {units} units and {labels} labels after {PATIENCE_SECONDS:.0f} s")
+        time.sleep(0.5)
+
+
+def truth(power: np.ndarray, answer: demur.Answer) -> dict[str, float]:
+    """The same figures with all labels: area under the error-retention curve, and mean error of what was answered."""
+    errors = (answer.mean.astype(float) - power) ** 2  # kW²
+    rank = np.argsort(np.argsort(answer.uncertainty, kind="stable")) + 1
+    area = float(np.mean(errors * (1 - rank / (len(errors) + 1))))
+    return {"r_auc": area, "answered_error": float(errors[~answer.deferred].mean())}
+
+
+if __name__ == "__main__":
+    main()
