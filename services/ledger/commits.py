@@ -24,6 +24,10 @@ Decide = Callable[[str, Held, int, int], Decided]
 """Head, portion, and first and end of units within the head: those units as decided ones."""
 
 
+PIECE = 2000
+"""Ids of one flush."""
+
+
 class Commits:
     """Commits of one process, one after the other, so that two of the same unit are one."""
 
@@ -46,12 +50,15 @@ class Commits:
         self._turn = asyncio.Lock()
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
-        """See ``services.pipeline.Ledger``."""
+        """See ``services.pipeline.Ledger``. Many ids go in several flushes, so that answers get their turn between."""
+        known, unknown = 0, list[tuple[int, int]]()
         async with self._turn:
-            chosen, unknown, known = self._find(ids)
-            decided = [one for held, units in chosen for one in self._runs(held, units)]
-            if decided:
-                await self._write(chosen, decided)
+            for start in range(0, len(ids), PIECE):
+                chosen, strange, count = self._find(ids[start : start + PIECE])
+                unknown += strange
+                known += count
+                if chosen:
+                    await self._write(chosen, [one for held, units in chosen for one in self._runs(held, units)])
         return Committed(known, tuple(unknown))
 
     def _find(self, ids: Sequence[tuple[int, int]]) -> tuple[list[Chosen], list[tuple[int, int]], int]:

@@ -90,6 +90,7 @@ class Database:
             lock.truncate(0)
             lock.write(str(os.getpid()))
             lock.flush()
+        self.path.touch(mode=0o600)  # it holds inputs, and the secrets of draws
         self._lock = lock
 
     def release(self) -> None:

@@ -16,17 +16,21 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, insert, select
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from services.errors import DemurError, LedgerUnavailable
+from services.errors import LedgerUnavailable
+from services.ledger.changes import Done, Entry, Place, apply, resolve, rolled_back, tell
+from services.ledger.clock import Clock
 from services.ledger.database import Database, LedgerHeld, LedgerRefused
+from services.ledger.failures import kind, unavailable, words
 from services.ledger.migrations import migrate
 from services.ledger.tables import writer as writers
 from services.logging import get_logger
+
+__all__ = ["Clock", "Place", "Writer"]
 
 T = TypeVar("T")
 _log = get_logger(__name__)
@@ -45,19 +49,6 @@ _PROGRESS = {
 """Of each flush; compiled once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a row is written: the epoch of the writer, and the number of its flush."""
-
-    writer: int
-    flush: int
-
-    @property
-    def columns(self) -> dict[str, int]:
-        """As the columns of a row."""
-        return {"writer": self.writer, "flush": self.flush}
-
-
 class Watch(Protocol):
     """Hears how a writer fares, from its thread."""
 
@@ -72,38 +63,6 @@ class _Nobody:
     def flushed(self, seconds: float) -> None: ...
 
     def failed(self, reason: str) -> None: ...
-
-
-Done = Callable[[Any, BaseException | None], None]
-"""Hears, on its event loop, what a change returned, or why it was not made."""
-
-
-@dataclass(eq=False, slots=True)
-class Entry:
-    """A change that waits."""
-
-    change: Callable[[Connection, Place], Any]
-    loop: asyncio.AbstractEventLoop
-    done: Done
-    withdrawn: bool = False
-    """True: nobody waits for it any more; if its flush has not begun, it is not made."""
-    outcome: Any = None
-    error: BaseException | None = None
-
-
-@dataclass
-class Clock:
-    """Wall clock that never runs back, for all times of one writer; used by several threads."""
-
-    wall: Callable[[], float] = time.time
-    _last: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __call__(self) -> float:
-        """Seconds since 1970."""
-        with self._lock:
-            self._last = max(self._last, self.wall())
-            return self._last
 
 
 class Writer:
@@ -197,9 +156,9 @@ class Writer:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
-        entry = self.submit(change, lambda outcome, error: _resolve(future, outcome, error))
+        entry = self.submit(change, lambda outcome, error: resolve(future, outcome, error))
         late = unavailable("it did not commit in time")
-        timer = loop.call_later(WAIT_SECONDS if seconds is None else seconds, _resolve, future, None, late)
+        timer = loop.call_later(WAIT_SECONDS if seconds is None else seconds, resolve, future, None, late)
         try:
             return await future
         finally:
@@ -213,7 +172,7 @@ class Writer:
             LedgerUnavailable: the change was not made, for sure (or the process ends in doubt).
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.submit(change, lambda outcome, error: _resolve(future, outcome, error))
+        self.submit(change, lambda outcome, error: resolve(future, outcome, error))
         return await future
 
     def submit(self, change: Callable[[Connection, Place], Any], done: Done) -> Entry:
@@ -255,7 +214,7 @@ class Writer:
                 return query(connection)
         except DBAPIError as error:
             if isinstance(error, OperationalError) or error.connection_invalidated:
-                raise unavailable(_words(error)) from error
+                raise unavailable(words(error)) from error
             raise
 
     # What follows runs in the writer's thread.
@@ -279,7 +238,7 @@ class Writer:
                 self._refused = error
                 self._down(str(error), "refused")
             except (SQLAlchemyError, LedgerHeld, OSError) as error:
-                self._down(_words(error), _kind(error))
+                self._down(words(error), kind(error))
             except Exception as error:
                 _log.exception("the ledger's writer failed by a defect; it is opened anew")
                 self._down(f"a defect ({type(error).__name__})", "defect")
@@ -366,17 +325,17 @@ class Writer:
                 entries[0].outcome = entries[0].change(connection, place)
             else:
                 for entry in entries:
-                    _apply(connection, place, entry)
+                    apply(connection, place, entry)
             complete_until = self._complete_until(place)
             values = (place.flush, complete_until, self._clock() if ending else None, self.epoch)
             connection.exec_driver_sql(_PROGRESS[connection.dialect.name], values)
         except Exception as error:
-            alive = _rolled_back(connection)
+            alive = rolled_back(connection)
             if alive and len(entries) == 1 and not isinstance(error, OperationalError):
                 entries[0].error = error
                 self._settle(entries, None)
                 return
-            self._settle(entries, unavailable(_words(error)))
+            self._settle(entries, unavailable(words(error)))
             raise
         try:
             transaction.commit()
@@ -392,86 +351,14 @@ class Writer:
         """Tells those who wait; one call a loop."""
         for loop in {entry.loop for entry in entries}:
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(_tell, [entry for entry in entries if entry.loop is loop], lost)
+                loop.call_soon_threadsafe(tell, [entry for entry in entries if entry.loop is loop], lost)
 
-    def _down(self, words: str, kind: str) -> None:
-        self._watch.failed(kind)
+    def _down(self, told: str, reason: str) -> None:
+        self._watch.failed(reason)
         if not self.reason or not self._tried.is_set():
-            _log.error("the ledger is down, answers go on with recorded = false: %s", words)
+            _log.error("the ledger is down, answers go on with recorded = false: %s", told)
         with self._wake:
-            self.reason = words
+            self.reason = told
             entries = list(self._waiting)
             self._waiting.clear()
-        self._settle(entries, unavailable(words))
-
-
-def unavailable(reason: str) -> LedgerUnavailable:
-    """What a caller is told whose change cannot be made."""
-    return LedgerUnavailable(
-        f"the ledger cannot write now ({reason}); nothing was acknowledged, repeat the call",
-        code="ledger_unavailable",
-        retry_after_seconds=1.0,
-    )
-
-
-def _apply(connection: Connection, place: Place, entry: Entry) -> None:
-    """Makes one change, or none of it."""
-    connection.exec_driver_sql("SAVEPOINT change")
-    try:
-        entry.outcome = entry.change(connection, place)
-    except Exception as error:
-        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT change")  # fails where the whole transaction is lost
-        entry.error = unavailable(_words(error)) if isinstance(error, OperationalError) else error
-    connection.exec_driver_sql("RELEASE SAVEPOINT change")
-
-
-def _resolve(future: asyncio.Future[T], outcome: Any, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is None:
-        future.set_result(outcome)
-    else:
-        future.set_exception(error)
-
-
-def _rolled_back(connection: Connection) -> bool:
-    """Takes the transaction back; False where the connection is broken."""
-    try:
-        connection.rollback()
-    except SQLAlchemyError:
-        return False
-    return not connection.invalidated
-
-
-def _tell(entries: list[Entry], lost: LedgerUnavailable | None) -> None:
-    for entry in entries:
-        entry.done(entry.outcome, lost or entry.error)
-
-
-def _words(error: BaseException) -> str:
-    """A failure in one line; a statement and its values do not belong into logs and answers."""
-    if isinstance(error, DemurError):
-        return error.message
-    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    return " ".join(str(cause).split()) or type(cause).__name__
-
-
-def _kind(error: BaseException) -> str:
-    """A failure as one of a few words, for counting."""
-    words = _words(error).lower()
-    if isinstance(error, LedgerHeld):
-        return "held"
-    for word, kind in _KINDS.items():
-        if word in words:
-            return kind
-    return "connection" if isinstance(error, DBAPIError) else "storage"
-
-
-_KINDS = {
-    "full": "storage_full",
-    "no space": "storage_full",
-    "readonly": "read_only",
-    "read-only": "read_only",
-    "locked": "locked",
-    "timeout": "timeout",
-}
+        self._settle(entries, unavailable(told))

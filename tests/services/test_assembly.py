@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from prometheus_client import CollectorRegistry
 from models import artefact, npz
 from models.artefact import Artefact, ArtefactError
 from services.assembly import assemble, profile
+from services.ledger.database import Database, LedgerRefused
+from services.ledger.reader import Reader
 from services.metrics import Metrics
 from services.pipeline import Call
 from services.rows import Packed, RowsRequest
@@ -99,3 +102,58 @@ def test_a_graph_that_computes_something_else_is_not_served(reference: Artefact,
     assembled.close()
     with pytest.raises(ArtefactError, match="does not compute what was calibrated"):
         assembled.tenant.warm_up()
+
+
+async def test_decisions_are_recorded_with_their_inputs_and_what_is_served(reference: Artefact, tmp_path: Path) -> None:
+    settings = replace(SETTINGS, home=tmp_path, fixed_threshold=0.0, audits="stratified")
+    metrics = Metrics(TASK, CollectorRegistry())
+    assembled = assemble(reference, settings, metrics)
+    await assembled.start()
+    try:
+        rows = golden(reference)["rows"]
+        rows = rows[((rows >= reference.schema.lower) & (rows <= reference.schema.upper)).all(axis=1)]
+        (portion,) = await assembled.tenant.pipeline.answer(request(rows), Call())
+        assert portion.recorded
+        (explored,) = await assembled.tenant.pipeline.answer(request(rows), Call(purpose="explore"))
+        assert not explored.recorded
+        (ids,) = explored.ids.values()
+        committed = await assembled.tenant.pipeline.ledger.commit([(ids.epoch, ids.first)])
+        assert (committed.units, committed.unknown) == (1, ())
+        exported = metrics.text().decode()
+        assert f'demur_ledger_recorded_units_total{{task="{TASK}"}} {len(rows) + 1}.0' in exported
+        assert f'demur_ledger_up{{task="{TASK}"}} 1.0' in exported
+    finally:
+        await assembled.stop()
+        assembled.close()
+    reader = Reader(Database(settings.ledger_url or ""))
+    snapshot = reader.read({})
+    reader.close()
+    assert len(snapshot.items) == len(rows) + 1
+    np.testing.assert_array_equal(np.frombuffer(snapshot.items[1]["payload"], "<f4"), rows[1])
+    (deployment,) = snapshot.deployments
+    document = json.loads(deployment["document"])
+    assert document["members"] == reference.manifest.members
+    assert [feature["name"] for feature in document["schema"]] == [one.name for one in reference.schema.features]
+    assert document["calibration"]["expected_error"]["measure"] == document["policy"]["measure"]
+    assert (tmp_path / "ledger" / f"{TASK}.db").stat().st_mode & 0o077 == 0
+
+
+async def test_strata_follow_the_threshold_of_the_policy(reference: Artefact) -> None:
+    settings = replace(SETTINGS, audits="stratified", audit_rate=0.02)
+    assembled = assemble(reference, settings, Metrics(TASK, CollectorRegistry()))
+    assembled.close()
+    (policy,) = assembled.tenant.pipeline.policies.all()
+    uppers, rates = np.array(policy.audit_strata).T
+    assert uppers[-1] == pytest.approx(policy.threshold, rel=0.05)
+    assert rates.mean() == pytest.approx(0.02)
+
+
+def test_without_a_ledger_nothing_is_recorded(reference: Artefact) -> None:
+    assembled = assemble(reference, replace(SETTINGS, ledger="none"), Metrics(TASK, CollectorRegistry()))
+    assembled.close()
+    assert assembled.ledger is None
+
+
+def test_an_impossible_ledger_is_refused_at_once(reference: Artefact) -> None:
+    with pytest.raises(LedgerRefused, match="DEMUR_LEDGER = nonsense"):
+        assemble(reference, replace(SETTINGS, ledger="nonsense"), Metrics(TASK, CollectorRegistry()))

@@ -120,3 +120,16 @@ async def test_a_commit_that_fails_changes_nothing_and_can_be_repeated(tmp_path:
         await until(lambda: found.ledger.writer.up)
         assert (await found.ledger.commit(ids_of(ids))).units == 2
     assert counted(read(found.database)) == {one: 1 for one in ids_of(ids)}
+
+
+async def test_many_scattered_units_are_committed_in_pieces_and_answers_go_on(ledger_url: str, tmp_path: Path) -> None:
+    async with recording(ledger_url, tmp_path) as found:
+        ids = []
+        for _ in range(40):
+            ids += ids_of((await found.decide(np.full(250, 0.5), purpose="explore", rate=0.01))[1])
+        wanted = [ids[n] for n in np.random.default_rng(1).permutation(10_000)[:6000]]
+        committing = asyncio.create_task(found.ledger.commit(wanted))
+        assert (await found.decide([2.0]))[0]
+        committed = await committing
+        assert (committed.units, committed.unknown) == (6000, ())
+    assert {one for one in counted(read(found.database)) if one[1] < 10_000} == set(wanted)

@@ -219,3 +219,28 @@ async def test_an_answer_waits_no_longer_than_its_time(tmp_path: Path, postgres)
     there = counted(snapshot)
     assert set(there.values()) == {1}
     assert {(found.ledger.writer.epoch, 0), (found.ledger.writer.epoch, 2)} <= set(there)
+
+
+async def test_what_has_to_outlive_the_host_is_committed_before_it_is_answered(ledger_url: str, tmp_path: Path) -> None:
+    async with recording(ledger_url, tmp_path, journal=False) as found:
+        for number in range(1, 4):
+            assert (await found.decide([0.1]))[0]
+            assert len(found.units()) == number
+        assert not list(tmp_path.glob("*.journal"))
+
+
+async def test_a_deadline_that_passes_while_others_are_written_costs_these_units_only(tmp_path: Path) -> None:
+    """A flush that is under way is slow; what came meanwhile is taken back whole."""
+    import time
+
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    async with recording(url, tmp_path, deadline_seconds=0.2) as found:
+        await found.decide([2.0])
+        slow = asyncio.create_task(found.ledger.writer.run(lambda connection, place: time.sleep(0.6)))
+        await asyncio.sleep(0.1)
+        assert not (await found.decide([2.0]))[0]
+        await slow
+        assert (await found.decide([2.0]))[0]
+    snapshot = read(found.database)
+    assert {sequence for _, sequence in counted(snapshot)} == {0, 2}
+    assert [(row["units"], row["reason"]) for row in snapshot.gaps] == [(1, "late")]
