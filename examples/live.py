@@ -54,8 +54,11 @@ def label(client: demur.Client, rows: np.ndarray, power: np.ndarray) -> int:
     given = 0
     while requests := client.requests.claim(100):
         for request in requests:
-            row = np.array([column.value for column in request.columns], np.float32)
-            client.requests.submit(request, known[row.tobytes()])
+            row = np.array([column.value for column in request.columns], np.float32).tobytes()
+            if row not in known:
+                client.requests.skip(request, "not a row of this table", unlabelable=True)
+                continue
+            client.requests.submit(request, known[row])
             given += 1
     return given
 

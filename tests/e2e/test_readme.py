@@ -66,3 +66,25 @@ def test_judge_example(served: Installation, tmp_path: Path) -> None:
             except ValueError:
                 assert other == one
     assert "Answering the most certain" in (tmp_path / "report" / "report.html").read_text()
+
+
+def test_live_example(served: Installation, tmp_path: Path) -> None:
+    """Audits are drawn anew each time: what is shown is one run, whose truth and form hold in every one."""
+    code, output = block("live")
+    policy, live = (line.replace(".venv/bin/", "").split()[1:] for line in code.splitlines())
+    data = served.run("data", "vessel", "simulate", "--scale", "0.05", "--out", str(tmp_path / "data" / "vessel"))
+    assert data.returncode == 0, data.stderr
+    assert served.run(*policy).returncode == 0
+    where = ["--target", served.grpc, "--monitor", served.monitor]
+    program = [sys.executable, str(PROJECT / live[0]), *live[1:], *where]
+    ran = subprocess.run(program, capture_output=True, text=True, check=False, cwd=tmp_path, env=RUN)
+    assert ran.returncode == 0, ran.stderr
+    shown, given = output.splitlines()[4:], ran.stdout.splitlines()
+    assert [line.split()[0] for line in given[2:]] == [line.split()[0] for line in shown[2:]]
+    assert given[0].split(";")[0] == shown[0].split(";")[0]
+    for one, other in zip(given[3:], shown[3:], strict=True):
+        (_, live_value, low, _, high, truth), (*_, shown_truth) = one.split(), other.split()
+        assert truth == shown_truth
+        width = float(high) - float(low)
+        assert float(low) < float(live_value) < float(high)
+        assert abs(float(live_value) - float(truth)) < 1.5 * width, "five standard errors"
