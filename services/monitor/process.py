@@ -100,7 +100,7 @@ class Monitor:
     def _forget(self) -> None:
         """Begins from nothing: all ledgers are read from their start."""
         self.streams = {}
-        self._policies: dict[tuple[str, str], tuple[int, float, InForce]] = {}
+        self._policies: dict[tuple[str, str], tuple[float, int, InForce]] = {}
         self._labels: Counter[tuple[str, str, str]] = Counter()
         self._deployed: dict[Key, Deployed] = {}
         self._orphaned: dict[Key, list[News]] = {}
@@ -236,14 +236,15 @@ class Monitor:
     def _force(self, policy: PolicySet) -> None:
         place = (policy.task, policy.head)
         known = self._policies.get(place)
-        if known is not None and known[:2] >= (policy.number, policy.time):
+        if known is not None and known[:2] >= (policy.time, policy.number):
             return
         document = policy.document
+        threshold = document.get("threshold")
         try:
             in_force = InForce(
                 version=policy.version,
                 measure=str(document.get("measure", "")),
-                threshold=float(document.get("threshold", math.nan)),
+                threshold=-math.inf if threshold is None else float(threshold),  # as JSON has it
                 mode=str(document.get("mode", "")),
                 target_retention=float(document.get("target_retention", 0.0)),
             )
@@ -251,7 +252,7 @@ class Monitor:
             self._errors["policy"] += 1
             _log.error("the policy %s cannot be read: %s", policy.version, error)
             return
-        self._policies[place] = (policy.number, policy.time, in_force)
+        self._policies[place] = (policy.time, policy.number, in_force)
 
     def _complete(self, now: float) -> float:
         """Up to when all that was decided is known, as far as writers are heard of; the others are obstacles."""

@@ -41,6 +41,10 @@ class Installation:
         return f"http://127.0.0.1:{3005 + self.offset}"
 
     @property
+    def monitor(self) -> str:
+        return f"http://127.0.0.1:{3000 + self.offset}"
+
+    @property
     def grpc(self) -> str:
         return f"127.0.0.1:{4005 + self.offset}"
 
