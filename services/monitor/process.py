@@ -103,7 +103,6 @@ class Monitor:
         self._policies: dict[tuple[str, str], tuple[float, int, InForce]] = {}
         self._labels: Counter[tuple[str, str, str]] = Counter()
         self._deployed: dict[Key, Deployed] = {}
-        self._orphaned: dict[Key, list[News]] = {}
         self.close()
         for followed in self._followed.values():
             followed.follower, followed.writers, followed.gaps = None, [], []
@@ -152,12 +151,20 @@ class Monitor:
             streams=tuple(self._state(stream) for stream in self.streams.values()),
             judgements=judgements,
             policies={place: policy for place, (_, _, policy) in self._policies.items()},
-            labels=dict(self._labels),
+            labels=self._verdicts(),
             errors=dict(self._errors),
             ledgers=tuple(self._ledger(followed) for followed in self._followed.values()),
             cycles=self._cycles.copy(),
         )
         return self.published
+
+    def _verdicts(self) -> dict[tuple[str, str, str], int]:
+        """Labels by what became of them; those of units that no window reaches any more are late."""
+        found = Counter(self._labels)
+        for key, stream in self.streams.items():
+            for source, count in stream.panes.late.items():
+                found[key.task, source, "late"] += count
+        return dict(found)
 
     def _read(self, followed: Followed, now: float) -> None:
         try:
