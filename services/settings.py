@@ -131,7 +131,7 @@ class Settings:
     monitor_last_units: int = 100_000
     """Count of units of the monitor's window by count, which is judged exactly."""
     monitor_exact_units: int = 20_000
-    """Count of units up to which windows by time are judged exactly; larger ones are added up from bins."""
+    """Count of units up to which windows by time are judged exactly; larger ones are sums of panes of 512 bins."""
     monitor_estimator: Literal["ht", "hajek", "aipw"] = "aipw"
     """How labels that were drawn by chance stand for the others: Horvitz-Thompson, Hájek, or augmented (AIPW)."""
     monitor_alpha: float = 0.05

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from sqlalchemy import Connection
@@ -17,116 +16,37 @@ from models.schema import Schema
 from services.addresses import checked
 from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
 from services.labels.feed import Claimed, Feed, Lease
-from services.labels.given import GivenLabel, Rejection, Row, Rules, Source
+from services.labels.given import GivenLabel, Row, Rules
 from services.labels.identity import RequestIds, Unit, unit_text
 from services.labels.intake import INLINE_BYTES, Outcome, pieces, take
 from services.labels.outbox import Delivery, call_back
 from services.labels.requests import State, check_reason
-from services.labels.resolution import Resolution, Resolver, Status
-from services.labels.values import input_json, to_json
+from services.labels.resolution import Resolver
+from services.labels.telling import Teller
+from services.labels.values import input_json
+from services.labels.words import (
+    MOST_CLAIMED,
+    MOST_WAIT_SECONDS,
+    Batch,
+    Blobs,
+    Book,
+    Eraser,
+    Options,
+    Request,
+    Told,
+    check_lease,
+    check_range,
+    check_units,
+)
 from services.ledger.secret import shared_secret
 from services.ledger.writer import Place
 from services.offload import Offload
 
 T = TypeVar("T")
-MOST_CLAIMED = 100
-LEASE_SECONDS = (1.0, 86_400.0)
-DEFAULT_LEASE_SECONDS = 900.0
-MOST_WAIT_SECONDS = 60.0
 PAUSES_SECONDS = (0.05, 0.2, 0.8)
 """Before another try to write a piece of a batch."""
-MOST_UNITS = 10_000
-"""Of one question about resolutions."""
 _BYTES_A_LABEL = 200
 """Text that takes about as long to read as a label takes to be checked."""
-
-
-class Book(Protocol):
-    """What writes and reads the ledger, as a ``Writer`` does."""
-
-    async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
-
-    async def read(self, query: Callable[[Connection], T]) -> T: ...
-
-
-class Eraser(Protocol):
-    """What forgets units, as an ``Erasure``."""
-
-    async def erase(self, units: Iterable[Unit], actor: str, reason: str) -> int: ...
-
-
-class Blobs(Protocol):
-    """Where large values are, as a ``Store``; both may take long."""
-
-    def put(self, content: bytes) -> str: ...
-
-    def get(self, reference: str) -> bytes: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What an operator decides; see ``services.settings``."""
-
-    census: tuple[str, ...] = ()
-    request_days: float = 30.0
-    second_phase: float = 0.0
-    callbacks: tuple[str, ...] = ()
-    most_labels: int = 262_144
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What became of labels, in their order."""
-
-    outcomes: bytes
-    """Values of ``Outcome``, one byte a label."""
-    rejected: tuple[Rejection, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A request for a label, for who labels."""
-
-    claimed: Claimed
-    head: Head
-    input: dict[str, Any] | None
-    """As JSON, see ``services.labels.values``; None where inputs are not kept."""
-    payload: bytes | None = None
-    """The same as bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What is known of a unit, for callers; the fields behind ``state`` are of its label, where it has one."""
-
-    unit: Unit
-    status: Status
-    state: str
-    head: str
-    value: object = None
-    """As ``models.judging`` gives it: number, text, positions, bytes of a file."""
-    label: str = ""
-    """What a label is, with its unit."""
-    source: Source | None = None
-    version: int = 0
-    observed: float | None = None
-    received: float = 0.0
-    """Seconds since 1970."""
-
-    def json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        found: dict[str, Any] = {"unit": unit_text(self.unit), "status": self.status}
-        found |= {name: word for name, word in (("head", self.head), ("state", self.state)) if word}
-        if self.source is None:
-            return found
-        return found | {
-            "value": to_json(self.value),
-            "label": self.label,
-            "source": self.source,
-            "version": self.version,
-            "observed": self.observed,
-            "received": self.received,
-        }
 
 
 class Desk:
@@ -161,6 +81,7 @@ class Desk:
         self.book = book
         self.clock = clock
         self._store = store
+        self._teller = Teller(self.heads, self.rules.judgings, store)
         self._schema = schema
         self._offload = offload
         self._feed: Feed | None = None
@@ -207,8 +128,8 @@ class Desk:
         Raises:
             InvalidInput: a count, a head or a time that is none.
         """
-        _check("count", count, 1, MOST_CLAIMED, "requests")
-        _check_lease(seconds)
+        check_range("count", count, 1, MOST_CLAIMED, "requests")
+        check_lease(seconds)
         if head and head not in self.heads:
             raise InvalidInput(
                 f"head = {head!r}: this model has {', '.join(self.heads)}",
@@ -228,7 +149,7 @@ class Desk:
 
     async def extend(self, request: str, lease: str, *, seconds: float) -> Lease:
         """Keeps a claimed request so many seconds from now."""
-        _check_lease(seconds)
+        check_lease(seconds)
         feed = await self.feed()
         return await self.book.run(
             lambda connection, place: feed.extend(connection, request, lease, seconds=seconds, now=self.clock())
@@ -291,9 +212,9 @@ class Desk:
 
     async def resolve(self, units: Sequence[Unit], wait_seconds: float = 0.0) -> list[Told]:
         """What became of units, in their order; waits until none is pending, at most so long."""
-        _check("wait", wait_seconds, 0, MOST_WAIT_SECONDS, "s")
-        self._check_units(units)
-        return [await self.told(one) for one in await self.resolver.wait(units, wait_seconds)]
+        check_range("wait", wait_seconds, 0, MOST_WAIT_SECONDS, "s")
+        check_units(units)
+        return [await self._teller.told(one) for one in await self.resolver.wait(units, wait_seconds)]
 
     async def resolve_one(self, unit: Unit, wait_seconds: float) -> Told:
         """As ``resolve``.
@@ -313,10 +234,10 @@ class Desk:
 
     async def watch(self, units: Sequence[Unit]) -> AsyncGenerator[Told, None]:
         """Each unit's resolution once it is final."""
-        self._check_units(units)
+        check_units(units)
         async with aclosing(self.resolver.watch(units)) as resolutions:
             async for resolution in resolutions:
-                yield await self.told(resolution)
+                yield await self._teller.told(resolution)
 
     async def call_back(self, units: Sequence[Unit], url: str) -> int:
         """Notes that the labels of these units are to be told to an address; how many are new.
@@ -324,7 +245,7 @@ class Desk:
         Raises:
             InvalidInput: the operator does not allow it.
         """
-        self._check_units(units)
+        check_units(units)
         address = checked(url, self.options.callbacks)
         key = (await self.feed()).ids.key
         return await self.book.run(
@@ -338,7 +259,7 @@ class Desk:
             InvalidInput: no reason is given, or one that is too long.
             LedgerUnavailable: not all were erased; the call may be repeated.
         """
-        self._check_units(units)
+        check_units(units)
         check_reason("erase", reason)
         count = await self._eraser.erase(units, actor, reason)
         self.resolver.changed()
@@ -357,28 +278,9 @@ class Desk:
                 told = {"id": one.id, "kind": "request", "request": ids.text(one.unit), "head": resolution.head}
                 bodies.append(msgspec.json.encode(told))
             else:
-                resolved = (await self.told(resolution)).json()
+                resolved = (await self._teller.told(resolution)).json()
                 bodies.append(msgspec.json.encode({"id": one.id, "kind": "resolution"} | resolved))
         return bodies
-
-    async def told(self, resolution: Resolution) -> Told:
-        """A resolution for callers."""
-        told = Told(resolution.unit, resolution.status, resolution.state, resolution.head)
-        if resolution.status != "resolved":
-            return told
-        value = resolution.value
-        if value is None and resolution.value_ref is not None:
-            value = await self._in_thread(self._store.get, resolution.value_ref)
-        assert value is not None
-        return replace(
-            told,
-            value=self.rules.judgings[resolution.head].value(value),
-            label=self.heads[resolution.head].label,
-            source=resolution.source,
-            version=resolution.version,
-            observed=resolution.observed,
-            received=resolution.received,
-        )
 
     async def feed(self) -> Feed:
         """The feed; its key is the ledger's, which may be down when the process starts."""
@@ -399,7 +301,7 @@ class Desk:
     async def _readable(self, claimed: Claimed) -> Request:
         payload = claimed.payload
         if payload is None and claimed.payload_ref is not None:
-            payload = await self._in_thread(self._store.get, claimed.payload_ref)
+            payload = await asyncio.to_thread(self._store.get, claimed.payload_ref)
         return Request(
             claimed, self.heads[claimed.head], input_json(payload, claimed.payload_type, self._schema), payload
         )
@@ -407,30 +309,8 @@ class Desk:
     async def _refs(self, rows: Sequence[Row]) -> dict[int, str]:
         """Large values go to the store before there are rows that name them."""
         large = [row for row in rows if len(row.value) > INLINE_BYTES]
-        return {row.at: await self._in_thread(self._store.put, row.value) for row in large}
-
-    async def _in_thread(self, function: Callable[[Any], T], given: Any) -> T:
-        return await asyncio.to_thread(function, given)
-
-    def _check_units(self, units: Sequence[Unit]) -> None:
-        _check("units", len(units), 1, MOST_UNITS, "units")
+        return {row.at: await asyncio.to_thread(self._store.put, row.value) for row in large}
 
 
 def _size(label: GivenLabel | InvalidInput) -> int:
     return len(label.value) if isinstance(label, GivenLabel) and isinstance(label.value, bytes) else 0
-
-
-def _check_lease(seconds: float) -> None:
-    _check("seconds", seconds, *LEASE_SECONDS, "s")
-
-
-def _check(field: str, value: float, lower: float, upper: float, unit: str) -> None:
-    if not lower <= value <= upper:
-        raise InvalidInput(
-            f"{field} = {value:g} {unit}: {lower:g} to {upper:g} {unit} are allowed",
-            code="out_of_range",
-            field=field,
-            value=f"{value:g}",
-            unit=unit,
-            allowed=f"[{lower:g}, {upper:g}]",
-        )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.labels.desk import Desk, Options
+from services.labels.desk import Desk
 from services.labels.housekeeping import Housekeeping
 from services.labels.webhooks import Webhooks
+from services.labels.words import Options
 from services.ledger.erasure import Erasure
 from services.ledger.store import Store
 from services.ledger.writer import Writer

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from demur.v1 import labels_pb2
 from services.errors import InvalidInput
-from services.labels.desk import Batch, Request, Told
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel, PackedLabels
 from services.labels.identity import unit_text
 from services.labels.intake import Outcome
+from services.labels.words import Batch, Request, Told
 from services.pipeline import Committed
 from services.transport.grpc.status import detail
 

@@ -12,8 +12,9 @@ import grpc
 
 from demur.v1 import labels_pb2
 from services.errors import internal, no_ledger, status
-from services.labels.desk import DEFAULT_LEASE_SECONDS, Desk
+from services.labels.desk import Desk
 from services.labels.identity import parse_unit
+from services.labels.words import DEFAULT_LEASE_SECONDS
 from services.metrics import Metrics
 from services.pipeline import Pipeline
 from services.transport.actor import ACTOR_KEY, actor

@@ -8,12 +8,12 @@ import msgspec
 from starlette.requests import Request as HttpRequest
 
 from services.errors import InvalidInput, UnsupportedMediaType
-from services.labels.desk import DEFAULT_LEASE_SECONDS, Batch, Request
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel
 from services.labels.identity import Unit, parse_unit, unit_text
 from services.labels.intake import Outcome
 from services.labels.values import from_json
+from services.labels.words import DEFAULT_LEASE_SECONDS, Batch, Request
 from services.offload import Offload
 from services.pipeline import Committed
 from services.settings import Settings

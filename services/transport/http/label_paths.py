@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from models.head import Head
-from services.labels.desk import DEFAULT_LEASE_SECONDS, LEASE_SECONDS, MOST_CLAIMED, MOST_UNITS, MOST_WAIT_SECONDS
 from services.labels.given import SOURCES
 from services.labels.intake import Outcome
 from services.labels.requests import REASON_CHARACTERS, STATES
+from services.labels.words import DEFAULT_LEASE_SECONDS, LEASE_SECONDS, MOST_CLAIMED, MOST_UNITS, MOST_WAIT_SECONDS
 from services.transport.http.components import Json, ref
 
 _TEXT: Json = {"type": "string"}

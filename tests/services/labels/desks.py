@@ -14,10 +14,11 @@ from sqlalchemy import Connection, insert, select
 
 from models.head import Head
 from models.schema import Feature, Schema
-from services.labels.desk import Desk, Options
+from services.labels.desk import Desk
 from services.labels.given import GivenLabel
 from services.labels.identity import Unit
 from services.labels.intake import Outcome
+from services.labels.words import Options
 from services.ledger.database import Database
 from services.ledger.erasure import Erasure
 from services.ledger.store import Store

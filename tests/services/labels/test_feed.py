@@ -16,9 +16,10 @@ import pytest
 
 from services.errors import Conflict, DemurError, InvalidInput, NotFound
 from services.labels import feed as feed_module
-from services.labels.desk import Desk, Options, Request
+from services.labels.desk import Desk
 from services.labels.given import GivenLabel
 from services.labels.intake import Outcome
+from services.labels.words import Options, Request
 from services.ledger.database import Database
 from services.ledger.tables import label, request_event
 from services.ledger.writer import Clock, Writer

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from models.tasks.lesion.spec import LESIONS
 from services.errors import InvalidInput, TooLarge
-from services.labels.desk import Options
 from services.labels.given import GivenLabel, PackedLabels
 from services.labels.intake import PIECE, take
 from services.labels.order import Stored, greatest
+from services.labels.words import Options
 from services.ledger.tables import item, label
 from tests.services.labels.desks import EPOCH, POWER, RAIN, Wall, opened, scratch
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from services.errors import InvalidInput, LedgerUnavailable, NotFound
-from services.labels.desk import Told
 from services.labels.given import GivenLabel
 from services.labels.resolution import Resolution, Resolver
+from services.labels.words import Told
 from services.ledger.tables import label
 from tests.services.labels.desks import EPOCH, Wall, opened
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 import demur
 from services.addresses import allowed, is_address
 from services.errors import InvalidInput
-from services.labels.desk import Options
 from services.labels.given import GivenLabel
 from services.labels.housekeeping import Housekeeping
 from services.labels.identity import unit_text
 from services.labels.outbox import ATTEMPTS, release_waiting
 from services.labels.webhooks import Webhooks, post
+from services.labels.words import Options
 from services.ledger.tables import delivery, item
 from services.settings import Settings, SettingsError
 from tests.services.labels.desks import EPOCH, Opened, opened
