@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.estimation.sketch import _SUMS as SUMS
-from models.estimation.sketch import Sketch
+from models.estimation.sketch import SUMS, Sketch
 from models.estimation.window import BadWindow, Doubles
 
 _PAIRS = (  # sum of (1 - e) / e² times a power of x, and of that power / e

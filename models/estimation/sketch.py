@@ -35,7 +35,8 @@ _MAGIC = b"demur-sketch-1\n"
 _ERRORS = ("weight", "value", "v0", "v1", "v2", "second", "fourth")
 _HITS = ("weight", "hits", "v0", "hits_v", "hits_v", "hits", "hits_fourth")  # what is 0 or 1 is its own square
 _HUMAN = ("human_weight", "human", "human_v0", "human_v1", "human_v2", "human_second", "human_fourth")
-_SUMS = (*_ERRORS, "hits", "hits_v", "hits_fourth", *_HUMAN)
+SUMS = (*_ERRORS, "hits", "hits_v", "hits_fourth", *_HUMAN)
+"""Names of the moments in ``Sketch.sums``, in their order."""
 _SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins a decade
 _ERROR_EDGES = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 
@@ -57,7 +58,7 @@ class Sketch:
         """Labels of each plane and bin."""
         self.sampled = 0
         """Labels that were there by chance."""
-        self.sums: Doubles = np.zeros((len(_SUMS), 2, len(edges)))
+        self.sums: Doubles = np.zeros((len(SUMS), 2, len(edges)))
         self.sizes: Doubles = np.zeros((2, 2, len(_ERROR_EDGES) + 1))
         """Sum of weights and of weighted errors by plane and size of the error."""
 
@@ -129,7 +130,7 @@ class Sketch:
         if self.acceptable is not None and rules.convention.strict_limit != self.strict:
             raise BadWindow(f"the sketch was made with strict = {self.strict}, which convention {rules} does not have")
         ladder = Ladder(self.units.sum(axis=0).astype(np.float64))
-        sums = dict(zip(_SUMS, self.sums, strict=True))
+        sums = dict(zip(SUMS, self.sums, strict=True))
         errors, hits = ([sums[name] for name in names] for names in (_ERRORS, _HITS))
         return View(
             errors=self._sums(ladder, errors, estimator, rising=True),

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from models.assessment.convention import CONVENTIONS
-from models.assessment.figures import Rules
 from models.estimation.document import document, number
 from models.estimation.judge import Asked, judge
 from models.estimation.replay import Arrivals, Replay, Stream, replay
 from models.estimation.weights import ESTIMATORS
 from models.evaluation.judged import BadFile
 from models.evaluation.stream import Events, LabelRows, places, read_events, read_labels
+from models.tasks.rules import rules
 from services.cli.output import BadInput, ProgressLine, print_json
 
 EXAMPLE = "demur monitor replay --events events.csv --labels labels.csv --acceptable 1 --json"
@@ -45,6 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--convention", choices=sorted(CONVENTIONS), default="official", help="released code or text of the papers"
     )
+    parser.add_argument("--task", default="", help="take areas and ties as this task's released code does")
     parser.add_argument("--json", action="store_true", help="print a JSON document")
 
 
@@ -56,7 +57,7 @@ def run(given: argparse.Namespace) -> int:
         acceptable=given.acceptable,
         estimator=given.estimator,
         mode=given.mode,
-        rules=Rules(CONVENTIONS[given.convention]),
+        rules=rules(given.task, CONVENTIONS[given.convention]),
         thresholds=tuple(given.what_if),
     )
     try:

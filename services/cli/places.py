@@ -16,10 +16,6 @@ SAME_START_SECONDS = 5.0
 """Starts that are told less apart are one: the clock that they are derived from may be set meanwhile."""
 
 
-MONITOR = "monitor"
-"""Where a task's name stands for services."""
-
-
 @dataclass(frozen=True)
 class Running:
     """A service process as it announced itself."""

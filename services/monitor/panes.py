@@ -8,6 +8,7 @@ panes. Labels go to the pane of their unit, whenever they come.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -82,8 +83,8 @@ class Panes:
         self.form = form
         self._panes: dict[int, dict[int, Pane]] = {MINUTE: {}, HOUR: {}, DAY: {}}
         self._minutes_from = self._hours_from = self._days_from = -math.inf
-        self.late = 0
-        """Labels of units that were decided before all panes."""
+        self.late: Counter[str] = Counter()
+        """Labels of units that were decided before all panes, by source."""
 
     def __len__(self) -> int:
         return sum(len(level) for level in self._panes.values())
@@ -143,7 +144,8 @@ class Panes:
         # a propensity that is none cannot be weighted: gates speak of it
         known = labels.take((labels.propensity > 0) & (labels.propensity <= 1))
         kept = known.take(known.time >= self._days_from)
-        self.late += add * (len(known) - len(kept))
+        if add and len(kept) < len(known):
+            self.late[source] += len(known) - len(kept)
         for part, (step, start) in self._parts(kept.time):
             one = kept.take(part)
             sketch = self._at(step, start).of(source, self.form)

@@ -100,10 +100,9 @@ class Monitor:
     def _forget(self) -> None:
         """Begins from nothing: all ledgers are read from their start."""
         self.streams = {}
-        self._policies: dict[tuple[str, str], tuple[int, float, InForce]] = {}
+        self._policies: dict[tuple[str, str], tuple[float, int, InForce]] = {}
         self._labels: Counter[tuple[str, str, str]] = Counter()
         self._deployed: dict[Key, Deployed] = {}
-        self._orphaned: dict[Key, list[News]] = {}
         self.close()
         for followed in self._followed.values():
             followed.follower, followed.writers, followed.gaps = None, [], []
@@ -152,12 +151,20 @@ class Monitor:
             streams=tuple(self._state(stream) for stream in self.streams.values()),
             judgements=judgements,
             policies={place: policy for place, (_, _, policy) in self._policies.items()},
-            labels=dict(self._labels),
+            labels=self._verdicts(),
             errors=dict(self._errors),
             ledgers=tuple(self._ledger(followed) for followed in self._followed.values()),
             cycles=self._cycles.copy(),
         )
         return self.published
+
+    def _verdicts(self) -> dict[tuple[str, str, str], int]:
+        """Labels by what became of them; those of units that no window reaches any more are late."""
+        found = Counter(self._labels)
+        for key, stream in self.streams.items():
+            for source, count in stream.panes.late.items():
+                found[key.task, source, "late"] += count
+        return dict(found)
 
     def _read(self, followed: Followed, now: float) -> None:
         try:
@@ -236,14 +243,15 @@ class Monitor:
     def _force(self, policy: PolicySet) -> None:
         place = (policy.task, policy.head)
         known = self._policies.get(place)
-        if known is not None and known[:2] >= (policy.number, policy.time):
+        if known is not None and known[:2] >= (policy.time, policy.number):
             return
         document = policy.document
+        threshold = document.get("threshold")
         try:
             in_force = InForce(
                 version=policy.version,
                 measure=str(document.get("measure", "")),
-                threshold=float(document.get("threshold", math.nan)),
+                threshold=-math.inf if threshold is None else float(threshold),  # as JSON has it
                 mode=str(document.get("mode", "")),
                 target_retention=float(document.get("target_retention", 0.0)),
             )
@@ -251,7 +259,7 @@ class Monitor:
             self._errors["policy"] += 1
             _log.error("the policy %s cannot be read: %s", policy.version, error)
             return
-        self._policies[place] = (policy.number, policy.time, in_force)
+        self._policies[place] = (policy.time, policy.number, in_force)
 
     def _complete(self, now: float) -> float:
         """Up to when all that was decided is known, as far as writers are heard of; the others are obstacles."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from models.calibration import Calibration, ExpectedError
 from models.drift.bins import Reference
 from models.estimation.edges import Edges
 from models.head import Head
+from models.tasks.rules import rules
 from services.monitor.drift import RiskDrift, ScoreDrift, reference
 from services.monitor.panes import Form, Panes
 from services.monitor.published import DELAY_SECONDS, Distribution
@@ -69,7 +68,7 @@ def profile(key: Key, head: Head, document: Mapping[str, Any]) -> Profile:
     baseline = None
     if isinstance(quality, Mapping) and isinstance(found := quality.get("r_auc"), Mapping):
         baseline = float(found["low"]), float(found["high"])
-    return Profile(key, head, _rules(key.task), measure, expected, known, _edges(calibration, measure), baseline)
+    return Profile(key, head, rules(key.task), measure, expected, known, _edges(calibration, measure), baseline)
 
 
 class Stream:
@@ -186,17 +185,6 @@ def _ready(waiting: list[Units], until: float) -> tuple[Units, list[Units]]:
         units = units.take(units.order)
     ready = int(np.searchsorted(units.time, until))
     return units.take(slice(None, ready)), [units.take(slice(ready, None))] if ready < len(units) else []
-
-
-def _rules(task: str) -> Rules:
-    """How the task's released code takes areas; the text's way where the task says nothing."""
-    name = f"models.tasks.{task}.spec"
-    try:
-        found = importlib.import_module(name) if importlib.util.find_spec(name) else None
-    except ModuleNotFoundError:
-        found = None
-    rules: Rules = getattr(found, "rules", Rules)()
-    return rules
 
 
 def _edges(calibration: Calibration | None, measure: str) -> Edges:

@@ -130,6 +130,7 @@ class Book:
     def set_policy(self, now: float, number: int, threshold: float) -> None:
         document = {"measure": "tvar", "threshold": threshold, "mode": "fixed", "target_retention": 0.9}
         row = {"task": self.task, "head": HEAD.name, "number": number, "version": f"v{number}", "time": now}
+        row |= {"model": MODEL, "profile": PROFILE}
         row |= {"author": "a", "reason": "r", "document": json.dumps(document)}
         self.write(now, lambda c, p: c.execute(insert(policy).values(row | p)))
 

@@ -105,7 +105,7 @@ def test_labels_of_units_older_than_all_panes_are_late(form: Form) -> None:
     panes.advance(NOW)
     panes.add_labels("requested", labels(stream, stream.asked))
     oldest = spans("30d")[0].start(NOW)
-    assert panes.late == (stream.time[stream.asked] < oldest).sum() > 0
+    assert panes.late["requested"] == (stream.time[stream.asked] < oldest).sum() > 0
 
 
 def test_64_shards_in_any_order_are_one_stream(form: Form) -> None:

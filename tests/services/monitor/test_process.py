@@ -219,10 +219,11 @@ def test_a_process_that_is_silent_makes_windows_invalid_until_it_ends(scene: Sce
 def test_units_wait_until_all_processes_are_past_them(quick_scene: Scene) -> None:
     """A deferred unit is written at once, the answered ones around it up to a second later."""
     book, other = quick_scene.book(), quick_scene.book(5, deploy=False)
-    stream = simulate(1000, 14, rate=1.0)
+    stream = simulate(1000, 14, rate=1.0, seconds=6.0)
     now = census(book, stream)
     other.beat(float(stream.time[499]) + 1e-6)
-    watch = quick_scene.watch(now, gone=frozenset())
+    watch = quick_scene.watch(now)
+    assert watch.window().units == watch.window().labels == 500
     assert watch.monitor.published.ledgers[0].complete_until == pytest.approx(stream.time[499])
     other.beat(now)
     watch.at(now)
