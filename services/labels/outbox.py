@@ -10,7 +10,6 @@ from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, liter
 
 from services.labels.bulk import insert_new
 from services.labels.identity import Unit, delivery_id
-from services.labels.intake import of_units
 from services.ledger.tables import delivery, item
 from services.ledger.tables import label as labels
 from services.ledger.writer import Place
@@ -140,12 +139,3 @@ def _labelled() -> ColumnElement[bool]:
             labels.c.source.in_(("requested", "census")),
         )
     )
-
-
-def of_deliveries(connection: Connection, units: Sequence[Unit]) -> list[tuple[Unit, str, int, str]]:
-    """Unit, state, attempts and last words of the deliveries of some units."""
-    found = []
-    for condition in of_units(delivery, units):
-        for row in connection.execute(select(delivery).where(condition).order_by(delivery.c.id)):
-            found.append(((row.epoch, row.sequence), row.state, row.attempts, row.status))
-    return found

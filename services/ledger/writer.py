@@ -343,6 +343,7 @@ class Writer:
             self._doubt = (place.flush, entries)
             raise
         self.flush = place.flush
+        self._since = None  # before anybody hears of it, and comes with the next change
         self._settle(entries, None)
         if entries:
             self._watch.flushed(time.perf_counter() - start)

@@ -31,8 +31,8 @@ from demur.v1 import common_pb2
 from demur.v1.vessel_pb2 import VesselPredictRequest, VesselPredictResponse
 from models import artefact
 from services.ledger.database import Database
-from services.ledger.reader import Snapshot
 from services.policy import Decision
+from tests.ledger_reader import Snapshot
 from tests.postgres import running_postgres
 from tests.services.ledger.recording import counted, read
 

@@ -13,7 +13,7 @@ import grpc
 
 from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
-from services.ledger.reader import Snapshot
+from tests.ledger_reader import Snapshot
 
 MOST_BATCH = 40
 

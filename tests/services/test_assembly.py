@@ -14,12 +14,12 @@ from models import artefact, npz
 from models.artefact import Artefact, ArtefactError
 from services.assembly import assemble, profile
 from services.ledger.database import Database, LedgerRefused
-from services.ledger.reader import Reader
 from services.metrics import Metrics
 from services.pipeline import Call
 from services.rows import Packed, RowsRequest
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
+from tests.ledger_reader import Reader
 
 PROJECT = Path(__file__).resolve().parents[2]
 TASK, MODEL = next(iter(DEFAULT_MODELS.items()))

@@ -19,12 +19,12 @@ from services.ledger.database import Database
 from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
 from services.ledger.outstanding import Outstanding
-from services.ledger.reader import Reader, Snapshot
 from services.ledger.segments import Runs, unpack
 from services.ledger.store import Store
 from services.ledger.writer import Clock, Writer
 from services.pipeline import Payload, Portion, Purpose, UnitIds
 from services.policy import Decision, Policy, Verdict
+from tests.ledger_reader import Reader, Snapshot
 
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")
 TURN = Head("turn", "gaussian", "deg", "rate of turn, deg", "squared_error", "deg²", 1.0, "tvar", "variance", "varm")

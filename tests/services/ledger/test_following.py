@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from services.ledger.database import Database
-from services.ledger.reader import Cursor, Reader
+from tests.ledger_reader import Cursor, Reader
 from tests.services.ledger.recording import POWER, counted, read, recording
 
 
