@@ -133,6 +133,7 @@ def _stream(one: StreamState, now: float) -> Json:
         "oldest_request_age_seconds": None if one.oldest_request is None else max(0.0, now - one.oldest_request),
         "label_delay_seconds": {source: _distribution(found) for source, found in one.delays.items()},
         "explored": dict(one.explored),
+        "explored_psi": {purpose: _number(found.psi) for purpose, found in one.explored_shifts.items()},
     }
 
 

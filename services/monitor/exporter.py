@@ -234,6 +234,11 @@ def _requests(known: Published) -> Iterator[Metric]:
     explored = CounterMetricFamily(
         "demur_explored_units", "Units that were no real question, by purpose.", labels=(*_STREAM, "purpose")
     )
+    shifts = GaugeMetricFamily(
+        "demur_explored_psi",
+        "Population stability index of the last day's explored units against in-domain data.",
+        labels=(*_STREAM, "purpose"),
+    )
     for stream in known.streams:
         for state in STATES:
             requests.add_metric((*stream.key, state), stream.requests.get(state, 0))
@@ -241,12 +246,14 @@ def _requests(known: Published) -> Iterator[Metric]:
             _distribution(delays, (*stream.key, source), found)
         for purpose, count in stream.explored.items():
             explored.add_metric((*stream.key, purpose), count)
+        for purpose, shift in stream.explored_shifts.items():
+            shifts.add_metric((*stream.key, purpose), shift.psi)
     labels = CounterMetricFamily(
         "demur_labels", "Labels read, by what became of them.", labels=("task", "source", "verdict")
     )
     for words, count in known.labels.items():
         labels.add_metric(words, count)
-    yield from (requests, delays, explored, labels)
+    yield from (requests, delays, explored, shifts, labels)
 
 
 def _policies(known: Published) -> Iterator[Metric]:

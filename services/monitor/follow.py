@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Table, and_, select
 
 from models.head import Head
-from services.ledger.segments import unpack
+from services.ledger.segments import unpack, unpack_histogram
 from services.ledger.tables import deployment, gap, item, policy, request_event, segment, writer
 from services.logging import get_logger
 from services.monitor.join import Changes, Fetch, Joiner
@@ -89,6 +89,15 @@ class Requested(NamedTuple):
     state: NDArray[np.uint8]
 
 
+class ExploredUnits(NamedTuple):
+    """Units of one flush that were no real question; ``histogram`` counts their scores, where it was kept."""
+
+    purpose: str
+    last_time: float
+    units: int
+    histogram: NDArray[np.uint32] | None
+
+
 @dataclass
 class News:
     """What one reading brought."""
@@ -98,8 +107,8 @@ class News:
     policies: list[PolicySet] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
     units: dict[Key, list[Units]] = field(default_factory=lambda: defaultdict(list))
-    explored: Counter[tuple[Key, str]] = field(default_factory=Counter)
-    """Units that were no real question, by stream and purpose."""
+    explored: dict[Key, list[ExploredUnits]] = field(default_factory=lambda: defaultdict(list))
+    """Units that were no real question."""
     requests: dict[Key, list[Requested]] = field(default_factory=lambda: defaultdict(list))
     states: dict[Key, list[States]] = field(default_factory=lambda: defaultdict(list))
     labels: list[Changes] = field(default_factory=list)
@@ -208,7 +217,8 @@ class Follower:
             key = Key(task, row.head, row.model)
             news.last_times[epoch] = row.last_time
             if row.purpose != "decide":
-                news.explored[key, row.purpose] += row._mapping["count"]
+                counts = None if row.body is None else unpack_histogram(row.body)
+                news.explored[key].append(ExploredUnits(row.purpose, row.last_time, row._mapping["count"], counts))
                 continue
             try:
                 units = _units(row)

@@ -206,9 +206,10 @@ class Monitor:
             if (stream := self._stream(key)) is not None:
                 for states in changes:
                     stream.advance_requests(states)
-        for (key, purpose), count in news.explored.items():
+        for key, explored in news.explored.items():
             if (stream := self._stream(key)) is not None:
-                stream.explored[purpose] += count
+                for part in explored:
+                    stream.explored.add(part.purpose, part.last_time, part.units, part.histogram)
         for found in news.labels:
             self._labels.update(found.verdicts)
             self._errors.update(found.errors)
@@ -299,7 +300,8 @@ class Monitor:
             requests=stream.states(),
             oldest_request=stream.oldest_request(),
             delays={source: found.copy() for source, found in stream.delays.items() if any(found.counts)},
-            explored=dict(stream.explored),
+            explored=dict(stream.explored.units),
+            explored_shifts=stream.explored.shifts(),
         )
 
     def _ledger(self, followed: Followed) -> LedgerState:

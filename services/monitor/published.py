@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from models.drift.psi import Shift
 from models.head import Head
 from services.monitor.judgement import Judgement
 from services.monitor.units import Key
@@ -57,6 +58,8 @@ class StreamState:
     """Source to the delays of labels, seconds from decision to receipt."""
     explored: Mapping[str, int]
     """Purpose to units that were no real question."""
+    explored_shifts: Mapping[str, Shift]
+    """Purpose to how their scores of the last day differ from in-domain data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from models.estimation.edges import Edges
 from models.head import Head
 from models.tasks.rules import rules
 from services.monitor.drift import RiskDrift, ScoreDrift, reference
+from services.monitor.explored import Explored
 from services.monitor.panes import Form, Panes
 from services.monitor.published import DELAY_SECONDS, Distribution
 from services.monitor.recent import Recent
@@ -39,6 +39,8 @@ class Profile:
     """Error that the artefact expects of a unit, from its uncertainty."""
     reference: Reference | None
     """In-domain uncertainty."""
+    reference_values: tuple[float, ...]
+    """Quantiles of the same, which ledgers count explored units by."""
     edges: Edges
     baseline: tuple[float, float] | None
     """Interval of R-AUC on in-domain data, where the deployment tells it."""
@@ -68,7 +70,9 @@ def profile(key: Key, head: Head, document: Mapping[str, Any]) -> Profile:
     baseline = None
     if isinstance(quality, Mapping) and isinstance(found := quality.get("r_auc"), Mapping):
         baseline = float(found["low"]), float(found["high"])
-    return Profile(key, head, rules(key.task), measure, expected, known, _edges(calibration, measure), baseline)
+    values = () if calibration is None else calibration.reference.get(measure, ())
+    edges = _edges(calibration, measure)
+    return Profile(key, head, rules(key.task), measure, expected, known, values, edges, baseline)
 
 
 class Stream:
@@ -91,7 +95,7 @@ class Stream:
         bound = None if expected is None else 10 * max(expected.values)
         self.risks = {source: RiskDrift(head.acceptable, bound) for source in SOURCES}
         self.delays = {source: Distribution.empty(DELAY_SECONDS) for source in SOURCES}
-        self.explored: Counter[str] = Counter()
+        self.explored = Explored(profile.reference, profile.reference_values)
         self._waiting: list[Units] = []
         self._asking: list[Units] = []
         self.changes = 0
