@@ -180,7 +180,7 @@ def _incomplete(completions: tuple[Completion, ...]) -> list[Reason]:
         parts = (pooled(waiting[start : start + _NEIGHBOURS]) for start in range(0, len(waiting), _NEIGHBOURS))
         whole = pooled(waiting)
         drying = [part for part in parts if part is not None and part.short(_MANY)]
-        drying += [whole] if whole is not None and whole.short() else []
+        drying += [whole] if whole is not None and (whole.short() or whole.unclear) else []
         if drying:
             share = min(part.share for part in drying)
             text = (

@@ -17,6 +17,8 @@ from models.estimation.window import BadWindow, Doubles, Mask, Window
 COMPLETE = 0.98
 _LEAST = 100  # requests of a bin
 _BINS = 10
+_THIRD = 0.6  # standard errors that a missing third takes the score down by, for each one of its information; simulated
+_SEEN = 3.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,14 @@ class Completion:
         if self.settled:
             return self.share + errors * self.se < COMPLETE
         return self.score_variance > 0 and self.score < -errors * float(np.sqrt(self.score_variance))
+
+    @property
+    def unclear(self) -> bool:
+        """Whether too little has come to see that a third of the requests will never be labelled, if that is so."""
+        if self.settled or self.share >= COMPLETE or not self.known:
+            return False
+        sure = float(np.sqrt(self.score_variance))
+        return self.score < (_SEEN - _THIRD * sure) * sure
 
 
 def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completion, ...]:

@@ -134,12 +134,13 @@ def caught(runs: int, n: int, missing: Missing) -> float:
 def test_a_third_never_reviewed_among_slow_labels_is_seen_over_200_runs(missing: Missing) -> None:
     share = caught(200, 100_000, missing)
     print(f"{missing}: invalid in {share:.1%}")
-    assert share >= 0.99
+    assert share >= 0.98
 
 
 @pytest.mark.parametrize("missing", ["random", "worst"])
 def test_a_third_never_reviewed_is_seen_in_short(missing: Missing) -> None:
-    assert caught(6, 100_000, missing) == 1.0
+    assert caught(4, 100_000, missing) == 1.0
+    assert caught(8, 20_000, missing) == 1.0, "too few to see it is not valid either"
 
 
 def without_a_third(seed: int, worst: bool) -> Truth:
