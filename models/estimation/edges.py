@@ -69,9 +69,8 @@ class Edges:
         return hashlib.sha256(self.values.astype("<f4").tobytes()).hexdigest()[:16]
 
     def bins(self, uncertainty: Floats) -> NDArray[np.intp]:
-        """Bin of each unit [N]."""
-        edges = self.values if uncertainty.dtype == np.float32 else self.values.astype(np.float64)
-        found = np.searchsorted(edges, uncertainty, side="left")
+        """Bin of each unit [N]; scores are compared in float32, as policies do."""
+        found = np.searchsorted(self.values, single(uncertainty), side="left")
         missing = np.isnan(uncertainty)
         if missing.any():
             found[missing] = len(self.values) + 1
