@@ -172,7 +172,8 @@ def _incomplete(completions: tuple[Completion, ...]) -> list[Reason]:
         own = tuple(part for part in completions if part.answered == answered)
         for known in (True, False):
             settled = tuple(part for part in own if part.settled and part.known == known)
-            short = [part for part in (*settled, pooled(settled)) if part is not None and part.short(_MANY)]
+            errors = _MANY if known else _DEVIATIONS  # how many were drawn is chance, too
+            short = [part for part in (*settled, pooled(settled)) if part is not None and part.short(errors)]
             if short:
                 reasons.append(_short(min(short, key=lambda part: part.share), word))
         waiting = tuple(part for part in own if not part.settled)

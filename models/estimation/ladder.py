@@ -145,7 +145,8 @@ def _cell_sums(ladder: Ladder, hits: Doubles, total: float, harmonic: Doubles) -
     middle = ladder.below + (count + 1) / 2
     small = _EPSILON * total * float((count * middle / (middle + total) ** 2) @ known)
     area = 2 * (float(hits.sum()) + float(offset @ harmonic) - small)
-    square = count / ((shifted + 0.5) * (shifted + count + 0.5))
+    first, last = shifted + 0.5, shifted + count + 0.5
+    square = 1 / first - 1 / last - (1 / first**3 - 1 / last**3) / 12  # sum of 1 / (shifted + j)² (Euler & Maclaurin)
     loss = 2 * float(share @ harmonic + offset @ square)
     gain = np.divide(2 * (count - shifted * harmonic), count, out=np.zeros(len(ladder)), where=count > 0)
     after = np.cumsum(harmonic)

@@ -11,6 +11,7 @@ import pytest
 from models.estimation.exact import Exact
 from models.estimation.gates import gates
 from models.estimation.judge import Asked, judge
+from models.estimation.nonresponse import Completion
 from models.estimation.window import Window
 from tests.statistical.streams import audited
 
@@ -86,3 +87,11 @@ def test_lost_units_and_empty_windows_are_said() -> None:
 def test_valid_windows_are_seldom_called_invalid() -> None:
     found = [judge(audited(seed, 20_000, 0.05).window, Asked()).gates for seed in range(60)]
     assert sum(not one.valid for one in found) == 0, [one.texts for one in found if not one.valid]
+
+
+@pytest.mark.parametrize(("labels", "found"), [(107, set()), (80, {"mismatch"})])
+def test_fewer_audits_in_one_stratum_than_promised_may_be_chance(labels: int, found: set[str]) -> None:
+    """150 were promised: 107 come by chance in one stratum of four thousand, and there are twenty a window."""
+    stratum = Completion(True, 0.4, 0.5, 150, labels / 150, labels**0.5 / 150, known=False)
+    reasons = gates(GOOD, Exact(GOOD, 1.0).coefficients, (stratum,)).reasons
+    assert {reason.word for reason in reasons} == found

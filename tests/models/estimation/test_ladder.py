@@ -45,3 +45,13 @@ def test_f1_of_hits_is_the_released_one() -> None:
     known = retention.f_of_hits(np.diff(hits, prepend=0.0), 3)
     np.testing.assert_allclose(f_values(hits, np.arange(6.0), 3.0), known, rtol=1e-12)
     assert np.isnan(f_values(hits, np.arange(6.0), 0.0)).all()
+
+
+def test_a_sum_of_squares_inside_a_cell_is_near_that_of_its_units() -> None:
+    """A cell whose units are all acceptable, or all not, has the slope of its units, but for how they share it."""
+    hits = np.array([1.0, 3, 0, 2, 0, 0])
+    slope = f_area(Ladder(COUNTS), hits, OFFICIAL)[1]
+    units = np.repeat(np.arange(6), COUNTS.astype(int))
+    of_units = f_area(Ladder(np.ones(11), flat=True), (hits[units] > 0).astype(float), OFFICIAL)[1]
+    mean = np.bincount(units, of_units, 6)[COUNTS > 0] / COUNTS[COUNTS > 0]
+    np.testing.assert_allclose(slope[COUNTS > 0], mean, atol=2e-5)
