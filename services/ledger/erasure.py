@@ -181,9 +181,10 @@ def _blank(connection: Connection, labels: Sequence[RowMapping], now: float) -> 
         {"row": row["id"], "place": f"{place:08d}", "name": row["key"] if "#" in row["key"] else f"erased:{row['id']}"}
         for place, row in enumerate(ordered)
     ]
-    values = {"value": None, "value_ref": None, "erased": now, "digest": bindparam("place"), "key": bindparam("name")}
+    change = update(label).where(label.c.id == bindparam("row"))
+    change = change.values(value=None, value_ref=None, erased=now, digest=bindparam("place"), key=bindparam("name"))
     if blank:
-        connection.execute(update(label).where(label.c.id == bindparam("row")).values(values), blank)
+        connection.execute(change, blank)
 
 
 def _close(
