@@ -49,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     change.add_argument("--author", default=None, help="default: your user name")
     change.add_argument("--reason", default="", help="kept with the change")
     what_if.add_argument("--threshold", type=float, action="append", required=True, help="may be repeated")
-    what_if.add_argument("--window", default="", help="window of the monitor, such as 1d; default: its longest")
+    what_if.add_argument("--window", default="", help="window of the monitor, such as 1d; default: the last units")
     what_if.add_argument("--monitor", help="URL of the monitor; default: where `demur up` runs it")
 
 

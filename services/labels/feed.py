@@ -24,10 +24,10 @@ from sqlalchemy import (
     update,
 )
 
-from services.errors import NotFound
+from services.errors import Conflict, NotFound
 from services.labels.given import GivenLabel, Rules
 from services.labels.identity import RequestIds, Unit, second_phase_draw
-from services.labels.intake import Outcome, Taken, note, of_units, take
+from services.labels.intake import KEY_REUSED, Outcome, Taken, note, of_units, take
 from services.labels.requests import (
     CLAIM,
     EXPIRE,
@@ -161,7 +161,7 @@ class Feed:
         """Labels a claimed request; label and state in one transaction. The same again is a duplicate.
 
         Raises:
-            NotFound, Conflict: there is no such request, or the lease is lost.
+            NotFound, Conflict: there is no such request, the lease is lost, or it has given another label already.
             InvalidInput: the value is no label of its head.
         """
         row = self._find(connection, request)
@@ -173,6 +173,12 @@ class Feed:
         rows, rejected = rules.check([given], now)
         taken = take(connection, place, rows, actor=actor, received=now, refs=refs) if rows else Taken({}, rejected)
         for rejection in taken.rejected:
+            if rejection.error.code == KEY_REUSED:  # its words name the unit, which who labels must not know
+                raise Conflict(
+                    "this lease has labelled the request already, with another value; the first one stands",
+                    code="already_labelled",
+                    field="value",
+                )
             rejection.error.index = -1
             raise rejection.error
         return taken.outcomes[0]

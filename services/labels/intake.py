@@ -23,6 +23,8 @@ PIECE = 1024
 """Labels of one change: the writer goes on to other changes, those of answers that wait, after so many."""
 INLINE_BYTES = 16_384
 """A larger value goes to the store."""
+KEY_REUSED = "key_reused"
+"""Code of the refusal of another value under a key that names one."""
 _EPOCHS = 8
 _RESOLVING = ("requested", "census")
 """Sources whose labels resolve a unit; a volunteered one is shown only."""
@@ -273,7 +275,7 @@ def _key_reused(row: Row) -> Rejection:
     error = InvalidInput(
         f"the key {row.key.rpartition('#')[0]!r}, version {row.version}, of the unit {unit_text(row.unit)} names "
         "another value; a correction needs a greater version",
-        code="key_reused",
+        code=KEY_REUSED,
         field="key",
         value=row.key.rpartition("#")[0],
         index=row.at,

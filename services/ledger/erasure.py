@@ -129,7 +129,7 @@ class Erasure:
         if not touched:
             return 0, []
         self._judge(connection, items, labels)
-        connection.execute(update(label).where(held).values(value=None, value_ref=None, erased=now))
+        _blank(connection, labels, now)
         _close(connection, place, [row for row in items if row["state"] in _OPEN], actor, reason, now)
         empty = {"payload": None, "payload_ref": None, "evidence": None, "evidence_ref": None, "erased": now}
         connection.execute(update(item).where(of_items).values(empty))
@@ -168,6 +168,23 @@ class Erasure:
 
     def _content(self, inline: bytes | None, reference: str | None) -> bytes | None:
         return self._store.get(reference) if reference is not None else inline
+
+
+def _blank(connection: Connection, labels: Sequence[RowMapping], now: float) -> None:
+    """Takes values out of labels, and digests, too: which number has a digest is found by trying all of them.
+
+    A place in the digests' order is left, so that the same one of a unit's labels still counts. Keys of the caller's
+    own end in a number sign and the version; others are digests of the content.
+    """
+    ordered = sorted(labels, key=lambda row: (row["epoch"], row["sequence"], row["digest"]))
+    blank = [
+        {"row": row["id"], "place": f"{place:08d}", "name": row["key"] if "#" in row["key"] else f"erased:{row['id']}"}
+        for place, row in enumerate(ordered)
+    ]
+    change = update(label).where(label.c.id == bindparam("row"))
+    change = change.values(value=None, value_ref=None, erased=now, digest=bindparam("place"), key=bindparam("name"))
+    if blank:
+        connection.execute(change, blank)
 
 
 def _close(

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, Engine, insert, select
+from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from services.errors import LedgerUnavailable
@@ -104,6 +104,8 @@ class Writer:
         self._since: float | None = None
         """When the flush under way began, on the monotonic clock."""
         self._doubt: tuple[int, list[Entry]] | None = None
+        self._delay = _RETRY_SECONDS[0]
+        """Until a ledger that failed is opened again; grows until a change is written: one on a full disk opens."""
         self._ending = False
         self._refused: LedgerRefused | None = None
         self._tried = threading.Event()
@@ -227,11 +229,9 @@ class Writer:
                 self._settle(self._doubt[1], unavailable("the process ends before the outcome is known"))
 
     def _keep_serving(self) -> None:
-        delay = _RETRY_SECONDS[0]
         while True:
             try:
                 with self._opened() as connection:
-                    delay = _RETRY_SECONDS[0]
                     self._serve(connection)
                     return
             except LedgerRefused as error:
@@ -247,8 +247,8 @@ class Writer:
             with self._wake:
                 if self._ending or self._refused is not None:
                     return
-                self._wake.wait(delay)
-            delay = min(2 * delay, _RETRY_SECONDS[1])
+                self._wake.wait(self._delay)
+            self._delay = min(2 * self._delay, _RETRY_SECONDS[1])
 
     @contextmanager
     def _opened(self) -> Iterator[Connection]:
@@ -270,6 +270,8 @@ class Writer:
             row = connection.execute(mine.with_for_update()).one_or_none()  # waits for a commit that is under way
             if row is None:
                 connection.execute(insert(writers).values(self._row()))
+            else:  # changes nothing, and fails where nothing can be written
+                connection.execute(update(writers).where(writers.c.epoch == self.epoch).values(flush=writers.c.flush))
         found = 0 if row is None else row.flush
         if self._doubt is not None:
             number, entries = self._doubt
@@ -346,6 +348,7 @@ class Writer:
         self._since = None  # before anybody hears of it, and comes with the next change
         self._settle(entries, None)
         if entries:
+            self._delay = _RETRY_SECONDS[0]
             self._watch.flushed(time.perf_counter() - start)
 
     def _settle(self, entries: list[Entry], lost: LedgerUnavailable | None) -> None:

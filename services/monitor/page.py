@@ -162,7 +162,7 @@ def _tiles(head: Head, one: Judgement, stream: StreamState, now: float) -> str:
         found = one.figures.get(name)
         if one.valid and found is not None:
             known = "1" if name in _SHARES else unit
-            tiles.append((_HEADINGS[name], numerals.with_unit(found.estimate, known), _interval(found, known)))
+            tiles.append((_HEADINGS[name], _value(found.estimate, known), _interval(found, known)))
     waiting = stream.requests.get("requested", 0) + stream.requests.get("claimed", 0)
     age = "none waits" if stream.oldest_request is None else f"the oldest for {_duration(now - stream.oldest_request)}"
     tiles.append(("Requests that wait", numerals.count(waiting), age))
@@ -172,6 +172,12 @@ def _tiles(head: Head, one: Judgement, stream: StreamState, now: float) -> str:
         for label, value, foot in tiles
     )
     return f'<dl class="tiles">{items}</dl>'
+
+
+def _value(value: float, unit: str) -> str:
+    """Large, with its unit whole behind or below it."""
+    known = numerals.shown(unit)
+    return f"{numerals.numeral(value, unit)}{f' <small>{escape(known)}</small>' if known else ''}"
 
 
 def _reasons(one: Judgement) -> str:

@@ -18,6 +18,12 @@ from tests.services.monitor.test_process import census
 
 WIDER = "document.documentElement.scrollWidth - window.innerWidth"
 TEXT = "document.body.innerText"
+BROKEN = """[...document.querySelectorAll('.tiles .value')].flatMap(one => [...one.childNodes]).filter(part => {
+  const range = document.createRange();
+  range.selectNodeContents(part);
+  return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1;
+}).map(part => part.textContent)"""
+"""Numbers and units of the cards that stand on more than one line."""
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +98,14 @@ def test_a_window_that_is_not_valid_says_why_and_shows_no_figure(page: Page, sho
     assert "has not been heard of since" in said
     assert "Not up to date: a ledger is away" in said
     assert page.value("document.querySelectorAll('figure').length") == 0
+
+
+@pytest.mark.parametrize("width", [390, 1200, 1280])
+def test_neither_a_number_nor_its_unit_is_broken_in_two(page: Page, shown: Path, width: int) -> None:
+    page.open(shown / "valid.html", width=width)
+    units = page.value("[...document.querySelectorAll('.tiles .value small')].map(one => one.textContent)")
+    assert units
+    assert page.value(BROKEN) == []
 
 
 def test_the_theme_follows_the_system(page: Page, shown: Path) -> None:

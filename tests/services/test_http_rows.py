@@ -108,7 +108,7 @@ REFUSED = {
     "neither form": (b"{}", "not_a_body", ""),
     "both forms": (json.dumps(GOOD | ROWS).encode(), "not_a_body", ""),
     "unknown wish": (json.dumps(GOOD | {"colour": 1}).encode(), "not_a_body", ""),
-    "purpose": (json.dumps(GOOD | {"purpose": "guess"}).encode(), "not_a_body", ""),
+    "purpose": (json.dumps(GOOD | {"purpose": "guess"}).encode(), "unknown_purpose", "purpose"),
     "text": (b'{"columns": {"speed": ["fast"], "wave": [1]}}', "not_a_number", "speed"),
     "text in a row": (b'{"rows": [{"speed": 1, "wave": 1}, {"speed": 1, "wave": "1"}]}', "not_a_number", "wave"),
     "a row of lists": (b'{"rows": [[1, 2]]}', "not_a_body", "rows"),

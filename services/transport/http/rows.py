@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, get_args
 
 import msgspec
 import numpy as np
@@ -13,7 +13,7 @@ from models.calibration import IntervalTable
 from models.predictive import Gaussian
 from models.schema import Schema
 from services.errors import InvalidInput
-from services.pipeline import Description, Portion
+from services.pipeline import Description, Portion, Purpose
 from services.policy import Decision, Shift
 from services.rows import Named, RowsRequest, shown
 from services.transport.binding import HttpBinding, Options, stricter
@@ -29,7 +29,7 @@ class RowsBody(msgspec.Struct, forbid_unknown_fields=True):
     columns: msgspec.Raw = msgspec.Raw(b"")
     rows: msgspec.Raw = msgspec.Raw(b"")
     units: dict[str, str] = {}
-    purpose: Literal["decide", "explore", "replay"] | None = None
+    purpose: str | None = None
     defer_above: float | dict[str, float] | None = None
     members: bool = False
 
@@ -87,7 +87,24 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
         Column(name, numbers.narrowed(name, values, schema), parsed.units.get(name, ""))
         for name, values in named.items()
     )
-    return RowsRequest(Named(given), parsed.members), Options(parsed.purpose, stricter(parsed.defer_above, heads))
+    options = Options(_purpose(parsed.purpose), stricter(parsed.defer_above, heads))
+    return RowsRequest(Named(given), parsed.members), options
+
+
+def _purpose(given: str | None) -> Purpose | None:
+    known: tuple[Purpose, ...] = get_args(Purpose)
+    for one in known:
+        if given == one:
+            return one
+    if given is None:
+        return None
+    raise InvalidInput(
+        f"purpose = {given[:60]!r} is unknown; use {', '.join(known)}",
+        code="unknown_purpose",
+        field="purpose",
+        value=given[:60],
+        allowed=", ".join(known),
+    )
 
 
 def _columns(raw: msgspec.Raw) -> dict[str, list[Number]]:

@@ -122,7 +122,7 @@ async def test_submitting_labels_and_ends_the_request_in_one_flush(ledger_url: s
         assert (actor, observed) == ("anna", 9.0)
         assert (sequence, "labelled", flush) in await found.rows(request_event, "sequence", "state", "flush")
         assert await found.desk.answer(request, lease, 4.5, observed=9.0, actor="anna") is Outcome.DUPLICATE
-        await refused("key_reused", found.desk.answer(request, lease, 5.0, observed=9.0, actor="anna"))
+        await refused("already_labelled", found.desk.answer(request, lease, 5.0, observed=9.0, actor="anna"))
         assert len(await found.labels()) == 1
         assert (await found.desk.counts())["power"] == dict.fromkeys(
             ("claimed", "skipped", "expired", "unlabelable"), 0
@@ -183,6 +183,21 @@ async def test_a_lease_that_is_over_goes_to_the_next_and_its_holder_is_told(ledg
         late = found.desk.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
         await refused("lease_lost", late)
         assert (0, "requested", "service", "the lease is over") in await found.events()
+
+
+async def test_another_value_under_a_lease_is_refused_without_naming_the_unit(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        await found.units([0])
+        (mine,) = await claimed(found)
+
+        def answer(value: float) -> Any:
+            return found.desk.answer(mine.claimed.request, mine.claimed.lease, value, observed=None, actor="anna")
+
+        assert await answer(1.0) is Outcome.ACCEPTED
+        assert await answer(1.0) is Outcome.DUPLICATE
+        error = await refused("already_labelled", answer(2.0))
+        assert isinstance(error, Conflict)
+        assert f"{EPOCH:016x}" not in f"{vars(error)}"
 
 
 async def test_a_late_answer_is_taken_where_nobody_else_began(ledger_url: str) -> None:

@@ -10,6 +10,8 @@ import pytest
 from sqlalchemy import insert
 
 from models.judging import judging
+from services.labels.given import GivenLabel, Rules
+from services.labels.intake import take
 from services.ledger import erasure as forgetting
 from services.ledger.store import INLINE_BYTES, ORPHAN_SECONDS
 from services.ledger.tables import erasure, item, label, request_event
@@ -62,6 +64,26 @@ async def test_an_erased_unit_keeps_its_numbers_only(ledger_url: str, tmp_path: 
     (told,) = table(found.database, erasure)
     assert (told["units"], told["actor"], told["reason"]) == (2, "me", "asked for")
     assert counted(read(found.database)) == {(epoch, n): 1 for n in range(3)}
+
+
+async def test_nothing_is_left_of_a_label_that_its_value_could_be_found_by(ledger_url: str, tmp_path: Path) -> None:
+    """Numbers are few: a digest of one is as good as the number."""
+    async with recording(ledger_url, tmp_path) as found:
+        epoch = found.ledger.writer.epoch
+        await found.decide([2.0])
+        rules = Rules({POWER.name: judging(POWER)}, frozenset())
+        given = [GivenLabel((epoch, 0), float(value), key=key) for value, key in ((210, ""), (220, ""), (230, "mine"))]
+        rows, _ = rules.check(given, 0.0)
+        await found.ledger.writer.run(lambda c, p: take(c, p, rows, actor="a", received=1.0))
+        before = sorted(table(found.database, label), key=lambda row: row["id"])
+        assert await found.ledger.erasure.erase([(epoch, 0)], "me", "asked for") == 1
+    after = sorted(table(found.database, label), key=lambda row: row["id"])
+    kept = str([list(row.values()) for row in after])
+    for row in rows:
+        assert row.digest not in kept
+        assert row.key in kept if row.key == "mine#1" else row.key not in kept
+    assert [row["error"] for row in after] == pytest.approx([100.0, 400.0, 900.0])
+    assert np.argsort([row["digest"] for row in after]).tolist() == np.argsort([r["digest"] for r in before]).tolist()
 
 
 async def test_units_beyond_their_time_are_erased_and_younger_ones_are_not(

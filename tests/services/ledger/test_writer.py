@@ -6,11 +6,12 @@ import asyncio
 import itertools
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, func, insert, select
+from sqlalchemy.exc import OperationalError
 
 from services.errors import LedgerUnavailable
 from services.ledger.database import Database
@@ -45,6 +46,18 @@ def note(units: int) -> Callable[[Connection, Place], int]:
 async def noted(found: Writer) -> list[tuple[int, int]]:
     """All rows: flush and units."""
     return await found.read(lambda c: [tuple(row) for row in c.execute(select(gap.c.flush, gap.c.units))])
+
+
+class Heard:
+    """A watch that remembers."""
+
+    def __init__(self) -> None:
+        self.failures: list[str] = []
+
+    def flushed(self, seconds: float) -> None: ...
+
+    def failed(self, reason: str) -> None:
+        self.failures.append(reason)
 
 
 async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
@@ -152,6 +165,31 @@ async def test_a_server_that_stops_refuses_at_once_and_comes_back(postgres: Post
         await until(lambda: found.up)
         await found.run(note(4))
         assert [units for _, units in await noted(found)] == [1, 4]
+
+
+async def test_a_ledger_that_opens_and_takes_nothing_is_down_most_of_the_time(ledger_url: str) -> None:
+    """As on a full disk: whoever watches would see it up otherwise, and the log would fill what is left."""
+
+    def full(connection: Connection, place: Place) -> None:
+        raise OperationalError("INSERT", {}, Exception("database or disk is full"))
+
+    heard = Heard()
+    async with writing(ledger_url, watch=heard) as found:
+        up, looks, end = 0, 0, time.monotonic() + 2.0
+        while time.monotonic() < end:
+            with suppress(LedgerUnavailable):
+                await found.run(full)
+            up, looks = up + found.up, looks + 1
+            await asyncio.sleep(0.005)
+        assert 2 <= len(heard.failures) <= 8
+        assert up < looks / 4
+        await until(lambda: found.up)
+        await found.run(note(1))
+        with pytest.raises(LedgerUnavailable):
+            await found.run(full)
+        back = time.monotonic()
+        await until(lambda: found.up)
+        assert time.monotonic() - back < 0.5, "one failure after a success is over soon"
 
 
 async def test_a_server_that_hangs_costs_a_caller_no_more_than_its_time(postgres: Postgres) -> None:
