@@ -15,7 +15,6 @@ from prometheus_client.parser import text_string_to_metric_families
 from services.ledger.metrics import LedgerMetrics
 from services.metrics import Metrics
 from services.monitor.exporter import Exporter
-from services.monitor.published import InForce
 from services.policy import Decision
 from tests.services.monitor.simulated import Book, simulate
 from tests.services.monitor.watching import Watch
@@ -65,6 +64,7 @@ def monitor_text(folder: Path) -> str:
     stream = simulate(5000, rate=1.0)
     book = Book(f"sqlite:///{folder / 'ledger.db'}")
     book.deploy()
+    book.set_policy(float(stream.time[0]), 1, 2.0)
     first = book.decide(stream)
     book.decide(simulate(50, seed=2), purpose="explore")
     now = float(stream.time[-1]) + 1
@@ -77,6 +77,5 @@ def monitor_text(folder: Path) -> str:
         watch.monitor.close()
         book.engine.dispose()
     exporter = Exporter()
-    policies = {("toy", "power"): InForce("v1", "tvar", 2.0, "target_retention", 0.9)}
-    exporter.publish(replace(published, policies=policies, errors={"corrupt": 1}))
+    exporter.publish(replace(published, errors={"corrupt": 1}))
     return exporter.text(now).decode()

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from services.cli.ports import holder
+from services.settings import default_ports
 from tests.deploy.hurried import WINDOW
 from tests.deploy.places import DASHBOARDS
 from tests.deploy.promql import VARIABLES
@@ -53,7 +55,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     home, watching = tmp_path / "home", tmp_path / "watching"
     home.mkdir()
     watching.mkdir()
-    offset = random.randrange(20_000, 50_000, 10)
+    offset = free_offset()
     environment = {"DEMUR_AUDIT_RATE": "0.1", "DEMUR_MONITOR_WINDOWS": WINDOW, "DEMUR_LEDGER_DEADLINE_SECONDS": "10"}
     installation = Installation(home, offset)
     started = installation.run("up", "--detach", **environment)
@@ -64,6 +66,14 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
             yield Scene(installation, prometheus, pager)
     finally:
         installation.run("down")
+
+
+def free_offset() -> int:
+    """An offset at which nobody listens on the ports of monitor and vessel."""
+    while True:
+        offset = random.randrange(20_000, 50_000, 10)
+        if all(holder("127.0.0.1", port + offset) is None for port in (3000, *default_ports("vessel"))):
+            return offset
 
 
 def test_a_shift_pages_and_ordinary_traffic_does_not(scene: Scene) -> None:
