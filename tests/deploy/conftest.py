@@ -1,0 +1,23 @@
+"""What tests of rules, runbooks and dashboards share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.deploy.exported import exported
+from tests.deploy.places import rules
+
+
+@pytest.fixture(scope="session")
+def series(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
+    """Every series there is, exported or recorded, with its labels."""
+    return exported(tmp_path_factory.mktemp("ledger")) | recorded()
+
+
+def recorded() -> dict[str, set[str]]:
+    """Recorded series; which labels they keep is the first part of their name."""
+    found: dict[str, set[str]] = {}
+    for rule in rules():
+        if (name := rule.get("record")) is not None:
+            found.setdefault(name, set()).update(name.partition(":")[0].split("_"), rule.get("labels", {}))
+    return found
