@@ -87,11 +87,11 @@ def application(routes: Routes) -> Starlette:
     """The ASGI application."""
 
     async def unknown(request: Request, error: Exception) -> Response:
-        return error_response(NotFound(f"there is no {request.url.path}", code="no_such_route"))
+        return error_response(NotFound(f"there is no {request.url.path}", code="no_route"))
 
     async def wrong_method(request: Request, error: Exception) -> Response:
         return error_response(
-            MethodNotAllowed(f"{request.method} is not for {request.url.path}; use GET", code="method")
+            MethodNotAllowed(f"{request.method} is not for {request.url.path}; use GET", code="method_not_allowed")
         )
 
     async def failed(request: Request, error: Exception) -> Response:

@@ -6,7 +6,6 @@ Rules and configurations are the shipped ones, hurried by ``tests.deploy.hurried
 from __future__ import annotations
 
 import json
-import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.ports import holder
-from services.settings import default_ports
 from tests.deploy.hurried import WINDOW
 from tests.deploy.places import DASHBOARDS
 from tests.deploy.promql import VARIABLES
@@ -23,6 +20,7 @@ from tests.deploy.ships import Crew, Ships, working
 from tests.deploy.test_dashboards import expressions
 from tests.deploy.watchers import Pager, Prometheus, wait_until, watchers
 from tests.e2e.conftest import Installation
+from tests.ports import free_offset
 
 RETENTION = {"DemurAbstainHigh", "DemurAbstainLow", "DemurRetentionWorse", "DemurRiskAlarm"}
 CHOSEN = {"$task": "vessel", "$head": "power", "$model": ".*", "$window": WINDOW, "$source": "requested"}
@@ -66,14 +64,6 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
             yield Scene(installation, prometheus, pager)
     finally:
         installation.run("down")
-
-
-def free_offset() -> int:
-    """An offset at which nobody listens on the ports of monitor and vessel."""
-    while True:
-        offset = random.randrange(20_000, 50_000, 10)
-        if all(holder("127.0.0.1", port + offset) is None for port in (3000, *default_ports("vessel"))):
-            return offset
 
 
 def test_a_shift_pages_and_ordinary_traffic_does_not(scene: Scene) -> None:

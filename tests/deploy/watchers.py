@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -19,6 +18,7 @@ import pytest
 
 from tests.deploy import hurried
 from tests.deploy.places import FOLDER, RULES
+from tests.ports import free_port
 
 
 class Pager:
@@ -138,11 +138,6 @@ def wait_until(holds: Callable[[], bool], seconds: float, otherwise: str) -> flo
         assert time.monotonic() - start < seconds, otherwise
         time.sleep(0.1)
     return time.monotonic() - start
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 def _ready(address: str) -> bool:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_offset
+
 PROJECT = Path(__file__).resolve().parents[2]
 
 
@@ -55,8 +57,7 @@ def installations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable
     made: list[Installation] = []
 
     def make() -> Installation:
-        offset = 11_000 + os.getpid() % 400 * 20 + len(made) * 10_000
-        made.append(Installation(tmp_path_factory.mktemp("home"), offset))
+        made.append(Installation(tmp_path_factory.mktemp("home"), free_offset()))
         return made[-1]
 
     yield make

@@ -11,7 +11,6 @@ import asyncio
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -33,6 +32,7 @@ from models import artefact
 from services.ledger.database import Database
 from services.policy import Decision
 from tests.ledger_reader import Snapshot
+from tests.ports import free_port
 from tests.postgres import running_postgres
 from tests.services.ledger.recording import counted, read
 
@@ -175,7 +175,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], str]:
     """A service that is ready, and its gRPC address."""
-    ports = [_free_port(), _free_port()]
+    ports = [free_port(), free_port()]
     settings = {
         "DEMUR_HOME": str(home),
         "DEMUR_LEDGER": url,
@@ -211,12 +211,6 @@ def _ready(port: int) -> bool:
             return bool(reply.status == 200)
     except OSError:
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 def main() -> int:

@@ -23,6 +23,7 @@ import pytest
 import demur
 from demur.v1.common_pb2 import PackedRows, Rows
 from demur.v1.vessel_pb2 import VesselPredictRequest, VesselPredictResponse
+from tests.ports import free_port
 
 PROJECT = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
@@ -53,7 +54,7 @@ class Call:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    http, grpc_port = _free_port(), _free_port()
+    http, grpc_port = free_port(), free_port()
     settings = {
         "DEMUR_HOME": str(tmp_path / "home"),
         "DEMUR_HTTP_PORT": str(http),
@@ -249,9 +250,3 @@ def _ready(service: Service) -> bool:
         return httpx.get(f"{service.http}/readyz", timeout=1).status_code == 200
     except httpx.HTTPError:
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
