@@ -220,6 +220,7 @@ def durable(
             journal_bytes=settings.journal_bytes,
             explore_bytes=settings.explore_bytes,
             explore_seconds=settings.explore_seconds,
+            census=frozenset(settings.census_heads),
             retention_seconds=settings.retention_days * 86400 or math.inf,
         ),
     )

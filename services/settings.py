@@ -89,7 +89,7 @@ class Settings:
     retention_days: float = 0.0
     """Days after which inputs, evidence and raw labels are erased, while the numbers stay; 0: never."""
     census: str = ""
-    """Heads, with commas between, whose every unit gets a label (telemetry, stations): labels of the source census."""
+    """Heads, with commas between, whose every unit gets a label (telemetry, stations): each is a row of the ledger."""
     request_days: float = 30.0
     """Days after which a request for a label expires, and counts as not answered."""
     second_phase: float = 0.0

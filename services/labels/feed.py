@@ -44,7 +44,7 @@ from services.labels.requests import (
     State,
     next_state,
 )
-from services.ledger.tables import item, request_event
+from services.ledger.tables import UNASKED, item, request_event
 from services.ledger.tables import label as labels
 from services.ledger.writer import Place
 
@@ -193,7 +193,7 @@ class Feed:
 
     def counts(self, connection: Connection) -> dict[str, dict[State, int]]:
         """Number of requests by head and state; what was erased is left out."""
-        query = select(item.c.head, item.c.state, func.count()).where(item.c.erased.is_(None))
+        query = select(item.c.head, item.c.state, func.count()).where(item.c.erased.is_(None), item.c.state != UNASKED)
         found: dict[str, dict[State, int]] = {}
         for head, state, count in connection.execute(query.group_by(item.c.head, item.c.state)):
             found.setdefault(head, dict.fromkeys(STATES, 0))[state] = count

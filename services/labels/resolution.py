@@ -14,7 +14,7 @@ from services.labels.given import Source
 from services.labels.identity import Unit
 from services.labels.intake import of_units
 from services.labels.order import Rank, rank
-from services.ledger.tables import item
+from services.ledger.tables import UNASKED, item
 from services.ledger.tables import label as labels
 
 Status = Literal["resolved", "pending", "unresolved", "erased", "unknown"]
@@ -33,8 +33,8 @@ class Resolution:
 
     unit: Unit
     status: Status
-    """``pending``: the request is open; ``unresolved``: it ended without a label, see ``state``; ``unknown``: no unit
-    that was deferred or audited, and without a label."""
+    """``pending``: the request is open, or a census will tell; ``unresolved``: it ended without a label, see ``state``;
+    ``unknown``: no unit that was deferred, audited or under a census, and without a label."""
     state: str = ""
     """Of the request; empty where there is none."""
     head: str = ""
@@ -68,10 +68,11 @@ def _requests(connection: Connection, units: Iterable[Unit]) -> list[Resolution]
     found = []
     for condition in of_units(item, units):
         for row in connection.execute(select(*columns).where(condition)):
-            status: Status = "pending" if row.state in _OPEN else "unresolved"
+            state = "" if row.state == UNASKED else row.state
+            status: Status = "pending" if row.state in (*_OPEN, UNASKED) else "unresolved"
             if row.erased is not None:
                 status = "erased"
-            found.append(Resolution((row.epoch, row.sequence), status, row.state, row.head))
+            found.append(Resolution((row.epoch, row.sequence), status, state, row.head))
     return found
 
 

@@ -40,12 +40,22 @@ class Decided:
     time: float = 0.0
     """Seconds since 1970."""
     itemised: NDArray[np.intp] = field(default_factory=lambda: _NONE)
-    """Units that were deferred or drawn for an audit, ascending [k]."""
+    """Units that are kept one by one, ascending [k]: deferred, drawn for an audit, or all under a census."""
+    asked: NDArray[np.bool_] | None = None
+    """Which itemised units a label is asked for [k]; None: all. Under a census some are only waited for."""
+    census: bool = False
+    """Whether a census of the head is declared: every unit will get a label, so that all are itemised."""
     evidence: Sequence[bytes | None] = ()
     """Of each itemised unit [k]; None where nothing is known of the head's errors."""
-    payload: Sequence[bytes] = ()
-    """Of each itemised unit [k]; empty where inputs are not kept."""
+    payload: Sequence[bytes | None] = ()
+    """Of each itemised unit [k], None where no label is asked for; empty where inputs are not kept."""
     payload_type: str = ""
+
+    @property
+    def audited(self) -> int:
+        """Units drawn for an audit."""
+        drawn = self.decisions[self.itemised] != Decision.DEFER
+        return int(np.count_nonzero(drawn if self.asked is None else drawn & self.asked))
 
     @property
     def runs(self) -> Runs:

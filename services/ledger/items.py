@@ -1,4 +1,5 @@
-"""Rows of a flush: a segment of all units of a head, model, policy and purpose; an item of each deferred or audited."""
+"""Rows of a flush: a segment of all units of a head, model, policy and purpose; an item of each deferred or audited,
+or of all under a census."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ from services.ledger.database import driver
 from services.ledger.decided import Decided, Key
 from services.ledger.segments import Runs, join, pack
 from services.ledger.store import INLINE_BYTES, Store
-from services.ledger.tables import segment
+from services.ledger.tables import UNASKED, segment
 from services.ledger.writer import Place
 from services.policy import Decision
 
-_FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payload_type", "state")
+_FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payload_type", "census")
 """Columns that all items of a portion have in common."""
 _VARYING = (
     "sequence",
@@ -31,6 +32,7 @@ _VARYING = (
     "evidence_ref",
     "payload",
     "payload_ref",
+    "state",
     "priority",
 )
 _SEGMENT = (*Place.__dataclass_fields__, "part", *Key._fields, "count", "deferred", "first_time", "last_time", "body")
@@ -106,8 +108,8 @@ def keep_large(portions: Iterable[Decided], store: Store) -> None:
     """
     for decided in portions:
         for name in ("evidence", "payload"):
-            contents: Sequence[bytes] = getattr(decided, name)
-            if any(len(content) > INLINE_BYTES for content in contents):
+            contents: Sequence[bytes | None] = getattr(decided, name)
+            if any(content is not None and len(content) > INLINE_BYTES for content in contents):
                 setattr(decided, name, [_kept(content, store) for content in contents])
 
 
@@ -124,7 +126,7 @@ def write_items(connection: Connection, place: Place, portions: Iterable[Decided
 def _fixed(decided: Decided, place: Place, epoch: int) -> tuple[Any, ...]:
     kind = decided.payload_type if decided.payload else None
     key = decided.key
-    return epoch, place.writer, place.flush, key.head, key.model, key.policy, decided.time, kind, "requested"
+    return epoch, place.writer, place.flush, key.head, key.model, key.policy, decided.time, kind, int(decided.census)
 
 
 def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
@@ -132,6 +134,8 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
     decisions = decided.decisions[units]
     rates = np.broadcast_to(decided.propensity, len(decided.uncertainty))[units]
     priorities = decided.time + _PRIORITY_SECONDS * draws.uniforms(decided.first, n, b"priority")
+    asked = np.ones(n, bool) if decided.asked is None else decided.asked
+    states = ["requested" if one else UNASKED for one in asked.tolist()]
     evidence, evidence_refs = _columns(decided.evidence)
     payload, payload_refs = _columns(decided.payload or (None,) * n)
     return zip(
@@ -143,6 +147,7 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
         evidence_refs,
         payload,
         payload_refs,
+        states,
         priorities.tolist(),
         strict=True,
     )
@@ -152,8 +157,8 @@ class Reference(str):
     """Where a large content is, instead of it."""
 
 
-def _kept(content: bytes, store: Store) -> Any:
-    return Reference(store.put(content)) if len(content) > INLINE_BYTES else content
+def _kept(content: bytes | None, store: Store) -> Any:
+    return content if content is None or len(content) <= INLINE_BYTES else Reference(store.put(content))
 
 
 def _columns(contents: Sequence[Any]) -> tuple[list[bytes | None], list[str | None]]:

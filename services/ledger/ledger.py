@@ -1,7 +1,8 @@
 """The ledger as the pipeline knows it: what was decided is durable before its answer leaves, or the answer says no.
 
-Answered units go into the journal and leave at once; deferred and audited ones wait for the commit of their items. What
-misses its time, or meets a ledger that is down, leaves with ``recorded = false`` and becomes a gap that readers see.
+Answered units go into the journal and leave at once; deferred and audited ones, and all of a head under a census, wait
+for the commit of their items. What misses its time, or meets a ledger that is down, leaves with ``recorded = false``
+and becomes a gap that readers see.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -79,6 +80,8 @@ class Options:
     explore_bytes: int = 64 << 20
     explore_seconds: float = 900.0
     """Explored units can be committed for so long, and while they are no more than so many bytes."""
+    census: frozenset[str] = frozenset()
+    """Heads whose every unit gets a label: evidence of all of them is kept."""
     retention_seconds: float = math.inf
     """Inputs, evidence and raw labels of units are erased after so long."""
 
@@ -179,15 +182,15 @@ class DurableLedger:
         first, n = portion.ids[head].first, len(verdict.decisions)
         rate = propensity(verdict.policy, verdict.uncertainty)
         if n == 1:  # as below, quickly
-            chosen = verdict.decisions[0] == Decision.DEFER or self._draws.uniform(first) < rate
-            itemised = _FIRST if chosen else _NONE
+            asked = verdict.decisions[0] == Decision.DEFER or self._draws.uniform(first) < rate
+            itemised = _FIRST if asked else _NONE
         else:
             deferred = verdict.decisions == Decision.DEFER
             itemised = np.flatnonzero(deferred | (self._draws.uniforms(first, n) < rate))
         key = Key(head, portion.model, verdict.policy.version, "decide")
-        decided = Decided(key, first, verdict.uncertainty, verdict.decisions, rate, itemised=itemised)
-        if len(itemised):
-            self._keep(decided, portion, payload, itemised)
+        decided = self._whole(Decided(key, first, verdict.uncertainty, verdict.decisions, rate, itemised=itemised))
+        if len(decided.itemised):
+            self._keep(decided, portion, payload, decided.itemised)
         return decided
 
     def _promoted(self, head: str, held: Held, start: int, end: int) -> Decided:
@@ -198,10 +201,18 @@ class DurableLedger:
         drawn = self._draws.uniforms(ids.first + start, end - start) < rate
         itemised = np.flatnonzero((decisions == Decision.DEFER) | drawn)
         key = Key(head, held.portion.model, verdict.policy.version, "decide")
-        decided = Decided(key, ids.first + start, uncertainty, decisions, rate, itemised=itemised)
-        if len(itemised):
-            self._keep(decided, held.portion, held.payload, itemised + start)
+        decided = self._whole(Decided(key, ids.first + start, uncertainty, decisions, rate, itemised=itemised))
+        if len(decided.itemised):
+            self._keep(decided, held.portion, held.payload, decided.itemised + start)
         return decided
+
+    def _whole(self, decided: Decided) -> Decided:
+        """Under a census every unit is itemised, for its label will come unasked."""
+        if decided.key.head not in self.options.census:
+            return decided
+        asked = np.zeros(len(decided.uncertainty), bool)
+        asked[decided.itemised] = True
+        return replace(decided, itemised=np.arange(len(asked)), asked=asked, census=True)
 
     def _keep(self, decided: Decided, portion: Portion, payload: Payload | None, units: NDArray[np.intp]) -> None:
         """Evidence and inputs of units, by their places in the portion."""
@@ -209,14 +220,16 @@ class DurableLedger:
         found = None if judged is None else judged.evidence(portion.predictives[decided.key.head], units)
         decided.evidence = found or (None,) * len(units)
         if payload is not None and self.options.keep_payload:
-            decided.payload, decided.payload_type = payload.pack(units), payload.kind
+            asked = np.ones(len(units), bool) if decided.asked is None else decided.asked
+            packed = iter(payload.pack(units[asked]))
+            decided.payload = [next(packed) if one else None for one in asked.tolist()]
+            decided.payload_type = payload.kind
 
     def _count(self, decided: list[Decided]) -> None:
         for one in decided:
             self._counts.recorded(len(one.uncertainty))
             if len(one.itemised):
-                drawn = int(np.count_nonzero(one.decisions[one.itemised] != Decision.DEFER))
-                self._counts.audited(one.key.head, drawn)
+                self._counts.audited(one.key.head, one.audited)
 
     async def _tend(self) -> None:
         tallied = taken_over = erased = -math.inf

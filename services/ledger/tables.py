@@ -26,6 +26,9 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
+UNASKED = "unasked"
+"""``item.state`` of a unit that is kept for a census alone: nobody is asked for its label."""
+
 
 def _place() -> tuple[Column[int], Column[int]]:
     """Where a row was written: the writer, and its flush."""
@@ -115,6 +118,7 @@ item = Table(
     Column("uncertainty", Double),  # null: NaN
     Column("decision", Integer, nullable=False),
     Column("propensity", Double, nullable=False),
+    Column("census", Integer, nullable=False),  # 1: every unit that was decided like this one has an item
     Column("evidence", LargeBinary),
     Column("evidence_ref", String(80)),  # of what is too large for a row, in the store
     Column("payload", LargeBinary),

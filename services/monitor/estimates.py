@@ -22,7 +22,7 @@ from services.monitor.judgement import FIGURES, REFERENCES, Curve
 from services.monitor.panes import Form
 from services.monitor.requests import CODES, OPEN
 from services.monitor.sketched import sketch_gates, sketched
-from services.monitor.stream import Stream
+from services.monitor.stream import CENSUS, Stream
 from services.monitor.units import Units
 from services.monitor.windows import request_window, unit_window
 
@@ -97,8 +97,9 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
     found = sketched(stream.panes, source, start, requests, now)
     sketch, rules = found.sketch, stream.profile.rules
     decided = (int(found.decided.sum()), int(found.decided[0]))
+    never = found.pane.never - (found.pane.covered if source == CENSUS else 0)
     if not sketch.units.any():
-        none = sketch_gates(found, requests, np.empty(0), lost)
+        none = sketch_gates(found, requests, np.empty(0), lost, never)
         return _nothing("sketch", none, decided, found.scores, stream.profile.form)
     view = sketch.view(estimator, rules)
     coefficients = view.errors.ladder.area_coefficients(rules.area)
@@ -109,7 +110,7 @@ def by_panes(stream: Stream, source: str, start: float, now: float, estimator: E
         view,
         figures,
         "sketch",
-        sketch_gates(found, requests, coefficients, lost),
+        sketch_gates(found, requests, coefficients, lost, never),
         _completion(stream, source, start, found.completions),
         held=lambda thresholds: sketch.what_if(np.asarray(thresholds, np.float64), estimator, rules),
         sketch=lambda: sketch,
@@ -192,7 +193,7 @@ def _completion(stream: Stream, source: str, start: float, completions: tuple[Co
     """
     if source == "requested":
         requests = stream.requests
-        over = (requests.units.time >= start) & ~np.isin(requests.state, OPEN)
+        over = (requests.units.time >= start) & requests.asked & ~np.isin(requests.state, OPEN)
         return float((requests.state[over] == CODES["labelled"]).mean()) if over.any() else math.nan
     whole = pooled(completions)
     return whole.share if whole is not None and whole.settled else math.nan

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.monitor.follow import Follower, head_of
-from services.monitor.stream import Profile, profile
+from services.monitor.requests import Requested
+from services.monitor.stream import CENSUS, Profile, profile
 from services.monitor.units import Key, Labels, Units, names, no_units
 
 _WORDS = {1: "answer", 2: "defer", 3: "caller_deferred"}
@@ -43,7 +44,7 @@ def export(
     """
     profiles: dict[Key, Profile] = {}
     units: dict[Key, list[Units]] = {}
-    asked: dict[Key, list[Units]] = {}
+    asked: dict[Key, list[Requested]] = {}
     labels: dict[Key, list[Labels]] = {}
     for follower in followers:
         behind = True
@@ -56,7 +57,7 @@ def export(
             for key, parts in news.units.items():
                 units.setdefault(key, []).extend(parts)
             for key, requested in news.requests.items():
-                asked.setdefault(key, []).extend(part.units for part in requested)
+                asked.setdefault(key, []).extend(requested)
             for changes in news.labels:
                 for (key, source), added in changes.added.items():
                     if source == wanted.source:
@@ -83,12 +84,13 @@ _EVENTS = (
 _LABELS = ("event_id", "time", "error", "source")
 
 
-def _events(key: Key, known: Profile | None, parts: list[Units], asked: list[Units], wanted: Wanted) -> Table:
+def _events(key: Key, known: Profile | None, parts: list[Units], asked: list[Requested], wanted: Wanted) -> Table:
     all_units = Units.join(parts)
     chosen = all_units.take((all_units.time >= wanted.start) & (all_units.time < wanted.end))
     chosen = chosen.take(chosen.order)
-    requests = Units.join([no_units(), *asked])
-    requested = np.isin(names(chosen.epoch, chosen.sequence), names(requests.epoch, requests.sequence))
+    census = wanted.source == CENSUS
+    counted = _among(chosen, [one.units.take(one.census) for one in asked if census])
+    requested = counted | _among(chosen, [one.units.take(one.asked) for one in asked])
     expected = None if known is None or known.expected is None else known.expected(chosen.uncertainty)
     words = np.array([_WORDS[one] for one in range(1, 4)])
     return {
@@ -96,13 +98,19 @@ def _events(key: Key, known: Profile | None, parts: list[Units], asked: list[Uni
         "time": chosen.time,
         "uncertainty": chosen.uncertainty.astype(np.float64),
         "decision": words[chosen.decision - 1],
-        "propensity": chosen.propensity,
+        "propensity": np.where(counted, 1.0, chosen.propensity),
         "requested": requested.astype(np.int64),
         "expected": np.full(len(chosen), np.nan) if expected is None else expected,
         "task": np.full(len(chosen), key.task),
         "head": np.full(len(chosen), key.head),
         "model": np.full(len(chosen), key.model),
     }
+
+
+def _among(units: Units, parts: list[Units]) -> NDArray[np.bool_]:
+    """Which of the units [n] are among others."""
+    others = Units.join([no_units(), *parts])
+    return np.isin(names(units.epoch, units.sequence), names(others.epoch, others.sequence))
 
 
 def _labels(parts: list[Labels], wanted: Wanted) -> Table:

@@ -21,7 +21,7 @@ from services.ledger.segments import unpack, unpack_histogram
 from services.ledger.tables import deployment, gap, item, policy, request_event, segment, writer
 from services.logging import get_logger
 from services.monitor.join import Changes, Fetch, Joiner
-from services.monitor.requests import CODES, States
+from services.monitor.requests import CODES, Requested, States
 from services.monitor.units import Key, Units
 
 _log = get_logger(__name__)
@@ -80,13 +80,6 @@ class PolicySet:
     version: str
     time: float
     document: dict[str, Any]
-
-
-class Requested(NamedTuple):
-    """Units [n] that a label is asked for, and how the requests stand, as an index in ``STATES``."""
-
-    units: Units
-    state: NDArray[np.uint8]
 
 
 class ExploredUnits(NamedTuple):
@@ -211,7 +204,7 @@ class Follower:
             news.gaps.append(Gap(self._tasks[epoch], row.from_time, row.to_time, row.units, row.reason))
 
     def _decided(self, connection: Connection, epoch: int, step: tuple[int, int], since: float, news: News) -> None:
-        """Segments and units with a request."""
+        """Segments, and units with a request or under a census."""
         task = self._tasks[epoch]
         for row in connection.execute(_new(segment, epoch, step).where(segment.c.last_time >= since)):
             key = Key(task, row.head, row.model)
@@ -234,7 +227,7 @@ class Follower:
             news.units[key].append(units)
         columns = (
             *(item.c.epoch, item.c.sequence, item.c.time, item.c.uncertainty, item.c.decision, item.c.propensity),
-            *(item.c.head, item.c.model, item.c.state),
+            *(item.c.head, item.c.model, item.c.state, item.c.census),
         )
         found: dict[Key, list[Any]] = defaultdict(list)
         for row in connection.execute(_new(item, epoch, step, columns).where(item.c.time >= since)):
@@ -243,16 +236,17 @@ class Follower:
                 continue
             found[Key(task, row.head, row.model)].append(row)
         for key, rows in found.items():
-            epochs, sequences, times, uncertainties, decisions, propensities, _, _, states = zip(*rows, strict=True)
+            epochs, sequences, times, uncertainties, decisions, rates, _, _, states, census = zip(*rows, strict=True)
             units = Units(
                 np.array(epochs, np.int64),
                 np.array(sequences, np.int64),
                 np.array(times),
                 np.array([np.nan if one is None else one for one in uncertainties], np.float32),
                 np.array(decisions, np.uint8),
-                np.array(propensities),
+                np.array(rates),
             )
-            news.requests[key].append(Requested(units, np.array([CODES[state] for state in states], np.uint8)))
+            codes = np.array([CODES[state] for state in states], np.uint8)
+            news.requests[key].append(Requested(units, codes, np.array(census, bool)))
 
     def _changed(self, connection: Connection, epoch: int, step: tuple[int, int], news: News) -> None:
         """Requests that changed: how they stand now, whoever changed them last."""

@@ -17,13 +17,14 @@ from sqlalchemy import Connection, Row, Select, and_, select, tuple_
 
 from models.head import Head
 from models.judging import judging
-from services.ledger.tables import item, label
+from services.ledger.tables import UNASKED, item, label
 from services.logging import get_logger
 from services.monitor.units import Key, Labels
 
 _log = get_logger(__name__)
 _CHUNK = 10_000
 _UNIT = (item.c.time, item.c.uncertainty, item.c.decision, item.c.propensity, item.c.model, item.c.evidence)
+_ASKED = (item.c.state, item.c.census)
 _LABEL = (
     *(label.c.epoch, label.c.sequence, label.c.head, label.c.source, label.c.version, label.c.observed),
     *(label.c.received, label.c.digest, label.c.value, label.c.value_ref, label.c.error, label.c.writer, label.c.flush),
@@ -85,7 +86,7 @@ class Joiner:
         return self._judged(changes)
 
     def _verdict(self, row: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-        if row.time is None:
+        if not _expected(row):
             return "orphan"
         if after[row.source] is not row:
             return "superseded"
@@ -95,7 +96,7 @@ class Joiner:
         """Notes rows whose counting changes; they become errors in ``_judged``."""
         for source, row in after.items():
             was = before.get(source)
-            if was is row or row.time is None:
+            if was is row or not _expected(row):
                 continue
             key = Key(self._tasks.get(row.epoch, "unknown"), row.head, row.model)
             if was is not None:
@@ -129,7 +130,7 @@ class Joiner:
             time=np.array([row.time for row in kept]),
             uncertainty=np.array([np.nan if row.uncertainty is None else row.uncertainty for row in kept], np.float32),
             decision=np.array([row.decision for row in kept], np.uint8),
-            propensity=np.array([row.propensity for row in kept]),
+            propensity=np.array([1.0 if source == "census" and row.census else row.propensity for row in kept]),
             error=error[whole],
             received=np.array([row.received for row in kept]),
         )
@@ -165,9 +166,17 @@ class Joiner:
             return None
 
 
+def _expected(row: Any) -> bool:
+    """Whether the ledger holds the unit of a label, and whether one of this source was to come.
+
+    A requested label of a unit that nobody was asked about is a volunteer's: its probability is unknown.
+    """
+    return row.time is not None and not (row.source == "requested" and row.state == UNASKED)
+
+
 def _joined() -> Select[Any]:
     unit = and_(item.c.epoch == label.c.epoch, item.c.sequence == label.c.sequence)
-    columns = (*_LABEL, *_UNIT, item.c.evidence_ref)
+    columns = (*_LABEL, *_UNIT, *_ASKED, item.c.evidence_ref)
     return select(*columns).select_from(label.outerjoin(item, unit)).order_by(label.c.epoch, label.c.sequence)
 
 

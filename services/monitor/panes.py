@@ -54,6 +54,8 @@ class Pane:
     """Units without a propensity above 0: no label can stand for them."""
     draws: Doubles = field(default_factory=lambda: np.zeros(3))
     """Of units whose request is a matter of chance: expected requests, their variance, and requests."""
+    covered: int = 0
+    """Of those units that never get a request: how many a census will tell of."""
     labels: dict[str, Sketch] = field(default_factory=dict)
 
     def count(self, other: Pane) -> None:
@@ -61,6 +63,7 @@ class Pane:
         self.units += other.units
         self.scores += other.scores
         self.never += other.never
+        self.covered += other.covered
         self.draws += other.draws
 
     def add(self, other: Pane, form: Form) -> None:
@@ -113,7 +116,7 @@ class Panes:
             places = self.form.edges.bins(chosen.uncertainty) + pane.units.shape[1] * ~answered
             pane.units += np.bincount(places, minlength=pane.units.size).reshape(2, -1)
             p = chosen.propensity
-            pane.never += int((~((p > 0) & (p <= 1))).sum())
+            pane.never += int((~_likely(p)).sum())
             p = p[(p > 0) & (p < 1)]
             pane.draws[:2] += float(p.sum()), float((p * (1 - p)).sum())
             if self.form.bins is not None:
@@ -124,6 +127,12 @@ class Panes:
         units = units.take((units.propensity < 1) & (units.time >= self._days_from))
         for part, place in self._parts(units.time):
             self._at(*place).draws[2] += len(units.time[part])
+
+    def add_census(self, units: Units) -> None:
+        """Counts units that a census will tell of, where nothing else would."""
+        units = units.take(~_likely(units.propensity) & (units.time >= self._days_from))
+        for part, place in self._parts(units.time):
+            self._at(*place).covered += len(units.time[part])
 
     def add_labels(self, source: str, labels: Labels) -> None:
         """Adds the errors of units, into the panes of their decisions."""
@@ -142,7 +151,7 @@ class Panes:
 
     def _label(self, source: str, labels: Labels, *, add: bool) -> None:
         # a propensity that is none cannot be weighted: gates speak of it
-        known = labels.take((labels.propensity > 0) & (labels.propensity <= 1))
+        known = labels.take(_likely(labels.propensity))
         kept = known.take(known.time >= self._days_from)
         if add and len(kept) < len(known):
             self.late[source] += len(known) - len(kept)
@@ -179,6 +188,12 @@ class Panes:
         if start not in panes:
             panes[start] = self.form.pane()
         return panes[start]
+
+
+def _likely(propensity: Doubles) -> NDArray[np.bool_]:
+    """Where it is a probability that weighs [n]."""
+    found: NDArray[np.bool_] = (propensity > 0) & (propensity <= 1)
+    return found
 
 
 def total(panes: Sequence[Pane], form: Form) -> Pane:

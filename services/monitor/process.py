@@ -201,7 +201,7 @@ class Monitor:
         for key, requested in news.requests.items():
             if (stream := self._stream(key)) is not None:
                 for one in requested:
-                    stream.add_requests(one.units, one.state)
+                    stream.add_requests(one)
         for key, changes in news.states.items():
             if (stream := self._stream(key)) is not None:
                 for states in changes:

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from services.ledger.tables import UNASKED
 from services.monitor.units import Columns, Doubles, Labels, Longs, Units, names, no_units, ordered
 
 STATES = ("requested", "claimed", "labelled", "skipped", "expired", "unlabelable")
 """``item.state`` of the ledger."""
-CODES = {state: code for code, state in enumerate(STATES)}
+CODES = {state: code for code, state in enumerate((*STATES, UNASKED))}
 OPEN = (CODES["requested"], CODES["claimed"])
+
+
+class Requested(NamedTuple):
+    """Units [n] that a label is asked for, or that a census will tell of."""
+
+    units: Units
+    state: NDArray[np.uint8]
+    """Of the request, as its code in ``CODES``."""
+    census: NDArray[np.bool_]
+    """Whether a census was declared."""
+
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """Whether there is a request."""
+        asked: NDArray[np.bool_] = self.state != CODES[UNASKED]
+        return asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +46,8 @@ class States(Columns):
 
 
 class Requests:
-    """The newest units with a request, at most ``capacity``, in whatever order they and their labels were added."""
+    """The newest units whose labels can be judged, at most ``capacity``, in whatever order they and their labels were
+    added: those with a request, and all under a census."""
 
     def __init__(self, capacity: int, sources: Sequence[str]) -> None:
         self._capacity = capacity
@@ -36,6 +55,7 @@ class Requests:
         self._units = no_units()
         self._state = np.empty(0, np.uint8)
         self._second = np.empty(0)
+        self._census = np.empty(0, bool)
         self._error = {source: np.empty(0) for source in sources}
         self._received = {source: np.empty(0) for source in sources}
         self._index: tuple[NDArray[np.uint64], NDArray[np.intp]] | None = None
@@ -57,6 +77,17 @@ class Requests:
         """Probability of the second-phase draw [n]; NaN where there was none."""
         return self._second
 
+    @property
+    def asked(self) -> NDArray[np.bool_]:
+        """Whether there is a request; otherwise only a census tells of the unit [n]."""
+        asked: NDArray[np.bool_] = self._state != CODES[UNASKED]
+        return asked
+
+    @property
+    def census(self) -> NDArray[np.bool_]:
+        """Whether a census was declared when the unit was decided [n]."""
+        return self._census
+
     def error(self, source: str) -> Doubles:
         """Error by the labels of a source [n], NaN where there is none."""
         return self._error[source]
@@ -65,14 +96,15 @@ class Requests:
         """When that label was received [n], seconds since 1970."""
         return self._received[source]
 
-    def add(self, units: Units, state: NDArray[np.uint8], second: Doubles) -> None:
-        """More units, each once, with the states of their requests."""
+    def add(self, units: Units, state: NDArray[np.uint8], census: NDArray[np.bool_]) -> None:
+        """More units, each once, with the states of their requests; see ``census``."""
         if not len(units):
             return
         blank = np.full(len(units), np.nan)
         self._units = Units.join([self._units, units])
         self._state = np.concatenate([self._state, state])
-        self._second = np.concatenate([self._second, second])
+        self._second = np.concatenate([self._second, blank])
+        self._census = np.concatenate([self._census, census])
         for columns in (self._error, self._received):
             for source in self._sources:
                 columns[source] = np.concatenate([columns[source], blank])
@@ -113,6 +145,7 @@ class Requests:
     def _keep(self, rows: NDArray[np.intp]) -> None:
         self._units = self._units.take(rows)
         self._state, self._second = self._state[rows], self._second[rows]
+        self._census = self._census[rows]
         for columns in (self._error, self._received):
             for source in self._sources:
                 columns[source] = columns[source][rows]

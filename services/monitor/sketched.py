@@ -67,11 +67,13 @@ def sketched(panes: Panes, source: str, start: float, requests: Window, now: flo
     return Sketched(whole, sketch, law, found, young, decided.units.sum(axis=1), decided.scores)
 
 
-def sketch_gates(found: Sketched, requests: Window, coefficients: Doubles, lost: int) -> Gates:
+def sketch_gates(found: Sketched, requests: Window, coefficients: Doubles, lost: int, never: int) -> Gates:
     """As ``models.estimation.gates``: from the requests one by one, and from what the panes count of all units.
 
     Args:
         coefficients: of R-AUC by bin [B].
+        lost: units of the window that are not in the ledger.
+        never: units that no label can stand for.
     """
     sketch, pane = found.sketch, found.pane
     units = pane.units.sum(axis=1)
@@ -91,8 +93,8 @@ def sketch_gates(found: Sketched, requests: Window, coefficients: Doubles, lost:
         text = f"{words}; at least {LEAST_ESS:.0f} are needed: audit more or wait"
         reasons.append(Reason("few_labels", text))
     reasons += [reason for reason in own.reasons if reason.word in ("heavy_label", "incomplete")]
-    if pane.never:
-        text = f"{pane.never} units had no chance of a label (no propensity above 0): nothing can stand for them"
+    if never:
+        text = f"{never} units had no chance of a label (no propensity above 0): nothing can stand for them"
         reasons.append(Reason("positivity", text))
     expected, variance, drawn = pane.draws.tolist()
     if abs(drawn - expected) > DEVIATIONS * math.sqrt(max(variance, 1.0)):

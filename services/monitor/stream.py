@@ -20,10 +20,11 @@ from services.monitor.explored import Explored
 from services.monitor.panes import Form, Panes
 from services.monitor.published import DELAY_SECONDS, Distribution
 from services.monitor.recent import Recent
-from services.monitor.requests import OPEN, STATES, Requests, States
+from services.monitor.requests import CODES, OPEN, STATES, Requested, Requests, States
 from services.monitor.units import Key, Labels, Units, no_units, ordered
 
-SOURCES = ("requested", "census")
+CENSUS = "census"
+SOURCES = ("requested", CENSUS)
 """Of labels that are judged by. Volunteered ones are counted only: nobody knows their probability."""
 
 
@@ -82,7 +83,7 @@ class Stream:
         """
         Args:
             exact_units: newest units that are held one by one.
-            request_units: newest units with a request that are held one by one.
+            request_units: newest units with a request, or under a census, that are held one by one.
             now: seconds since 1970.
         """
         self.profile = profile
@@ -98,6 +99,7 @@ class Stream:
         self.explored = Explored(profile.reference, profile.reference_values)
         self._waiting: list[Units] = []
         self._asking: list[Units] = []
+        self._counted: list[Units] = []
         self.changes = 0
         """Grows with everything that a window may depend on."""
 
@@ -115,6 +117,8 @@ class Stream:
         units, self._waiting = _ready(self._waiting, until)
         requests, self._asking = _ready(self._asking, until)
         self.panes.add_requests(requests)
+        counted, self._counted = _ready(self._counted, until)
+        self.panes.add_census(counted)
         if not len(units):
             return
         self.recent.add(units)
@@ -128,10 +132,12 @@ class Stream:
         if len(units):
             self._waiting.append(units)
 
-    def add_requests(self, units: Units, state: Any) -> None:
-        """Units that labels are asked for."""
-        self.requests.add(units, state, np.full(len(units), np.nan))
-        self._asking.append(units)
+    def add_requests(self, found: Requested) -> None:
+        """Units that labels are asked for, or that a census will tell of."""
+        self.requests.add(*found)
+        self._asking.append(found.units.take(found.asked))
+        if found.census.any():
+            self._counted.append(found.units.take(found.census))
         self.changes += 1
 
     def advance_requests(self, states: States) -> None:
@@ -160,12 +166,12 @@ class Stream:
 
     def census(self) -> bool:
         """Whether anything was labelled as a declared population."""
-        return any(self.delays["census"].counts)
+        return any(self.delays[CENSUS].counts)
 
     def states(self) -> dict[str, int]:
         """How many requests are in each state."""
-        counts = np.bincount(self.requests.state, minlength=len(STATES)).tolist()
-        return dict(zip(STATES, counts, strict=True))
+        counts = np.bincount(self.requests.state, minlength=len(CODES)).tolist()
+        return dict(zip(STATES, counts, strict=False))  # without those that nobody was asked about
 
     def oldest_request(self) -> float | None:
         """When the oldest unit was decided whose request waits; None where none does."""

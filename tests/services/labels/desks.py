@@ -96,6 +96,7 @@ class Opened:
                 "payload": struct.pack("<ff", 2.0, float("nan")),
                 "payload_type": "application/x-demur-row-f32",
                 "state": "requested",
+                "census": 0,
                 "priority": rng.random(),
             }
             | columns

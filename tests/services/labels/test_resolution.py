@@ -49,6 +49,18 @@ async def test_who_was_asked_counts_before_a_census(ledger_url: str) -> None:
         assert (told.value, told.source, told.state) == (1.0, "requested", "labelled")
 
 
+async def test_a_unit_under_a_census_waits_for_its_label_without_a_request(ledger_url: str) -> None:
+    async with opened(ledger_url) as found:
+        (unit,) = await found.units([0], audited=lambda n: True, state="unasked", census=1)
+        (told,) = await found.desk.resolve([unit])
+        assert (told.status, told.state) == ("pending", "")
+        assert await found.desk.counts() == {}
+        assert await found.desk.claim(count=5, head="", actor="ann", seconds=60) == []
+        await found.take(GivenLabel(unit, 9.0, source="census"))
+        (told,) = await found.desk.resolve([unit])
+        assert (told.status, told.value, told.state) == ("resolved", 9.0, "")
+
+
 async def test_who_waits_is_told_at_once_and_who_waits_in_vain_in_time(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         first, second = await found.units([0, 1])

@@ -75,6 +75,28 @@ async def test_audited_units_are_those_of_the_keyed_draw(ledger_url: str, tmp_pa
     assert table(found.database, writer)[0]["secret"] == secret
 
 
+async def test_under_a_census_every_unit_has_an_item_and_only_some_are_asked_about(
+    ledger_url: str, tmp_path: Path
+) -> None:
+    async with recording(ledger_url, tmp_path, census=frozenset({POWER.name})) as found:
+        assert (await found.decide([0.5]))[0]
+        assert (await found.decide([0.5, 2.0, 0.7]))[0]
+        assert (await found.decide(np.full(500, 0.5), rate=0.1))[0]
+        _, explored = await found.decide([0.1, 0.2, 3.0], purpose="explore")
+        await found.ledger.commit([(found.ledger.writer.epoch, explored.first + one) for one in (1, 2)])
+        drawn = np.flatnonzero(Draws(found.ledger.writer.secret, found.ledger.writer.epoch).uniforms(4, 500) < 0.1)
+    snapshot = read(found.database)
+    rows = {row["sequence"]: row for row in snapshot.items}
+    assert sorted(rows) == [*range(504), explored.first + 1, explored.first + 2]
+    assert all(row["census"] == 1 and row["evidence"] is not None for row in rows.values())
+    asked = {sequence for sequence, row in rows.items() if row["state"] == "requested"}
+    assert asked == {2, explored.first + 2, *(4 + drawn).tolist()}
+    assert {row["state"] for sequence, row in rows.items() if sequence not in asked} == {"unasked"}
+    assert {sequence for sequence, row in rows.items() if row["payload"] is not None} == asked
+    assert found.tally.audited_units == len(drawn) > 20
+    assert counted(snapshot) == {(found.ledger.writer.epoch, sequence): 1 for sequence in rows}
+
+
 async def test_stratified_rates_are_logged_for_each_unit(ledger_url: str, tmp_path: Path) -> None:
     async with recording(ledger_url, tmp_path) as found:
         scores = np.repeat([0.2, 0.6, 0.9, 2.0], 200)

@@ -19,7 +19,7 @@ from models.judging import judging
 from services.ledger.database import Database
 from services.ledger.migrations import migrate
 from services.ledger.segments import Runs, pack
-from services.ledger.tables import deployment, gap, item, label, policy, request_event, segment, writer
+from services.ledger.tables import UNASKED, deployment, gap, item, label, policy, request_event, segment, writer
 from services.policy import Decision
 
 HEAD = Head(
@@ -134,15 +134,26 @@ class Book:
         row |= {"author": "a", "reason": "r", "document": json.dumps(document)}
         self.write(now, lambda c, p: c.execute(insert(policy).values(row | p)))
 
-    def decide(self, stream: Stream, now: float | None = None, model: str = MODEL, purpose: str = "decide") -> int:
-        """All units of a stream in one flush; the sequence of the first."""
+    def decide(
+        self,
+        stream: Stream,
+        now: float | None = None,
+        model: str = MODEL,
+        purpose: str = "decide",
+        census: bool = False,
+    ) -> int:
+        """All units of a stream in one flush; the sequence of the first. Under a census all have items."""
         first = self.sequence
         self.sequence += len(stream)
         at = float(stream.time[-1]) if now is None else now
 
         def change(connection: Connection, place: dict[str, int]) -> None:
             connection.execute(insert(segment).values(_segment(stream, first, model, purpose) | place))
-            rows = [_item(stream, int(one), self.epoch, first, model) | place for one in stream.asked]
+            asked = set(stream.asked.tolist())
+            kept = range(len(stream)) if census else sorted(asked)
+            marks = [{"census": int(census), "state": "requested" if one in asked else UNASKED} for one in kept]
+            items = [_item(stream, one, self.epoch, first, model) for one in kept]
+            rows = [row | mark | place for row, mark in zip(items, marks, strict=True)]
             if rows and purpose == "decide":
                 connection.execute(insert(item), rows)
 
@@ -258,6 +269,5 @@ def _item(stream: Stream, place: int, epoch: int, first: int, model: str) -> dic
         "decision": int(Decision.DEFER if stream.deferred[place] else Decision.ANSWER),
         "propensity": float(stream.propensity[place]),
         "evidence": np.float32(0).astype("<f4").tobytes(),
-        "state": "requested",
         "priority": place,
     }
