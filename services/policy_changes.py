@@ -43,7 +43,7 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
         calibration: of this head under the numeric profile in force; None where there is none.
 
     Raises:
-        InvalidInput: two goals, a goal out of its range, or one that the calibration cannot meet.
+        InvalidInput: nothing to change, two goals, a goal out of its range, or one that the calibration cannot meet.
     """
     goals = [name for name in ("target_retention", "threshold") if getattr(change, name) is not None]
     goals += ["defer_all"] * change.defer_all
@@ -56,6 +56,12 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
             "a certificate goes with the threshold that it certifies; give both", code="two_goals", field="certificate"
         )
     wishes = {name: getattr(change, name) for name in ("audit_rate", "defer_on_shift", "withhold")}
+    if not goals and all(wish is None for wish in wishes.values()):
+        raise InvalidInput(
+            "nothing is to be changed; give one of target_retention, threshold and defer_all, or some of audit_rate, "
+            "defer_on_shift and withhold",
+            code="no_change",
+        )
     if (rate := change.audit_rate) is not None and not 0 <= rate <= LARGEST_AUDIT_RATE:
         raise InvalidInput(
             f"audit_rate = {rate:g}: a share of the answered units, 0 to 1, is needed",

@@ -128,7 +128,7 @@ def _thresholds(given: Sequence[str]) -> list[float]:
     if not 1 <= len(texts) <= MOST_THRESHOLDS:
         raise InvalidInput(
             f"threshold needs 1 to {MOST_THRESHOLDS} numbers in the unit of the head's measure, got {len(texts)}",
-            code="thresholds",
+            code="bad_thresholds",
             field="threshold",
             value=str(len(texts)),
             allowed=f"[1, {MOST_THRESHOLDS}]",

@@ -33,7 +33,6 @@ def test_a_retention_takes_its_threshold_from_the_calibration() -> None:
 
 
 def test_what_is_not_given_stays() -> None:
-    assert changed(POLICY, change(), CALIBRATION) == POLICY
     assert changed(POLICY, change(audit_rate=0.2), None) == replace(POLICY, audit_rate=0.2)
     assert changed(POLICY, change(withhold=True), None) == replace(POLICY, withhold=True)
     assert changed(POLICY, change(threshold=3.0), None).audit_rate == 0.01
@@ -56,6 +55,7 @@ def test_deferring_all_says_why() -> None:
 @pytest.mark.parametrize(
     ("wishes", "code", "field"),
     [
+        ({"reason": "none"}, "no_change", ""),
         ({"target_retention": 0.9, "threshold": 1.0}, "two_goals", "threshold"),
         ({"target_retention": 0.9, "defer_all": True}, "two_goals", "defer_all"),
         ({"certificate": "{}"}, "two_goals", "certificate"),

@@ -37,7 +37,7 @@ _ACTOR: Json = {
 
 def label_paths(errors: Json) -> Json:
     """Path to its operations; ``errors`` are the responses that all of them may give."""
-    units = _object({"units": _array(_UNIT, MOST_UNITS)}, ["units"])
+    units = _object({"units": _array(_UNIT)}, ["units"])
     callback = {"units": _array(_UNIT, MOST_UNITS), "url": {"type": "string", "format": "uri"}}
     request = [{"name": "request", "in": "path", "required": True, "schema": _TEXT}, _ACTOR]
     gone = {
