@@ -6,15 +6,17 @@ python -m benchmarks.monitor [--units 1000000] [--ledger URL]
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import psutil
 
+from benchmarks import machine
+from benchmarks.figures import Figure, table
 from services.monitor.estimates import by_panes, exactly
 from services.monitor.exporter import Exporter
 from services.monitor.setup import monitor
@@ -26,18 +28,21 @@ FLUSH = 1000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.monitor", description=__doc__)
     parser.add_argument("--units", type=int, default=1_000_000)
     parser.add_argument("--ledger", default="", help="an empty ledger's URL; default: a SQLite file")
     given = parser.parse_args()
+    print(machine.line())
     with tempfile.TemporaryDirectory() as folder:
         url = given.ledger or f"sqlite:///{Path(folder) / 'ledger.db'}"
-        print(json.dumps(measured(url, given.units), indent=2))
+        print(table(measure(url, given.units)))
+    print(f"load {os.getloadavg()[0]:.1f}")
 
 
-def measured(url: str, units: int) -> dict[str, float]:
-    """Seconds and bytes, by what they are of."""
+def measure(url: str, units: int) -> Iterator[Figure]:
+    """A history of so many units: reading it, judging it, telling it."""
     asked = fill(url, units)
+    part = f"Live monitor, {units:,} units in a week, {asked:,} labels"
     before = _resident()
     made = monitor(Settings(monitor_ledgers=url))
     begin, cpu = time.perf_counter(), time.process_time()
@@ -51,23 +56,18 @@ def measured(url: str, units: int) -> dict[str, float]:
     now = published.time
     last = stream.recent.newest(100_000)
     begin_of_all = float(np.floor((now - 30 * 86400) / 86400) * 86400)
-    found = {
-        "units": float(units),
-        "labels": float(asked),
-        "reading_seconds": reading,
-        "reading_cpu_microseconds_a_unit": 1e6 * cpu / units,
-        "scrape_milliseconds": 1e3 * _least(lambda: exporter.text(now)),
-        "publish_milliseconds": 1e3 * _least(lambda: exporter.publish(published)),
-        "cycle_without_news_milliseconds": 1e3 * _least(made.cycle, 5),
-        "exact_milliseconds_last_100000": 1e3 * _least(lambda: exactly(stream, "requested", last, now, "aipw", 0), 3),
-        "panes_milliseconds_30d": 1e3 * _least(lambda: by_panes(stream, "requested", begin_of_all, now, "aipw", 0), 3),
-        "memory_megabytes": (_resident() - before) / 1e6,
-        "panes": float(len(stream.panes)),
-    }
+    yield Figure(part, "read and judge the whole history", reading, "s", note=f"{1e6 * cpu / units:.2f} µs CPU/unit")
+    yield Figure(part, "memory", (_resident() - before) / 1e6, "MB", note=f"{len(stream.panes)} panes")
+    yield _median(part, "a scrape", 1e3, "ms", lambda: exporter.text(now), 200, at_most=5)
+    yield _median(part, "its text, made once a second beside it", 1e3, "ms", lambda: exporter.publish(published), 50)
+    yield _median(part, "a look at the ledger without news", 1e3, "ms", made.cycle, 20)
+    exact = lambda: exactly(stream, "requested", last, now, "aipw", 0)  # noqa: E731
+    panes = lambda: by_panes(stream, "requested", begin_of_all, now, "aipw", 0)  # noqa: E731
+    yield _median(part, f"judge the last {len(last):,} exactly", 1e3, "ms", exact, 10)
+    yield _median(part, "judge 30 days from panes", 1e3, "ms", panes, 10)
     piece = stream.recent.newest(10_000)
-    found["add_units_nanoseconds_a_unit"] = 1e9 / len(piece) * _least(lambda: stream.panes.add_units(piece), 5)
+    yield _median(part, "ingest into panes", 1e9 / len(piece), "ns/unit", lambda: stream.panes.add_units(piece), 50)
     made.close()
-    return found
 
 
 def fill(url: str, units: int) -> int:
@@ -87,14 +87,16 @@ def fill(url: str, units: int) -> int:
     return len(asked)
 
 
-def _least(work: Callable[[], object], times: int = 20) -> float:
-    """Seconds of the quickest of several runs."""
+def _median(
+    part: str, name: str, scale: float, unit: str, work: Callable[[], object], times: int, at_most: float | None = None
+) -> Figure:
     found = []
     for _ in range(times):
         begin = time.perf_counter()
         work()
-        found.append(time.perf_counter() - begin)
-    return min(found)
+        found.append(scale * (time.perf_counter() - begin))
+    low, median, high = np.quantile(found, (0.05, 0.5, 0.95))
+    return Figure(part, name, float(median), unit, at_most=at_most, note=f"{low:.3g} to {high:.3g} in {times}")
 
 
 def _resident() -> int:
