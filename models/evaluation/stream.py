@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +36,8 @@ class Events:
     requested: Mask | None
     expected: Doubles | None
     groups: dict[str, Array]
+    repeated: int = 0
+    """Rows that were left out because an earlier one says the same, as logs written at least once have them."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
     ``requested`` (0 or 1), ``expected`` (error predicted without the label), and columns to break figures down by.
 
     Raises:
-        BadFile: a column is missing or not numeric, a time is empty, a decision is another word, an id is empty or
-            comes twice.
+        BadFile: a column is missing or not numeric, a time is empty, a decision is another word, an id is empty, or two
+            rows of it differ.
     """
     have = set(column_names(path))
     numeric = [TIME, "uncertainty", "propensity", *sorted({"requested", "expected"} & have)]
@@ -79,14 +81,7 @@ def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
         expected=columns.get("expected"),
         groups={name: columns[name] for name in dict.fromkeys(groups)},
     )
-    first = places(events.ids, events.ids)
-    twice = np.flatnonzero(first != np.arange(len(first)))
-    if len(twice):
-        row, name = int(twice[0]), str(events.ids[twice[0]])
-        raise BadFile(
-            f"{path}: row {row} (from 0): {ID} is {name!r}, as in row {first[row]}; one row a decision is needed"
-        )
-    return events
+    return _once(path, events)
 
 
 def read_labels(path: Path) -> LabelRows:
@@ -126,6 +121,28 @@ def places(wanted: Array, known: Array) -> NDArray[np.intp]:
     arrow, compute = need("pyarrow", "joining labels"), need("pyarrow.compute", "joining labels")
     found = compute.index_in(arrow.array(wanted), value_set=arrow.array(known))
     return np.asarray(compute.fill_null(found, -1).to_numpy(zero_copy_only=False), np.intp)
+
+
+def _once(path: Path, events: Events) -> Events:
+    """Without rows that say again what an earlier one said."""
+    first = places(events.ids, events.ids)
+    again = first != np.arange(len(first))
+    if not again.any():
+        return events
+    columns = {name: values for name, values in vars(events).items() if isinstance(values, np.ndarray)}
+    for name, values in (columns | events.groups).items():
+        numeric = values.dtype.kind == "f"
+        here, there = values[again], values[first[again]]
+        differs = (here != there) & ~(numeric & (here != here) & (there != there))
+        if differs.any():
+            row = int(np.flatnonzero(again)[differs][0])
+            raise BadFile(
+                f"{path}: row {row} (from 0): {ID} is {str(events.ids[row])!r}, as in row {first[row]}, with another "
+                f"{name}; one row a decision is needed"
+            )
+    kept = {name: values[~again] for name, values in columns.items()}
+    groups = {name: values[~again] for name, values in events.groups.items()}
+    return replace(events, **kept, groups=groups, repeated=int(again.sum()))
 
 
 def _times(path: Path, time: Doubles) -> None:

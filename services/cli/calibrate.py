@@ -145,7 +145,9 @@ def _check(given: argparse.Namespace) -> Desk | None:
             raise BadInput(f"--{name.replace('_', '-')} is {value:g}; {needed} is needed")
     if given.retention is not None and not 0 < given.retention <= 1:
         raise BadInput(f"--retention is {given.retention:g}; a share in (0, 1] is needed")
-    for name in ("acceptable", "capacity", "arrivals"):
+    if given.acceptable is not None and not math.isfinite(given.acceptable):
+        raise BadInput(f"--acceptable is {given.acceptable:g}; a finite number, in the error's unit, is needed")
+    for name in ("capacity", "arrivals"):
         value = getattr(given, name)
         if value is not None and not 0 <= value < math.inf:
             raise BadInput(f"--{name} is {value:g}; a finite number of at least 0 is needed")

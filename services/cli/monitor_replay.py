@@ -71,7 +71,7 @@ def run(given: argparse.Namespace) -> int:
     line(0.7)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what exceeds float64 is null, and said so
         result = document(judge(found.window, asked), asked)
-        result |= {"at": number(found.at), **asdict(found.counts)}
+        result |= {"at": number(found.at), "repeated": events.repeated, **asdict(found.counts)}
         if given.by:
             result["groups"] = _groups(events, found, given.by, asked)
     line(1.0)

@@ -94,6 +94,19 @@ def test_without_a_limit_there_is_no_f1(tmp_path: Path, capsys: pytest.CaptureFi
     assert found["f1_at_95"] is None
 
 
+def test_an_event_that_is_logged_twice_in_the_same_words_counts_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = files(tmp_path, audited(3, 20_000, 0.2).window, site=np.where(np.arange(20_000) % 2 == 0, "east", "west"))
+    once = replayed(capsys, given, "--by", "site")
+    events = Path(given[1])
+    head, *rows = events.read_text().splitlines()
+    events.write_text("\n".join([head, *rows, *rows[100:110]]) + "\n")
+    twice = replayed(capsys, given, "--by", "site")
+    assert (once.pop("repeated"), twice.pop("repeated")) == (0, 10)
+    assert once == twice
+
+
 def test_groups_are_streams_of_their_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     one = audited(3, 20_000, 0.2).window
     site = np.where(np.arange(20_000) % 2 == 0, "east", "west")
@@ -164,7 +177,7 @@ BAD = {
     "decision": ("a,1,1,maybe,1", "row 0 (from 0): decision is 'maybe'; one of answer, defer, caller_deferred"),
     "time": ("a,,1,answer,1", "row 0 (from 0): time is nan; seconds are needed"),
     "id": (",1,1,answer,1", "row 0 (from 0): event_id is empty"),
-    "twice": ("a,1,1,answer,1\na,2,1,defer,1", "row 1 (from 0): event_id is 'a', as in row 0"),
+    "twice": ("a,1,1,answer,1\na,2,1,defer,1", "row 1 (from 0): event_id is 'a', as in row 0, with another time"),
     "number": ("a,1,high,answer,1", "uncertainty"),
 }
 
