@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from demur._calls import Calls
 from demur._errors import wrong_argument
 from demur._ids import PredictionIds
-from demur._label import Ids, Label, LabelsTaken, label_message, listed, parsed, source_number, taken
+from demur._label import Ids, Label, LabelsTaken, label_message, listed, parsed, runs, source_number, taken
 from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
 
@@ -89,6 +89,24 @@ class Labels:
             request = labels_pb2.SubmitLabelsRequest(packed=packed)
             responses.append(self._calls.unary(self._stub.Submit, request, deadline))
         return taken(responses)
+
+    def erase(self, units: Ids, reason: str, *, timeout: float | None = None) -> int:
+        """Have inputs, evidence and labels of units forgotten; the numbers stay, and the units take no more labels.
+
+        Args:
+            units: ids, best the ``prediction_ids`` of an answer; at most 10,000.
+            reason: kept, with who asked.
+            timeout: seconds; None for the client's own.
+
+        Returns:
+            Of how many units something was forgotten now.
+
+        Raises:
+            InvalidInput: no reason, no units or too many, or what is no id.
+            DemurError: the call failed; repeat it.
+        """
+        request = labels_pb2.EraseRequest(units=runs(units), reason=reason)
+        return int(self._calls.unary(self._stub.Erase, request, self._calls.deadline(timeout)).erased)
 
 
 def _parts(messages: Iterable[Any]) -> Iterator[list[Any]]:

@@ -14,7 +14,7 @@ from demur.v1 import labels_pb2
 from services.errors import internal, no_ledger, status
 from services.labels.desk import Desk
 from services.labels.identity import parse_unit
-from services.labels.words import DEFAULT_LEASE_SECONDS
+from services.labels.words import DEFAULT_LEASE_SECONDS, MOST_UNITS
 from services.metrics import Metrics
 from services.pipeline import Pipeline
 from services.transport.actor import ACTOR_KEY, actor
@@ -54,6 +54,7 @@ class LabelHandlers:
             "CountRequests": (self.count_requests, labels_pb2.CountRequestsRequest, labels_pb2.CountRequestsResponse),
             "Resolve": (self.resolve, labels_pb2.ResolveRequest, labels_pb2.ResolveResponse),
             "Commit": (self.commit, labels_pb2.CommitRequest, labels_pb2.CommitResponse),
+            "Erase": (self.erase, labels_pb2.EraseRequest, labels_pb2.EraseResponse),
         }
         handlers = {
             name: grpc.unary_unary_rpc_method_handler(
@@ -136,6 +137,12 @@ class LabelHandlers:
     async def commit(self, message: Any, context: Any) -> Any:
         units = messages.units(message.units, MOST_COMMITTED)
         return messages.committed_message(await self._pipeline.ledger.commit(units))
+
+    async def erase(self, message: Any, context: Any) -> Any:
+        units = messages.units(message.units, MOST_UNITS)
+        return labels_pb2.EraseResponse(
+            erased=await self._desk.erase(units, actor=_actor(context), reason=message.reason)
+        )
 
     async def watch_resolutions(self, received: Received, context: Any) -> None:
         """A stream that ends when every unit is final, or with the caller's deadline."""

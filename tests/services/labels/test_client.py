@@ -101,6 +101,19 @@ def test_units_are_watched_until_all_are_final(client: demur.Client) -> None:
     assert client.resolutions.wait(again.prediction_ids[1], 0.05).status == "pending"
 
 
+def test_what_is_erased_is_forgotten_and_takes_no_more_labels(client: demur.Client) -> None:
+    answer = client.vessel.predict(COLUMNS)
+    unit = answer.prediction_ids[1]
+    client.labels.submit(demur.Label(unit, 3.0))
+    with pytest.raises(demur.InvalidInput, match="reason"):
+        client.labels.erase([unit], " ")
+    assert client.labels.erase([unit], "asked to") == 1
+    assert client.labels.erase([unit], "asked to") == 0
+    assert client.resolutions.get(unit).status == "erased"
+    (rejected,) = client.labels.submit(demur.Label(unit, 4.0, version=2)).rejected
+    assert rejected.error.code == "unit_erased"
+
+
 def test_submitting_tells_what_became_of_each(client: demur.Client) -> None:
     answer = client.vessel.predict(COLUMNS)
     unit = answer.prediction_ids[1]

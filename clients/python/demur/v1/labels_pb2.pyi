@@ -288,6 +288,20 @@ class CommitRequest(_message.Message):
     units: _containers.RepeatedCompositeFieldContainer[_common_pb2.UnitIds]
     def __init__(self, units: _Optional[_Iterable[_Union[_common_pb2.UnitIds, _Mapping]]] = ...) -> None: ...
 
+class EraseRequest(_message.Message):
+    __slots__ = ("units", "reason")
+    UNITS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    units: _containers.RepeatedCompositeFieldContainer[_common_pb2.UnitIds]
+    reason: str
+    def __init__(self, units: _Optional[_Iterable[_Union[_common_pb2.UnitIds, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class EraseResponse(_message.Message):
+    __slots__ = ("erased",)
+    ERASED_FIELD_NUMBER: _ClassVar[int]
+    erased: int
+    def __init__(self, erased: _Optional[int] = ...) -> None: ...
+
 class CommitResponse(_message.Message):
     __slots__ = ("units", "unknown")
     UNITS_FIELD_NUMBER: _ClassVar[int]

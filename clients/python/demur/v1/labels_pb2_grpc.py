@@ -89,6 +89,11 @@ class LabelServiceStub(object):
                 request_serializer=demur_dot_v1_dot_labels__pb2.CommitRequest.SerializeToString,
                 response_deserializer=demur_dot_v1_dot_labels__pb2.CommitResponse.FromString,
                 _registered_method=True)
+        self.Erase = channel.unary_unary(
+                '/demur.v1.LabelService/Erase',
+                request_serializer=demur_dot_v1_dot_labels__pb2.EraseRequest.SerializeToString,
+                response_deserializer=demur_dot_v1_dot_labels__pb2.EraseResponse.FromString,
+                _registered_method=True)
 
 
 class LabelServiceServicer(object):
@@ -167,6 +172,13 @@ class LabelServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Erase(self, request, context):
+        """Forgets inputs, evidence and labels of units; the numbers stay, and the units take no more labels.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_LabelServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -224,6 +236,11 @@ def add_LabelServiceServicer_to_server(servicer, server):
                     servicer.Commit,
                     request_deserializer=demur_dot_v1_dot_labels__pb2.CommitRequest.FromString,
                     response_serializer=demur_dot_v1_dot_labels__pb2.CommitResponse.SerializeToString,
+            ),
+            'Erase': grpc.unary_unary_rpc_method_handler(
+                    servicer.Erase,
+                    request_deserializer=demur_dot_v1_dot_labels__pb2.EraseRequest.FromString,
+                    response_serializer=demur_dot_v1_dot_labels__pb2.EraseResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -523,6 +540,33 @@ class LabelService(object):
             '/demur.v1.LabelService/Commit',
             demur_dot_v1_dot_labels__pb2.CommitRequest.SerializeToString,
             demur_dot_v1_dot_labels__pb2.CommitResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Erase(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/demur.v1.LabelService/Erase',
+            demur_dot_v1_dot_labels__pb2.EraseRequest.SerializeToString,
+            demur_dot_v1_dot_labels__pb2.EraseResponse.FromString,
             options,
             channel_credentials,
             insecure,
