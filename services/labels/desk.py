@@ -286,7 +286,7 @@ class Desk:
         """The feed; its key is the ledger's, which may be down when the process starts."""
         if self._feed is None:
             key = await self.book.run(lambda connection, place: shared_secret(connection, "requests"))
-            self._feed = Feed(RequestIds(key), self.options.request_days * 86_400, self.options.second_phase)
+            self._feed = Feed(RequestIds(key), self.options.request_days * 86_400)
         return self._feed
 
     async def _patiently(self, change: Callable[[Connection, Place], T]) -> T:

@@ -10,33 +10,18 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    and_,
-    bindparam,
-    exists,
-    func,
-    literal,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, select, update
 
 from services.errors import Conflict, NotFound
 from services.labels.given import GivenLabel, Rules
-from services.labels.identity import RequestIds, Unit, second_phase_draw
+from services.labels.identity import RequestIds, Unit
 from services.labels.intake import KEY_REUSED, Outcome, Taken, note, of_units, take
 from services.labels.requests import (
     CLAIM,
-    EXPIRE,
     EXTEND,
     GIVE_UP,
     LABEL,
-    LEASE_OVER,
     RELEASE,
-    SECOND_PHASE,
     SKIP,
     STATES,
     SUBMIT,
@@ -44,14 +29,10 @@ from services.labels.requests import (
     State,
     next_state,
 )
-from services.ledger.tables import UNASKED, item, request_event
+from services.labels.sweeps import SERVICE, drawn, due, end_leases, for_update
+from services.ledger.tables import UNASKED, item
 from services.ledger.tables import label as labels
 from services.ledger.writer import Place
-
-SERVICE = "service"
-"""The actor of what passes by itself."""
-SWEEP_PIECE = 1000
-"""Requests that one sweep changes: the writer goes on to other changes after so many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +72,6 @@ class Feed:
     ids: RequestIds
     request_seconds: float
     """A request that nobody answers expires after so long."""
-    second_phase: float = 0.0
-    """Share of skipped and expired requests that is asked again."""
 
     def claim(
         self,
@@ -106,7 +85,7 @@ class Feed:
         now: float,
     ) -> list[Claimed]:
         """Takes up to ``count`` open requests for so many seconds; two callers never get the same one."""
-        self.end_leases(connection, place, now)
+        end_leases(connection, place, now)
         found: list[Unit] = []
         while len(found) < count and (units := self._open(connection, count - len(found), heads, now)):
             answered = self._answered_before(connection, place, units, now)
@@ -199,56 +178,14 @@ class Feed:
             found.setdefault(head, dict.fromkeys(STATES, 0))[state] = count
         return found
 
-    def end_leases(self, connection: Connection, place: Place, now: float) -> int:
-        """Takes back what was held too long. The lease itself is remembered: until somebody else claims the request,
-        its holder's late answer is taken."""
-        claimed = item.c.state == literal_column("'claimed'")  # no parameter: the index is of these rows only
-        over = and_(claimed, item.c.lease_until < now)
-        return self._pass(connection, place, over, LEASE_OVER, "the lease is over", now)
-
-    def expire(self, connection: Connection, place: Place, now: float) -> int:
-        """Ends requests that nobody answered in time, but for those that have to be completed."""
-        old = and_(
-            item.c.state == "requested",
-            func.coalesce(item.c.due, item.c.time + self.request_seconds) < now,
-            ~_drawn(),
-        )
-        return self._pass(connection, place, old, EXPIRE, "nobody answered in time", now)
-
-    def draw_second_phase(self, connection: Connection, place: Place, now: float) -> int:
-        """Asks a random share of the skipped and expired again, each drawn once, with its propensity logged.
-
-        What is not drawn keeps its state; an event with the propensity tells that it was in the draw
-        (two-phase sampling of non-response, Hansen & Hurwitz 1946). How many were in it.
-        """
-        if not self.second_phase:
-            return 0
-        waiting = and_(item.c.state.in_(SECOND_PHASE.sources), item.c.erased.is_(None), ~_drawn())
-        query = select(item.c.epoch, item.c.sequence, item.c.state).where(waiting).limit(SWEEP_PIECE)
-        again: list[Unit] = []
-        left: dict[str, list[Unit]] = {state: [] for state in SECOND_PHASE.sources}
-        rows = connection.execute(_for_update(connection, query)).all()
-        for epoch, sequence, state in rows:
-            drawn = second_phase_draw(self.ids.key, (epoch, sequence)) < self.second_phase
-            (again if drawn else left[state]).append((epoch, sequence))
-        values = {"state": SECOND_PHASE.target, "holder": None, "lease": None, "lease_until": None}
-        for condition in of_units(item, again):
-            connection.execute(update(item).where(condition).values(values))
-        share = self.second_phase
-        note(connection, place, again, SECOND_PHASE.target, now, SERVICE, "second phase: drawn", share)
-        for state, units in left.items():
-            note(connection, place, units, state, now, SERVICE, "second phase: not drawn", share)
-        return len(rows)
-
     def _open(self, connection: Connection, count: int, heads: tuple[str, ...], now: float) -> list[Unit]:
         """Open requests in the feed's order, locked where other processes claim, too."""
-        due = func.coalesce(item.c.due, item.c.time + self.request_seconds)
-        open_ones = (item.c.state == "requested", item.c.erased.is_(None), (due >= now) | _drawn())
+        open_ones = (item.c.state == "requested", item.c.erased.is_(None), (due(self.request_seconds) >= now) | drawn())
         columns = (item.c.priority, item.c.epoch, item.c.sequence)
         found: list[tuple[float, int, int]] = []
         for head in heads:  # each in the order of its index
             query = select(*columns).where(item.c.head == head, *open_ones).order_by(item.c.priority).limit(count)
-            found += [tuple(row) for row in connection.execute(_for_update(connection, query))]
+            found += [tuple(row) for row in connection.execute(for_update(connection, query))]
         return [(epoch, sequence) for _, epoch, sequence in sorted(found)[:count]]
 
     def _answered_before(self, connection: Connection, place: Place, units: list[Unit], now: float) -> set[Unit]:
@@ -264,8 +201,7 @@ class Feed:
 
     def _handed_out(self, connection: Connection, units: list[Unit]) -> list[Claimed]:
         """In an order that is random, too: the priority orders."""
-        drawn = _drawn().label("drawn")
-        columns = (item.c.head, item.c.lease, item.c.lease_until, item.c.due, item.c.time, drawn)
+        columns = (item.c.head, item.c.lease, item.c.lease_until, item.c.due, item.c.time, drawn().label("drawn"))
         payload = (item.c.payload, item.c.payload_ref, item.c.payload_type)
         found: list[tuple[float, Claimed]] = []
         for condition in of_units(item, units):
@@ -294,7 +230,7 @@ class Feed:
         columns = (item.c.epoch, item.c.sequence, item.c.head, item.c.state, item.c.lease, item.c.erased)
         row = None
         if unit is not None:
-            query = select(*columns, _drawn().label("drawn")).where(_is(unit))
+            query = select(*columns, drawn().label("drawn")).where(_is(unit))
             row = connection.execute(query.with_for_update(of=item) if lock else query).one_or_none()
         if row is None or row.erased is not None:
             raise NotFound(
@@ -320,18 +256,6 @@ class Feed:
         note(connection, place, [(row.epoch, row.sequence)], state, now, actor, reason)
         return Lease(request, state, None)
 
-    def _pass(
-        self, connection: Connection, place: Place, condition: ColumnElement[bool], move: Move, reason: str, now: float
-    ) -> int:
-        """A move that time makes, for at most ``SWEEP_PIECE`` requests."""
-        query = select(item.c.epoch, item.c.sequence).where(condition, item.c.erased.is_(None)).limit(SWEEP_PIECE)
-        units = [(epoch, sequence) for epoch, sequence in connection.execute(_for_update(connection, query))]
-        for among in of_units(item, units):
-            values = {"state": move.target, "holder": None, "lease_until": None}
-            connection.execute(update(item).where(among).values(values))
-        note(connection, place, units, move.target, now, SERVICE, reason)
-        return len(units)
-
 
 def _lend(connection: Connection, units: list[Unit], holder: str, until: float) -> None:
     values = {"state": CLAIM.target, "holder": holder, "lease": bindparam("token"), "lease_until": until}
@@ -347,19 +271,3 @@ def _is(unit: Unit) -> ColumnElement[bool]:
 
 def _holds(row: Row[Any], lease: str) -> bool:
     return bool(lease) and row.lease is not None and secrets.compare_digest(row.lease.encode(), lease.encode())
-
-
-def _drawn() -> ColumnElement[bool]:
-    """Whether a unit was in the draw of the second phase; a request that was is one that has to be completed."""
-    return exists(
-        select(literal(1)).where(
-            request_event.c.epoch == item.c.epoch,
-            request_event.c.sequence == item.c.sequence,
-            request_event.c.propensity.is_not(None),
-        )
-    )
-
-
-def _for_update(connection: Connection, query: Any) -> Any:
-    """Rows that another process works on are passed over; SQLite has one writer."""
-    return query.with_for_update(skip_locked=True, of=item) if connection.dialect.name == "postgresql" else query

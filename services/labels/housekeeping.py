@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from sqlalchemy import Connection, and_, exists, literal_column, select
+from sqlalchemy import Connection, exists, select
 
 from services.errors import DemurError
 from services.labels.desk import Desk
-from services.labels.feed import SWEEP_PIECE
 from services.labels.outbox import ASK_PIECE, release_waiting, tell_of_requests
+from services.labels.sweeps import PIECE, draw_second_phase, end_leases, expire, lease_over
 from services.labels.webhooks import Webhooks
-from services.ledger.tables import delivery, item
+from services.ledger.tables import delivery
 from services.ledger.writer import Place
 from services.logging import get_logger
 
@@ -53,7 +53,7 @@ class Housekeeping:
         """Ends leases, lets go of what waits for labels that are there, tells of new requests."""
         feed, now = await self._desk.feed(), self._desk.clock()
         if await self._desk.book.read(lambda connection: _lease_over(connection, now)):
-            await self._in_pieces(lambda connection, place: feed.end_leases(connection, place, now), SWEEP_PIECE)
+            await self._in_pieces(lambda connection, place: end_leases(connection, place, now), PIECE)
         if self._webhooks is None:
             return
         released = 0
@@ -70,10 +70,13 @@ class Housekeeping:
     async def seldom(self) -> None:
         """Expires requests, then draws from what was not answered."""
         feed, now = await self._desk.feed(), self._desk.clock()
-        ended = await self._in_pieces(lambda connection, place: feed.expire(connection, place, now), SWEEP_PIECE)
+        ended = await self._in_pieces(
+            lambda connection, place: expire(connection, place, feed.request_seconds, now), PIECE
+        )
         if ended:
             self._desk.resolver.changed()
-        await self._in_pieces(lambda connection, place: feed.draw_second_phase(connection, place, now), SWEEP_PIECE)
+        key, share = feed.ids.key, self._desk.options.second_phase
+        await self._in_pieces(lambda connection, place: draw_second_phase(connection, place, key, share, now), PIECE)
 
     async def _in_pieces(self, change: Callable[[Connection, Place], int], piece: int) -> int:
         """Until less than a piece is left; other changes pass between them."""
@@ -96,8 +99,7 @@ class Housekeeping:
 
 
 def _lease_over(connection: Connection, now: float) -> bool:
-    claimed = item.c.state == literal_column("'claimed'")
-    return bool(connection.scalar(select(exists().where(and_(claimed, item.c.lease_until < now)))))
+    return bool(connection.scalar(select(exists().where(lease_over(now)))))
 
 
 def _anything_waits(connection: Connection) -> bool:

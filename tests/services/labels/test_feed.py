@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from services.errors import Conflict, DemurError, InvalidInput, NotFound
-from services.labels import feed as feed_module
+from services.labels import feed, sweeps
 from services.labels.desk import Desk
 from services.labels.given import GivenLabel
 from services.labels.intake import Outcome
-from services.labels.words import Options, Request
+from services.labels.sweeps import draw_second_phase, end_leases, expire
+from services.labels.words import Request
 from services.ledger.database import Database
 from services.ledger.tables import label, request_event
 from services.ledger.writer import Clock, Writer
@@ -78,7 +79,7 @@ async def test_a_request_says_what_is_asked_and_nothing_else(ledger_url: str) ->
 
 
 def test_the_feed_reads_no_column_that_tells_what_a_unit_is() -> None:
-    source = inspect.getsource(feed_module)
+    source = inspect.getsource(feed) + inspect.getsource(sweeps)
     for column in ("decision", "uncertainty", "propensity", "evidence", "model", "policy"):
         assert f"item.c.{column}" not in source
 
@@ -205,8 +206,7 @@ async def test_a_late_answer_is_taken_where_nobody_else_began(ledger_url: str) -
         await found.units([0])
         (mine,) = await claimed(found, seconds=60)
         found.wall.now += 100
-        feed = await found.desk.feed()
-        await found.writer.run(lambda c, p: feed.end_leases(c, p, found.wall.now))
+        await found.writer.run(lambda c, p: end_leases(c, p, found.wall.now))
         assert await found.states() == ["requested"]
         answer = found.desk.answer(mine.claimed.request, mine.claimed.lease, 1.0, observed=None, actor="anna")
         assert await answer is Outcome.ACCEPTED
@@ -220,24 +220,24 @@ async def test_requests_expire_and_erased_ones_are_gone(ledger_url: str) -> None
         await found.units([2], due=found.wall.now + 10 * DAY)
         feed = await found.desk.feed()
         found.wall.now += 11 * DAY
-        assert await found.writer.run(lambda c, p: feed.expire(c, p, found.wall.now)) == 1
+        assert await found.writer.run(lambda c, p: expire(c, p, feed.request_seconds, found.wall.now)) == 1
         assert await found.states() == ["requested", "requested", "expired"]
         found.wall.now += 20 * DAY
         assert await claimed(found, 5) == [], "what is about to expire is not handed out"
-        assert await found.writer.run(lambda c, p: feed.expire(c, p, found.wall.now)) == 1
+        assert await found.writer.run(lambda c, p: expire(c, p, feed.request_seconds, found.wall.now)) == 1
         assert await found.states() == ["expired", "requested", "expired"]
-        assert await found.writer.run(lambda c, p: feed.expire(c, p, found.wall.now)) == 0
+        assert await found.writer.run(lambda c, p: expire(c, p, feed.request_seconds, found.wall.now)) == 0
 
 
 async def test_a_share_of_the_unanswered_is_drawn_once_and_has_to_be_completed(ledger_url: str) -> None:
     count = 300
-    async with opened(ledger_url, options=Options(second_phase=0.25)) as found:
+    async with opened(ledger_url) as found:
         await found.units(range(count), state="skipped")
         await found.units(range(count, 2 * count), state="expired")
         feed = await found.desk.feed()
 
         async def draw() -> int:
-            return await found.writer.run(lambda c, p: feed.draw_second_phase(c, p, found.wall.now))
+            return await found.writer.run(lambda c, p: draw_second_phase(c, p, feed.ids.key, 0.25, found.wall.now))
 
         assert await draw() == 2 * count
         states = await found.states()
@@ -254,8 +254,8 @@ async def test_a_share_of_the_unanswered_is_drawn_once_and_has_to_be_completed(l
         request, lease = one.claimed.request, one.claimed.lease
         await refused("must_complete", found.desk.skip(request, lease, reason="r", unlabelable=False, actor="a"))
         found.wall.now += 400 * DAY
-        await found.writer.run(lambda c, p: feed.end_leases(c, p, found.wall.now))
-        assert await found.writer.run(lambda c, p: feed.expire(c, p, found.wall.now)) == 0
+        await found.writer.run(lambda c, p: end_leases(c, p, found.wall.now))
+        assert await found.writer.run(lambda c, p: expire(c, p, feed.request_seconds, found.wall.now)) == 0
         assert len(await claimed(found, 100)) == 100
 
 
