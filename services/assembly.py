@@ -7,7 +7,7 @@ import math
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from models.artefact import Artefact
@@ -15,7 +15,6 @@ from models.calibration import Calibration
 from models.head import Head
 from services.labels.desk import Desk
 from services.labels.opening import Labelling, labelling
-from services.ledger.audits import strata
 from services.ledger.database import Database
 from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
@@ -29,6 +28,7 @@ from services.metrics import Metrics
 from services.offload import Offload
 from services.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
 from services.policy import Policy, PolicyBook, choose
+from services.policy_changes import stratified
 from services.policy_keeper import PolicyKeeper
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
@@ -171,7 +171,9 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     (ledger,) = kept
     found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
     bound = Bound(artefact.manifest.task, artefact.tag, in_force)
-    keeper = PolicyKeeper(tenant.pipeline.policies, ledger.writer, bound, calibrations, ledger.clock)
+    keeper = PolicyKeeper(
+        tenant.pipeline.policies, ledger.writer, bound, calibrations, ledger.clock, settings.audit_floor
+    )
     return Assembled(tenant, scheduler, offload, ledger, found, keeper)
 
 
@@ -230,10 +232,9 @@ def durable(
 
 def _stratified(policy: Policy, calibration: Calibration | None, settings: Settings) -> Policy:
     """With audit rates by uncertainty, where settings ask for them and the artefact tells enough."""
-    if settings.audits == "uniform" or calibration is None:
+    if settings.audits == "uniform" or policy.mode == "defer_all":
         return policy
-    rate = settings.audit_rate
-    found = strata(calibration, policy.threshold, rate, rate * settings.audit_floor, policy.measure)
-    if not found:
+    found = stratified(policy, calibration, settings.audit_floor)
+    if not found.audit_strata:
         _log.warning("the artefact does not tell expected errors of %s: audits are uniform", policy.measure)
-    return replace(policy, audit_strata=found)
+    return found

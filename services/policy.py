@@ -67,6 +67,11 @@ class Policy:
     certificate: str = ""
     """JSON of what certified the threshold, where the mode is ``certified``."""
 
+    @property
+    def audits(self) -> Literal["uniform", "stratified"]:
+        """How labels are drawn among answered units."""
+        return "stratified" if self.audit_strata else "uniform"
+
     @cached_property
     def version(self) -> str:
         """Head and twelve hex digits over all fields: equal policies have equal versions on every replica."""

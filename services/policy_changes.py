@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from models.calibration import Calibration
 from models.evaluation.generic import UNCERTAINTY
 from services.errors import InvalidInput
+from services.ledger.audits import strata
 from services.policy import DEFER_ALL, Policy
 
 LARGEST_AUDIT_RATE = 1.0
+AUDIT_FLOOR = 0.2
+AUDITS = ("uniform", "stratified")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +35,20 @@ class PolicyChange:
     certificate: str = ""
     """JSON of what ``demur calibrate`` certified; goes with its threshold."""
     audit_rate: float | None = None
+    audits: Literal["uniform", "stratified"] | None = None
+    """How labels are drawn among answered units; see ``services.ledger.audits.strata``."""
     defer_on_shift: bool | None = None
     withhold: bool | None = None
 
 
-def changed(policy: Policy, change: PolicyChange, calibration: Calibration | None) -> Policy:
-    """The policy with the change made.
+def changed(
+    policy: Policy, change: PolicyChange, calibration: Calibration | None, audit_floor: float = AUDIT_FLOOR
+) -> Policy:
+    """The policy with the change made; stratified audits follow a new rate or threshold.
 
     Args:
         calibration: of this head under the numeric profile in force; None where there is none.
+        audit_floor: least rate of stratified audits, as a share of the rate.
 
     Raises:
         InvalidInput: nothing to change, two goals, a goal out of its range, or one that the calibration cannot meet.
@@ -56,10 +64,10 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
             "a certificate goes with the threshold that it certifies; give both", code="two_goals", field="certificate"
         )
     wishes = {name: getattr(change, name) for name in ("audit_rate", "defer_on_shift", "withhold")}
-    if not goals and all(wish is None for wish in wishes.values()):
+    if not goals and change.audits is None and all(wish is None for wish in wishes.values()):
         raise InvalidInput(
             "nothing is to be changed; give one of target_retention, threshold and defer_all, or some of audit_rate, "
-            "defer_on_shift and withhold",
+            "audits, defer_on_shift and withhold",
             code="no_change",
         )
     if (rate := change.audit_rate) is not None and not 0 <= rate <= LARGEST_AUDIT_RATE:
@@ -71,6 +79,19 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
             allowed="[0, 1]",
         )
     policy = replace(policy, **{name: wish for name, wish in wishes.items() if wish is not None})
+    return _audited(_aimed(policy, change, calibration), change.audits, calibration, audit_floor)
+
+
+def stratified(policy: Policy, calibration: Calibration | None, floor: float) -> Policy:
+    """The policy with audit rates by uncertainty whose in-domain mean is its rate; uniform ones where the artefact does
+    not tell enough."""
+    rate = policy.audit_rate
+    found = () if calibration is None else strata(calibration, policy.threshold, rate, rate * floor, policy.measure)
+    return replace(policy, audit_strata=found)
+
+
+def _aimed(policy: Policy, change: PolicyChange, calibration: Calibration | None) -> Policy:
+    """With the goal of the change, if it has one."""
     if change.target_retention is not None:
         return _retaining(policy, change.target_retention, calibration)
     if change.threshold is not None:
@@ -79,6 +100,32 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
         reason = change.reason or "set by hand"
         return replace(_without_goal(policy), reason=reason, certificate=change.certificate)
     return policy
+
+
+def _audited(policy: Policy, audits: str | None, calibration: Calibration | None, floor: float) -> Policy:
+    """With the audits that are wished for; strata are made anew for what else has changed."""
+    if audits not in (None, *AUDITS):
+        raise InvalidInput(
+            f"audits = {audits!r}: uniform or stratified is needed",
+            code="out_of_range",
+            field="audits",
+            value=str(audits),
+            allowed=", ".join(AUDITS),
+        )
+    if audits == "uniform":
+        return replace(policy, audit_strata=())
+    if audits is None and (not policy.audit_strata or policy.mode == "defer_all"):  # kept for when units are answered
+        return policy
+    found = stratified(policy, calibration, floor)
+    if audits == "stratified" and not found.audit_strata:
+        raise InvalidInput(
+            f"audits = stratified: the artefact does not tell which error to expect of {policy.measure} below the "
+            "threshold; draw uniformly",
+            code="no_calibration",
+            field="audits",
+            value=audits,
+        )
+    return found
 
 
 def to_json(policy: Policy) -> str:

@@ -20,7 +20,7 @@ from services.ledger.policies import Bound, Entry
 from services.ledger.writer import Place
 from services.logging import get_logger
 from services.policy import PolicyBook
-from services.policy_changes import PolicyChange, changed
+from services.policy_changes import AUDIT_FLOOR, PolicyChange, changed
 
 T = TypeVar("T")
 POLL_SECONDS = 0.5
@@ -47,11 +47,13 @@ class PolicyKeeper:
         bound: Bound,
         calibrations: Mapping[str, Calibration | None],
         clock: Callable[[], float],
+        audit_floor: float = AUDIT_FLOOR,
     ) -> None:
         """
         Args:
             book: the policies of settings and calibration; later those in force.
             clock: seconds since 1970.
+            audit_floor: least rate of stratified audits, as a share of the rate.
         """
         self._book = book
         self._defaults = {policy.head: policy for policy in book.all()}
@@ -59,6 +61,7 @@ class PolicyKeeper:
         self._bound = bound
         self._calibrations = calibrations
         self._clock = clock
+        self._audit_floor = audit_floor
         self._numbers: dict[str, int] = {}
         """Head to the entry that is in force: a slow read never brings an older one back."""
         self._following: asyncio.Task[None] | None = None
@@ -103,7 +106,7 @@ class PolicyKeeper:
                     value=change.expected,
                     allowed=current.version,
                 )
-            policy = changed(current, change, self._calibrations.get(change.head))
+            policy = changed(current, change, self._calibrations.get(change.head), self._audit_floor)
             return policies.append(
                 connection, place, self._bound, policy, time=now, author=change.author, reason=change.reason
             )

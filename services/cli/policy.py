@@ -18,6 +18,7 @@ import msgspec
 import demur
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.places import MONITOR, announced
+from services.policy_changes import AUDITS
 from services.settings import Settings, address
 from services.tasks import TENANTS
 
@@ -43,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     goal.add_argument("--certificate", type=Path, metavar="FILE", help="what `demur calibrate --json` printed")
     goal.add_argument("--defer-all", action="store_true", help="answer nothing")
     change.add_argument("--audit-rate", type=float, metavar="SHARE", help="share of answered units to label, 0 to 1")
+    change.add_argument("--audits", choices=AUDITS, help="all alike, or more often where errors cost the curve more")
     change.add_argument("--defer-on-shift", action=argparse.BooleanOptionalAction, help="defer what looks unfamiliar")
     change.add_argument("--withhold", action=argparse.BooleanOptionalAction, help="hide predictions of deferred units")
     change.add_argument("--if-version", default="", metavar="VERSION", help="only if this version is in force")
@@ -80,6 +82,7 @@ def _set(policies: demur.Policies, given: argparse.Namespace) -> int:
         "threshold": given.threshold,
         "defer_all": given.defer_all,
         "audit_rate": given.audit_rate,
+        "audits": given.audits,
         "defer_on_shift": given.defer_on_shift,
         "withhold": given.withhold,
     }
@@ -89,7 +92,7 @@ def _set(policies: demur.Policies, given: argparse.Namespace) -> int:
         all(wish is None or wish is False for wish in wishes.values())
         and given.defer_on_shift is given.withhold is None
     ):
-        raise BadInput("nothing to change: give a goal, an audit rate, or a flag; --help lists them")
+        raise BadInput("nothing to change: give a goal, audits, or a flag; --help lists them")
     change = policies.set(
         _head(policies, given.head),
         expected=given.if_version,
@@ -168,7 +171,8 @@ def _target(task: str) -> str:
 
 def _print_policy(policy: demur.Policy) -> None:
     print(f"{policy.head}: {_goal(policy)}")
-    print(f"  version {policy.version}, measure {policy.measure}, audits {policy.audit_rate:.2%} of what is answered")
+    audits = f"{policy.audit_rate:.2%} of what is answered{', stratified' * (policy.audits == 'stratified')}"
+    print(f"  version {policy.version}, measure {policy.measure}, audits {audits}")
     print(f"  for {policy.model} under {policy.profile}")
 
 

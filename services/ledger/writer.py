@@ -111,7 +111,7 @@ class Writer:
         self._tried = threading.Event()
         self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="ledger-read")
-        self._reading: Engine | None = None
+        self._reading: Engine = database.reading()
 
     @property
     def up(self) -> bool:
@@ -141,8 +141,7 @@ class Writer:
         if self._thread.is_alive():
             await asyncio.get_running_loop().run_in_executor(None, self._thread.join, seconds)
         self._readers.shutdown(wait=False, cancel_futures=True)
-        if self._reading is not None:
-            self._reading.dispose()
+        self._reading.pool.dispose()
         if not self._thread.is_alive():  # a thread that hangs in a commit still is the one that writes
             self._database.release()
 
@@ -209,8 +208,6 @@ class Writer:
         return None
 
     def _read(self, query: Callable[[Connection], T]) -> T:
-        if self._reading is None:
-            self._reading = self._database.reading()
         try:
             with self._reading.begin() as connection:
                 return query(connection)
@@ -218,6 +215,9 @@ class Writer:
             if isinstance(error, OperationalError) or error.connection_invalidated:
                 raise unavailable(words(error)) from error
             raise
+        finally:
+            if self._ending:  # nobody else closes what came back to the pool after the end
+                self._reading.pool.dispose()
 
     # What follows runs in the writer's thread.
 

@@ -89,6 +89,20 @@ def test_http_and_grpc_tell_the_same_policy(changing: Installation) -> None:
     assert (policy.version, policy.threshold) == (event["policy"]["version"], event["policy"]["threshold"])
 
 
+def test_audits_are_part_of_the_policy(changing: Installation) -> None:
+    code, event = put(changing, {"audits": "stratified", "audit_rate": 0.05})
+    assert code == 200
+    assert event["policy"]["audits"] == "stratified"
+    assert len(event["policy"]["audit_strata"]) > 1
+    with demur.connect(changing.grpc) as client:
+        (policy,) = client.policies.show()
+        assert (policy.audits, policy.version) == ("stratified", event["policy"]["version"])
+    assert ", stratified" in changing.run("policy", "show", "vessel").stdout
+    assert asked(changing, "set", "vessel", "--audits", "uniform")["policy"]["audits"] == "uniform"
+    code, error = put(changing, {})
+    assert (code, error["code"]) == (422, "no_change")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

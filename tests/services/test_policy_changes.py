@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration import Calibration, retention_table
+from models.calibration import Calibration, expected_error, reference_quantiles, retention_table
 from services.errors import InvalidInput
 from services.policy import Policy
 from services.policy_changes import PolicyChange, changed, from_json, to_json
@@ -19,6 +19,12 @@ from services.policy_changes import PolicyChange, changed, from_json, to_json
 Strata = tuple[tuple[float, float], ...]
 POLICY = Policy("power", "m:1", "cpu", "tvar", 2.0, "fixed", audit_rate=0.01, knowledge_measure="varm")
 CALIBRATION = Calibration(retention_table("tvar", np.arange(1, 1001, dtype=np.float32)), {})
+
+SCORES = np.random.default_rng(0).gamma(2.0, 1.0, 5000).astype(np.float32)
+TELLING = Calibration(
+    retention_table("tvar", SCORES), {"tvar": reference_quantiles(SCORES)}, None, expected_error("tvar", SCORES, SCORES)
+)
+"""One that tells which error to expect: as large as the score."""
 
 
 def change(**wishes: object) -> PolicyChange:
@@ -74,6 +80,34 @@ def test_what_cannot_be_meant_is_refused(wishes: dict[str, object], code: str, f
     with pytest.raises(InvalidInput) as refused:
         changed(POLICY, change(**wishes), CALIBRATION)
     assert (refused.value.code, refused.value.field) == (code, field)
+
+
+def rates(policy: Policy) -> list[float]:
+    return [rate for _, rate in policy.audit_strata]
+
+
+def test_stratified_audits_follow_a_new_rate_and_a_new_threshold() -> None:
+    drawn = changed(POLICY, change(audits="stratified", audit_rate=0.05), TELLING, 0.2)
+    assert min(rates(drawn)) >= 0.2 * 0.05
+    assert np.mean(rates(drawn)) == pytest.approx(0.05)
+    assert max(rates(drawn)) > 2 * min(rates(drawn))
+    more = changed(drawn, change(audit_rate=0.1), TELLING, 0.2)
+    np.testing.assert_allclose(rates(more), 2 * np.array(rates(drawn)))
+    other = changed(drawn, change(threshold=1.0), TELLING, 0.2)
+    assert other.audit_strata[-1][0] == pytest.approx(1.0) != drawn.audit_strata[-1][0]
+    off = changed(drawn, change(defer_all=True), TELLING, 0.2)
+    assert changed(off, change(threshold=1.0), TELLING, 0.2).audit_strata == other.audit_strata
+    assert changed(drawn, change(audits="uniform"), TELLING, 0.2).audit_strata == ()
+    assert changed(POLICY, change(threshold=1.0), TELLING, 0.2).audit_strata == ()
+
+
+def test_audits_that_cannot_be_stratified_are_refused() -> None:
+    for calibration in (None, CALIBRATION):
+        with pytest.raises(InvalidInput) as refused:
+            changed(POLICY, change(audits="stratified"), calibration)
+        assert (refused.value.code, refused.value.field) == ("no_calibration", "audits")
+    with pytest.raises(InvalidInput, match="uniform or stratified"):
+        changed(POLICY, change(audits="sometimes"), TELLING)
 
 
 def test_without_a_fitting_calibration_no_retention_is_promised() -> None:

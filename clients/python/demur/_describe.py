@@ -62,6 +62,8 @@ class Policy:
     """Share of answered units whose label is requested at random."""
     certificate: str = ""
     """JSON of what certified the threshold, where ``mode`` is ``certified``."""
+    audits: str = ""
+    """``uniform``, or ``stratified``: more often where an error would cost the error-retention curve more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def policy(spec: PolicySpec) -> Policy:
         reason=spec.reason,
         audit_rate=spec.audit_rate,
         certificate=spec.certificate,
+        audits=spec.audits,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from demur._calls import AsyncCalls, Calls
 from demur._describe import Policy, policy
@@ -48,6 +48,7 @@ class Policies:
         defer_all: bool = False,
         certificate: str = "",
         audit_rate: float | None = None,
+        audits: Literal["uniform", "stratified"] | None = None,
         defer_on_shift: bool | None = None,
         withhold: bool | None = None,
         timeout: float | None = None,
@@ -61,6 +62,8 @@ class Policies:
             defer_all: answer nothing.
             certificate: JSON of what ``demur calibrate`` certified; goes with its threshold.
             audit_rate: share of answered units whose label is requested at random, 0 to 1.
+            audits: whether these are drawn all alike, or more often where an error would cost the error-retention
+                curve more.
 
         Raises:
             InvalidInput: no such head, two goals, or one that cannot be met.
@@ -76,6 +79,7 @@ class Policies:
             defer_all=defer_all,
             certificate=certificate,
             audit_rate=audit_rate,
+            audits=audits,
             defer_on_shift=defer_on_shift,
             withhold=withhold,
         )

@@ -164,6 +164,7 @@ def policy_spec(policy: Policy) -> Any:
         reason=policy.reason,
         audit_rate=policy.audit_rate,
         certificate=policy.certificate,
+        audits=policy.audits,
     )
 
 

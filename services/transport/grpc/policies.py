@@ -56,7 +56,7 @@ def handlers(book: PolicyBook, keeper: PolicyKeeper | None, metrics: Metrics) ->
 def _change(request: Any) -> PolicyChange:
     given = {name: getattr(request, name) for name in _OPTIONAL if request.HasField(name)}
     plain = {name: getattr(request, name) for name in _PLAIN}
-    return PolicyChange(author=request.author or "anonymous", **plain, **given)
+    return PolicyChange(author=request.author or "anonymous", audits=request.audits or None, **plain, **given)
 
 
 def _event(entry: Entry) -> Any:

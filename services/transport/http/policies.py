@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from starlette.requests import Request
@@ -31,6 +31,7 @@ class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
     defer_all: bool = False
     certificate: dict[str, Any] | None = None
     audit_rate: float | None = None
+    audits: Literal["uniform", "stratified"] | None = None
     defer_on_shift: bool | None = None
     withhold: bool | None = None
 
@@ -70,7 +71,7 @@ def shown(policy: Policy) -> dict[str, Any]:
         if name != "version"
     }
     certificate = json.loads(policy.certificate) if policy.certificate else None
-    return {"version": policy.version} | found | {"certificate": certificate}
+    return {"version": policy.version, "audits": policy.audits} | found | {"certificate": certificate}
 
 
 def _event(entry: Entry) -> dict[str, Any]:

@@ -257,7 +257,7 @@ class DescribeResponse(_message.Message):
     def __init__(self, task: _Optional[str] = ..., model: _Optional[str] = ..., schema_hash: _Optional[str] = ..., features: _Optional[_Iterable[_Union[FeatureSpec, _Mapping]]] = ..., heads: _Optional[_Iterable[_Union[HeadSpec, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicySpec, _Mapping]]] = ..., max_rows: _Optional[int] = ...) -> None: ...
 
 class PolicySpec(_message.Message):
-    __slots__ = ("head", "version", "measure", "threshold", "mode", "target_retention", "retention_band", "calibration_units", "defer_on_shift", "withhold", "model", "profile", "reason", "audit_rate", "certificate")
+    __slots__ = ("head", "version", "measure", "threshold", "mode", "target_retention", "retention_band", "calibration_units", "defer_on_shift", "withhold", "model", "profile", "reason", "audit_rate", "certificate", "audits")
     HEAD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     MEASURE_FIELD_NUMBER: _ClassVar[int]
@@ -273,6 +273,7 @@ class PolicySpec(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     AUDIT_RATE_FIELD_NUMBER: _ClassVar[int]
     CERTIFICATE_FIELD_NUMBER: _ClassVar[int]
+    AUDITS_FIELD_NUMBER: _ClassVar[int]
     head: str
     version: str
     measure: str
@@ -288,4 +289,5 @@ class PolicySpec(_message.Message):
     reason: str
     audit_rate: float
     certificate: str
-    def __init__(self, head: _Optional[str] = ..., version: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., mode: _Optional[str] = ..., target_retention: _Optional[float] = ..., retention_band: _Optional[float] = ..., calibration_units: _Optional[int] = ..., defer_on_shift: bool = ..., withhold: bool = ..., model: _Optional[str] = ..., profile: _Optional[str] = ..., reason: _Optional[str] = ..., audit_rate: _Optional[float] = ..., certificate: _Optional[str] = ...) -> None: ...
+    audits: str
+    def __init__(self, head: _Optional[str] = ..., version: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., mode: _Optional[str] = ..., target_retention: _Optional[float] = ..., retention_band: _Optional[float] = ..., calibration_units: _Optional[int] = ..., defer_on_shift: bool = ..., withhold: bool = ..., model: _Optional[str] = ..., profile: _Optional[str] = ..., reason: _Optional[str] = ..., audit_rate: _Optional[float] = ..., certificate: _Optional[str] = ..., audits: _Optional[str] = ...) -> None: ...

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from demur.v1 import common_pb2 as demur_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/policy.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\x15\n\x13ShowPoliciesRequest\">\n\x14ShowPoliciesResponse\x12&\n\x08policies\x18\x01 \x03(\x0b\x32\x14.demur.v1.PolicySpec\"\xd0\x02\n\x10SetPolicyRequest\x12\x0c\n\x04head\x18\x01 \x01(\t\x12\x10\n\x08\x65xpected\x18\x02 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x1d\n\x10target_retention\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x16\n\tthreshold\x18\x06 \x01(\x01H\x01\x88\x01\x01\x12\x11\n\tdefer_all\x18\x07 \x01(\x08\x12\x13\n\x0b\x63\x65rtificate\x18\x08 \x01(\t\x12\x17\n\naudit_rate\x18\t \x01(\x01H\x02\x88\x01\x01\x12\x1b\n\x0e\x64\x65\x66\x65r_on_shift\x18\n \x01(\x08H\x03\x88\x01\x01\x12\x15\n\x08withhold\x18\x0b \x01(\x08H\x04\x88\x01\x01\x42\x13\n\x11_target_retentionB\x0c\n\n_thresholdB\r\n\x0b_audit_rateB\x11\n\x0f_defer_on_shiftB\x0b\n\t_withhold\"q\n\x0bPolicyEvent\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0c\n\x04time\x18\x02 \x01(\x01\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12$\n\x06policy\x18\x05 \x01(\x0b\x32\x14.demur.v1.PolicySpec\"2\n\x14PolicyHistoryRequest\x12\x0c\n\x04head\x18\x01 \x01(\t\x12\x0c\n\x04most\x18\x02 \x01(\r\">\n\x15PolicyHistoryResponse\x12%\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x15.demur.v1.PolicyEvent2\xdc\x01\n\rPolicyService\x12\x45\n\x04Show\x12\x1d.demur.v1.ShowPoliciesRequest\x1a\x1e.demur.v1.ShowPoliciesResponse\x12\x38\n\x03Set\x12\x1a.demur.v1.SetPolicyRequest\x1a\x15.demur.v1.PolicyEvent\x12J\n\x07History\x12\x1e.demur.v1.PolicyHistoryRequest\x1a\x1f.demur.v1.PolicyHistoryResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/policy.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\x15\n\x13ShowPoliciesRequest\">\n\x14ShowPoliciesResponse\x12&\n\x08policies\x18\x01 \x03(\x0b\x32\x14.demur.v1.PolicySpec\"\xe0\x02\n\x10SetPolicyRequest\x12\x0c\n\x04head\x18\x01 \x01(\t\x12\x10\n\x08\x65xpected\x18\x02 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12\x1d\n\x10target_retention\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x16\n\tthreshold\x18\x06 \x01(\x01H\x01\x88\x01\x01\x12\x11\n\tdefer_all\x18\x07 \x01(\x08\x12\x13\n\x0b\x63\x65rtificate\x18\x08 \x01(\t\x12\x17\n\naudit_rate\x18\t \x01(\x01H\x02\x88\x01\x01\x12\x1b\n\x0e\x64\x65\x66\x65r_on_shift\x18\n \x01(\x08H\x03\x88\x01\x01\x12\x15\n\x08withhold\x18\x0b \x01(\x08H\x04\x88\x01\x01\x12\x0e\n\x06\x61udits\x18\x0c \x01(\tB\x13\n\x11_target_retentionB\x0c\n\n_thresholdB\r\n\x0b_audit_rateB\x11\n\x0f_defer_on_shiftB\x0b\n\t_withhold\"q\n\x0bPolicyEvent\x12\x0e\n\x06number\x18\x01 \x01(\r\x12\x0c\n\x04time\x18\x02 \x01(\x01\x12\x0e\n\x06\x61uthor\x18\x03 \x01(\t\x12\x0e\n\x06reason\x18\x04 \x01(\t\x12$\n\x06policy\x18\x05 \x01(\x0b\x32\x14.demur.v1.PolicySpec\"2\n\x14PolicyHistoryRequest\x12\x0c\n\x04head\x18\x01 \x01(\t\x12\x0c\n\x04most\x18\x02 \x01(\r\">\n\x15PolicyHistoryResponse\x12%\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x15.demur.v1.PolicyEvent2\xdc\x01\n\rPolicyService\x12\x45\n\x04Show\x12\x1d.demur.v1.ShowPoliciesRequest\x1a\x1e.demur.v1.ShowPoliciesResponse\x12\x38\n\x03Set\x12\x1a.demur.v1.SetPolicyRequest\x1a\x15.demur.v1.PolicyEvent\x12J\n\x07History\x12\x1e.demur.v1.PolicyHistoryRequest\x1a\x1f.demur.v1.PolicyHistoryResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,13 +37,13 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SHOWPOLICIESRESPONSE']._serialized_start=81
   _globals['_SHOWPOLICIESRESPONSE']._serialized_end=143
   _globals['_SETPOLICYREQUEST']._serialized_start=146
-  _globals['_SETPOLICYREQUEST']._serialized_end=482
-  _globals['_POLICYEVENT']._serialized_start=484
-  _globals['_POLICYEVENT']._serialized_end=597
-  _globals['_POLICYHISTORYREQUEST']._serialized_start=599
-  _globals['_POLICYHISTORYREQUEST']._serialized_end=649
-  _globals['_POLICYHISTORYRESPONSE']._serialized_start=651
-  _globals['_POLICYHISTORYRESPONSE']._serialized_end=713
-  _globals['_POLICYSERVICE']._serialized_start=716
-  _globals['_POLICYSERVICE']._serialized_end=936
+  _globals['_SETPOLICYREQUEST']._serialized_end=498
+  _globals['_POLICYEVENT']._serialized_start=500
+  _globals['_POLICYEVENT']._serialized_end=613
+  _globals['_POLICYHISTORYREQUEST']._serialized_start=615
+  _globals['_POLICYHISTORYREQUEST']._serialized_end=665
+  _globals['_POLICYHISTORYRESPONSE']._serialized_start=667
+  _globals['_POLICYHISTORYRESPONSE']._serialized_end=729
+  _globals['_POLICYSERVICE']._serialized_start=732
+  _globals['_POLICYSERVICE']._serialized_end=952
 # @@protoc_insertion_point(module_scope)

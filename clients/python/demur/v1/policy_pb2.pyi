@@ -18,7 +18,7 @@ class ShowPoliciesResponse(_message.Message):
     def __init__(self, policies: _Optional[_Iterable[_Union[_common_pb2.PolicySpec, _Mapping]]] = ...) -> None: ...
 
 class SetPolicyRequest(_message.Message):
-    __slots__ = ("head", "expected", "author", "reason", "target_retention", "threshold", "defer_all", "certificate", "audit_rate", "defer_on_shift", "withhold")
+    __slots__ = ("head", "expected", "author", "reason", "target_retention", "threshold", "defer_all", "certificate", "audit_rate", "defer_on_shift", "withhold", "audits")
     HEAD_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
@@ -30,6 +30,7 @@ class SetPolicyRequest(_message.Message):
     AUDIT_RATE_FIELD_NUMBER: _ClassVar[int]
     DEFER_ON_SHIFT_FIELD_NUMBER: _ClassVar[int]
     WITHHOLD_FIELD_NUMBER: _ClassVar[int]
+    AUDITS_FIELD_NUMBER: _ClassVar[int]
     head: str
     expected: str
     author: str
@@ -41,7 +42,8 @@ class SetPolicyRequest(_message.Message):
     audit_rate: float
     defer_on_shift: bool
     withhold: bool
-    def __init__(self, head: _Optional[str] = ..., expected: _Optional[str] = ..., author: _Optional[str] = ..., reason: _Optional[str] = ..., target_retention: _Optional[float] = ..., threshold: _Optional[float] = ..., defer_all: bool = ..., certificate: _Optional[str] = ..., audit_rate: _Optional[float] = ..., defer_on_shift: bool = ..., withhold: bool = ...) -> None: ...
+    audits: str
+    def __init__(self, head: _Optional[str] = ..., expected: _Optional[str] = ..., author: _Optional[str] = ..., reason: _Optional[str] = ..., target_retention: _Optional[float] = ..., threshold: _Optional[float] = ..., defer_all: bool = ..., certificate: _Optional[str] = ..., audit_rate: _Optional[float] = ..., defer_on_shift: bool = ..., withhold: bool = ..., audits: _Optional[str] = ...) -> None: ...
 
 class PolicyEvent(_message.Message):
     __slots__ = ("number", "time", "author", "reason", "policy")
