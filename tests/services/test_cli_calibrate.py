@@ -194,7 +194,7 @@ def test_people_get_sentences(capsys: pytest.CaptureFixture[str], file: Path) ->
         (("--risk", 0.1), "error has values other than 0 and 1: give --acceptable"),
         (("--risk", 1.5, "--acceptable", 1), "--risk is 1.5; a share"),
         (("--risk", 0.1, "--acceptable", 1, "--delta", 0), "--delta is 0"),
-        (("--risk", 0.1, "--acceptable", -1), "--acceptable is -1"),
+        (("--risk", 0.1, "--acceptable", "inf"), "--acceptable is inf"),
         (("--risk", 0.1, "--acceptable", 1, "--bound", 2), "give one of them"),
         (("--risk", "nan", "--acceptable", 1), "--risk is nan"),
         (("--retention", 0), "--retention is 0"),
