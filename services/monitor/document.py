@@ -88,9 +88,7 @@ def _window(one: Judgement) -> Json:
         "mature_ratio": _number(one.mature),
         "effective_samples": _number(one.effective_samples),
         "completion_ratio": _number(one.completion),
-        "baseline": None
-        if one.baseline is None
-        else {"low": one.baseline[0], "high": one.baseline[1], "origin": one.baseline[2]},
+        "baseline": None if one.baseline is None else one.baseline._asdict(),
         "drift": {
             "psi": _number(one.drift.psi),
             "psi_expected": _number(one.drift.psi_expected),

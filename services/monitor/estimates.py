@@ -91,10 +91,12 @@ def asked_of(stream: Stream, estimator: Estimator) -> Asked:
     return Asked(acceptable=stream.profile.head.acceptable, estimator=estimator, rules=stream.profile.rules)
 
 
-def by_panes(stream: Stream, source: str, start: float, now: float, estimator: Estimator, lost: int) -> Found:
-    """From the panes since a moment; arguments as ``exactly``."""
-    requests = request_window(stream, source, start, now, now)
-    found = sketched(stream.panes, source, start, requests, now)
+def by_panes(
+    stream: Stream, source: str, start: float, now: float, estimator: Estimator, lost: int, end: float = math.inf
+) -> Found:
+    """From the panes that begin at a moment or later and end by another one; arguments as ``exactly``."""
+    requests = request_window(stream, source, start, min(now, end), now)
+    found = sketched(stream.panes, source, (start, end), requests, now)
     sketch, rules = found.sketch, stream.profile.rules
     decided = (int(found.decided.sum()), int(found.decided[0]))
     never = found.pane.never - (found.pane.covered if source == CENSUS else 0)

@@ -20,8 +20,10 @@ from models.estimation.figures import WhatIf
 from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
 from services.errors import InvalidInput, NotFound
+from services.monitor.baseline import Baselines
 from services.monitor.estimates import by_panes, exactly
-from services.monitor.judgement import Drift, Judgement, Risk
+from services.monitor.judgement import Baseline, Drift, Judgement, Risk
+from services.monitor.obstacles import Obstacles, Obstructing
 from services.monitor.spans import Span
 from services.monitor.stream import SOURCES, Stream
 from services.monitor.units import Key
@@ -34,17 +36,6 @@ _LONGEST_SECONDS = 15.0
 """Between two judgements of a window that changes, however long they take."""
 _AGEING_SECONDS = 5.0
 """A window with labels on their way changes by time alone; it is judged anew so often."""
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacles:
-    """What stands against a window, beside its own labels."""
-
-    reasons: tuple[tuple[str, str], ...] = ()
-    lost: int = 0
-    """Units that were decided and are not in the ledger."""
-    why: tuple[str, ...] = ()
-    """Why they are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +61,10 @@ class Judged:
     sketch: Callable[[], Sketch]
     settled: bool
     """Whether time alone changes nothing."""
+
+    def against(self, baseline: Baseline | None) -> Judged:
+        """The same, held against a baseline."""
+        return replace(self, judgement=replace(self.judgement, baseline=baseline))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +101,21 @@ class Judge:
         """
         self._options, self._clock = options, clock
         self._kept: dict[tuple[Key, str, str], _Kept] = {}
-        self._baselines: dict[tuple[str, ...], tuple[float, float, str]] = {}
+        self._baselines = Baselines(options.estimator, clock)
         self._lock = threading.Lock()
 
     def forget(self) -> None:
         """Judges all anew."""
         with self._lock:
             self._kept.clear()
-        self._baselines.clear()
+        self._baselines.forget()
 
     def all(
         self,
         streams: Mapping[Key, Stream],
         now: float,
         until: float,
-        obstacles: Callable[[str, float, float], Obstacles],
+        obstacles: Obstructing,
     ) -> tuple[Judgement, ...]:
         """All windows of all streams.
 
@@ -133,8 +128,9 @@ class Judge:
         for stream in streams.values():
             sources = SOURCES if stream.census() else SOURCES[:1]
             for source in sources:
+                baseline = self._baselines.of(stream, source, now, until, obstacles)
                 for span in (*self._options.spans, None):
-                    found.append(self._one(stream, source, span, now, until, obstacles).judgement)
+                    found.append(self._one(stream, source, span, now, until, obstacles, baseline).judgement)
         return tuple(found)
 
     def _one(
@@ -144,7 +140,8 @@ class Judge:
         span: Span | None,
         now: float,
         until: float,
-        obstacles: Callable[[str, float, float], Obstacles],
+        obstacles: Obstructing,
+        baseline: Baseline | None,
     ) -> Judged:
         key, name = stream.profile.key, LAST if span is None else span.name
         start = self._start(stream, span, now)
@@ -157,8 +154,10 @@ class Judge:
             same = kept.state == state and (kept.judged.settled or begin - kept.when < _AGEING_SECONDS)
             early = kept.state[2] == against and begin - kept.when < waits
             if same or early:
+                if kept.judged.judgement.baseline != baseline:
+                    kept.judged = kept.judged.against(baseline)
                 return kept.judged
-        judged = self._judge(stream, source, span, start, (until, now), against)
+        judged = self._judge(stream, source, span, start, (until, now), against).against(baseline)
         end = self._clock()
         with self._lock:
             self._kept[key, name, source] = _Kept(state, judged, end - begin, end)
@@ -247,10 +246,7 @@ class Judge:
             risk=self._risk(stream, source),
             reasons=(*against.reasons, *reasons),
         )
-        if judgement.valid:
-            self._baselines.setdefault((*stream.profile.key, name, source), _baseline(stream, judgement))
-        baseline = self._baselines.get((*stream.profile.key, name, source))
-        return Judged(replace(judgement, baseline=baseline), found.what_if, found.sketch, found.settled)
+        return Judged(judgement, found.what_if, found.sketch, found.settled)
 
     def _drift(self, stream: Stream, scores: NDArray[np.int64]) -> Drift:
         if stream.scores is None:
@@ -261,11 +257,3 @@ class Judge:
     def _risk(self, stream: Stream, source: str) -> Risk:
         risk = stream.risks[source]
         return Risk(risk.log_wealth, risk.alarm(self._options.alpha), risk.baseline)
-
-
-def _baseline(stream: Stream, judgement: Judgement) -> tuple[float, float, str]:
-    """The interval of R-AUC that is normal: what the artefact promises, or what the first valid window showed."""
-    if stream.profile.baseline is not None:
-        return (*stream.profile.baseline, "artefact")
-    first = judgement.figures["r_auc"]
-    return first.low, first.high, "first_window"

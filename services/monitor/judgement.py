@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from models.estimation.intervals import Band, Estimate
 from services.monitor.units import Doubles, Key
@@ -45,6 +46,15 @@ class Risk:
     """Where the baseline comes from, in words; empty while there is none."""
 
 
+class Baseline(NamedTuple):
+    """The interval of R-AUC that is normal."""
+
+    low: float
+    high: float
+    origin: str
+    """``artefact``, or ``first_day`` of the stream."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """One window of one stream, judged by the labels of one source."""
@@ -79,8 +89,7 @@ class Judgement:
     risk: Risk
     reasons: tuple[tuple[str, str], ...] = ()
     """Why the figures may not be believed: a stable word and a sentence each."""
-    baseline: tuple[float, float, str] | None = None
-    """Interval of R-AUC that is normal, and where it comes from."""
+    baseline: Baseline | None = None
 
     @property
     def valid(self) -> bool:

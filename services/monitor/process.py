@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from sqlalchemy import Engine
@@ -19,7 +20,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from services.logging import get_logger
 from services.monitor.follow import Deployed, Follower, Gap, HistoryChanged, News, PolicySet, WriterState, head_of
-from services.monitor.judge import Judge, Obstacles
+from services.monitor.judge import Judge
+from services.monitor.obstacles import Obstacles
 from services.monitor.published import CYCLE_SECONDS, Distribution, InForce, LedgerState, Published, StreamState
 from services.monitor.spans import LONGEST
 from services.monitor.stream import SOURCES, Stream, profile
@@ -142,7 +144,7 @@ class Monitor:
         self._until = max(self._until, self._complete(now))
         for stream in self.streams.values():
             stream.advance(now, now - LONGEST - 86400, self._until)
-        judgements = self.judge.all(self.streams, now, min(self._until, now), self._obstacles)
+        judgements = self.judge.all(self.streams, now, min(self._until, now), partial(self._obstacles, now))
         seconds = time.perf_counter() - begin
         self._cycles.counts[bisect_left(CYCLE_SECONDS, seconds)] += 1
         self._cycles.sum += seconds
@@ -274,8 +276,8 @@ class Monitor:
     def _lags(self, writer: WriterState, now: float) -> bool:
         return not writer.ended and writer.epoch not in self._gone and now - writer.heartbeat > LAG_SECONDS
 
-    def _obstacles(self, task: str, start: float, now: float) -> Obstacles:
-        """What stands against a window of a task that begins at a moment and ends now."""
+    def _obstacles(self, now: float, task: str, start: float, end: float) -> Obstacles:
+        """What stands against a window of a task between two moments."""
         found: list[tuple[str, str]] = []
         for followed in self._followed.values():
             if followed.problem and now - followed.last_success > LAG_SECONDS:
@@ -290,8 +292,13 @@ class Monitor:
                     words = f"{writer.name} has not been heard of since {since} UTC; it may have decided more units."
                     found.append(("lag", words))
         lost = [one for followed in self._followed.values() for one in followed.gaps if one.task == task]
-        lost = [one for one in lost if one.end >= start]
-        return Obstacles(tuple(dict.fromkeys(found)), sum(one.units for one in lost), tuple(one.reason for one in lost))
+        lost = [one for one in lost if one.end >= start and one.start <= end]
+        return Obstacles(
+            tuple(dict.fromkeys(found)),
+            sum(one.units for one in lost),
+            tuple(one.reason for one in lost),
+            max((one.end for one in lost), default=-math.inf),
+        )
 
     def _state(self, stream: Stream) -> StreamState:
         return StreamState(

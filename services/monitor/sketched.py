@@ -39,8 +39,8 @@ class Sketched:
     """Units of all panes in the bins of the drift figures [bins]."""
 
 
-def sketched(panes: Panes, source: str, start: float, requests: Window, now: float) -> Sketched:
-    """The panes from a moment on.
+def sketched(panes: Panes, source: str, between: tuple[float, float], requests: Window, now: float) -> Sketched:
+    """The panes between two moments.
 
     Args:
         requests: those of the same time.
@@ -52,7 +52,7 @@ def sketched(panes: Panes, source: str, start: float, requests: Window, now: flo
     law, kept, young = delayed.law, [], 0
     arrivals = None if law is None else _Arrivals(law, form)
     sketch = form.sketch()
-    every = list(panes.since(start))
+    every = [pane for pane in panes.since(between[0]) if pane[1] <= between[1]]
     for begin, end, pane in every:
         if law is not None and now - end < law.youngest:
             young += int(pane.units.sum())

@@ -58,7 +58,7 @@ def test_all_windows_are_a_document(served: Served) -> None:
     assert window["valid"] is True
     assert window["r_auc"]["estimate"] == truth.figures["r_auc"].estimate
     assert len(window["error_curve"]["live"]) == len(window["error_curve"]["retention"]) == 101
-    assert window["baseline"]["origin"] == "first_window"
+    assert window["baseline"]["origin"] == "first_day"
     assert document["streams"][0]["error_unit"] == "kW²"
     assert document["ledgers"][0]["caught_up"] is True
 

@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from models.assessment.figures import Errors, Rules, figures
 from services.monitor.judgement import FIGURES, Judgement
+from services.monitor.spans import DAY
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import BEGIN, HEAD, Book, Stream, simulate
 from tests.services.monitor.watching import Watch, words
@@ -426,17 +427,19 @@ def test_answers_that_no_label_can_stand_for_are_noticed(quick_scene: Scene) -> 
     assert "positivity" in words(quick_scene.watch(now, exact_units=0).window("1d"))
 
 
-def test_the_baseline_is_the_first_valid_window_unless_the_artefact_has_one(quick_scene: Scene) -> None:
+def test_the_baseline_is_the_first_day_unless_the_artefact_has_one(quick_scene: Scene) -> None:
     book = quick_scene.book()
     now = census(book, simulate(5000, 29, rate=0.5))
     watch = quick_scene.watch(now)
-    first = watch.window("1h")
-    assert first.baseline is not None
-    assert first.baseline[2] == "first_window"
+    first = watch.window("1h").baseline
+    assert first is not None
+    assert first.origin == "first_day"
     later = census(book, simulate(5000, 30, rate=0.5, start=now, factor=3.0, seconds=600))
     watch.at(later)
-    assert watch.window("1h").baseline == first.baseline
-    assert watch.window("15m").figures["r_auc"].low > first.baseline[1]
+    second = watch.window("1h").baseline
+    assert second is not None
+    assert first.low < second.high < watch.window("15m").figures["r_auc"].low
+    assert quick_scene.watch(later).window("1h").baseline == second, "whoever starts anew says the same"
     book.deploy(later, model="other:1", quality={"r_auc": {"low": 1.0, "high": 2.0}})
     other = simulate(2000, 31, rate=1.0, start=now)
     first_unit = book.decide(other, later, model="other:1")
@@ -444,6 +447,21 @@ def test_the_baseline_is_the_first_valid_window_unless_the_artefact_has_one(quic
     book.beat(later)
     watch.at(later)
     assert watch.window("1h", model="other:1").baseline == (1.0, 2.0, "artefact")
+
+
+def test_the_baseline_stays_that_of_the_first_day_and_begins_after_a_gap(quick_scene: Scene) -> None:
+    book = quick_scene.book()
+    now = census(book, simulate(1000, 29, rate=0.5, seconds=600))
+    book.lose(now - 1, now, 3)
+    good = simulate(16_000, 30, rate=0.5, start=now + 600, seconds=2 * DAY)
+    now = census(book, good)
+    now = census(book, simulate(8000, 31, rate=0.5, start=now + 600, factor=3.0, seconds=4 * DAY))
+    watch = quick_scene.watch(now)
+    baseline = watch.window("1d").baseline
+    assert baseline is not None
+    truth = figures(Errors(good.error, HEAD.acceptable, Rules()), good.uncertainty)
+    assert baseline.low < truth.r_auc < baseline.high < watch.window("1d").figures["r_auc"].low
+    assert watch.window("7d").baseline == baseline
 
 
 def test_two_cycles_without_news_judge_nothing_anew(quick_scene: Scene) -> None:
