@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +69,12 @@ def test_judge_example(served: Installation, tmp_path: Path) -> None:
     assert "Answering the most certain" in (tmp_path / "report" / "report.html").read_text()
 
 
-def test_live_example(served: Installation, tmp_path: Path) -> None:
-    """Audits are drawn anew each time: what is shown is one run, whose truth and form hold in every one."""
+def test_live_example(installations: Callable[[], Installation], tmp_path: Path) -> None:
+    """Audits are drawn anew each time: what is shown is one run, whose truth and form hold in every one. Nobody else may
+    have asked the service: what it answered before would be judged, too."""
+    served = installations()
+    started = served.run("up", "--detach")
+    assert started.returncode == 0, started.stdout + started.stderr
     code, output = block("live")
     policy, live = (line.replace(".venv/bin/", "").split()[1:] for line in code.splitlines())
     data = served.run("data", "vessel", "simulate", "--scale", "0.05", "--out", str(tmp_path / "data" / "vessel"))
