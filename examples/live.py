@@ -40,7 +40,9 @@ def main() -> None:
         sys.exit(f"{given.target}: {error}")
     print(f"{len(rows)} rows, {answer.deferred.sum()} deferred; {labels} labels asked for and given")
     window = live(given.monitor, answer.model, len(rows), labels)
-    print("valid" if window["valid"] else "; ".join(reason["text"] for reason in window["reasons"]))
+    if not window["valid"]:
+        sys.exit("; ".join(reason["text"] for reason in window["reasons"]))
+    print("valid")
     print(f"{'':16}{'live':>12}{'95 % interval':>28}{'all labels':>12}")
     for name, true in truth(table[LABEL], answer).items():
         found = window[name]
