@@ -70,8 +70,8 @@ def test_judge_example(served: Installation, tmp_path: Path) -> None:
 
 
 def test_live_example(installations: Callable[[], Installation], tmp_path: Path) -> None:
-    """Audits are drawn anew each time: what is shown is one run, whose truth and form hold in every one. Nobody else has
-    asked this service: what it answered before would be judged, too."""
+    """Audits are drawn anew each time: what is shown is one run, whose truth and form hold in every one. Nobody else
+    has asked this service: what it answered before would be judged, too."""
     served = installations()
     started = served.run("up", "--detach")
     assert started.returncode == 0, started.stdout + started.stderr
