@@ -2,6 +2,9 @@
 
 Nothing is remembered: from the same ledgers every monitor finds the same, however often it was started. While a stream
 is younger than two days, up to the first half of its life stands for the first day.
+
+A window's own interval is about its own units: with all labels there it has no width. Two windows of one stream differ
+all the same, so that a baseline is as wide as what another window of so many units would be off by.
 """
 
 from __future__ import annotations
@@ -11,6 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from models.estimation.figures import View, live_figures
+from models.estimation.intervals import Scale, interval
 from models.estimation.weights import Estimator
 from services.monitor.estimates import by_panes
 from services.monitor.judgement import Baseline
@@ -26,10 +33,50 @@ _DUTY = 0.02
 _SOONEST_SECONDS = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """R-AUC of the first day, as one of the windows that the stream could have had."""
+
+    estimate: float
+    variance: float
+    """Of the estimate, over what labels were drawn and over what units came."""
+    unit_variance: float
+    """What the mean over n other units has n times the variance of."""
+    t: float
+    sampled: float
+    scale: Scale
+
+    @classmethod
+    def of(cls, view: View) -> Normal:
+        """From units that can be believed."""
+        own, wide = live_figures(view).r_auc, live_figures(view, "population").r_auc
+        t = view.errors.t(view.errors.ladder.area_coefficients(view.rules.area))
+        unit_variance = max(wide.se**2 - own.se**2, 0.0) * view.n
+        return cls(wide.estimate, wide.se**2, unit_variance, t, view.sampled, view.scale)
+
+    def baseline(self, units: int) -> Baseline:
+        """For a window of so many units."""
+        se = math.sqrt(self.variance + self.unit_variance / units)
+        found = interval(self.estimate, se, self.t, self.sampled, self.scale)
+        return Baseline(found.low, found.high, "first_day")
+
+
+@dataclass(frozen=True, slots=True)
+class Promised:
+    """What the artefact tells."""
+
+    low: float
+    high: float
+
+    def baseline(self, units: int) -> Baseline:
+        """For a window of any number of units."""
+        return Baseline(self.low, self.high, "artefact")
+
+
 @dataclass(slots=True)
 class _Kept:
     changes: int
-    found: Baseline | None
+    found: Normal | None
     again: float
     """When to look again at the earliest, on the clock of judging."""
 
@@ -49,15 +96,17 @@ class Baselines:
         """Looks for all anew."""
         self._kept.clear()
 
-    def of(self, stream: Stream, source: str, now: float, until: float, obstacles: Obstructing) -> Baseline | None:
-        """The interval of R-AUC that is normal by the labels of a source; None where nothing can be said yet.
+    def of(
+        self, stream: Stream, source: str, now: float, until: float, obstacles: Obstructing
+    ) -> Normal | Promised | None:
+        """Which R-AUC is normal by the labels of a source; None where nothing can be said yet.
 
         Args:
             now: seconds since 1970.
             until: up to when the ledgers are complete.
         """
         if stream.profile.baseline is not None:
-            return Baseline(*stream.profile.baseline, "artefact")
+            return Promised(*stream.profile.baseline)
         place, begin = (stream.profile.key, source), self._clock()
         kept = self._kept.get(place)
         if kept is not None and (kept.changes == stream.changes or begin < kept.again):
@@ -70,7 +119,7 @@ class Baselines:
 
     def _first_day(
         self, stream: Stream, source: str, now: float, until: float, obstacles: Obstructing
-    ) -> Baseline | None:
+    ) -> Normal | None:
         """Of the longest time within the first day that can be believed; else of the shortest one beyond it."""
         panes = sorted((begin, end) for begin, end, _ in stream.panes.since(-math.inf) if end <= until)
         while panes:
@@ -85,8 +134,8 @@ class Baselines:
                     continue
                 judged = by_panes(stream, source, start, now, self._estimator, 0, end)
                 if judged.gates.valid and "r_auc" in judged.figures:
-                    normal = judged.figures["r_auc"]
-                    return Baseline(normal.low, normal.high, "first_day")
+                    with np.errstate(all="ignore"):  # figures that do not exist are NaN, and are left out
+                        return Normal.of(judged.sketch().view(self._estimator, stream.profile.rules))
             if clear == start:
                 return None
             panes = [pane for pane in panes if pane[0] >= clear]

@@ -20,9 +20,9 @@ from models.estimation.figures import WhatIf
 from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
 from services.errors import InvalidInput, NotFound
-from services.monitor.baseline import Baselines
+from services.monitor.baseline import Baselines, Normal, Promised
 from services.monitor.estimates import by_panes, exactly
-from services.monitor.judgement import Baseline, Drift, Judgement, Risk
+from services.monitor.judgement import Drift, Judgement, Risk
 from services.monitor.obstacles import Obstacles, Obstructing
 from services.monitor.spans import Span
 from services.monitor.stream import SOURCES, Stream
@@ -62,9 +62,13 @@ class Judged:
     settled: bool
     """Whether time alone changes nothing."""
 
-    def against(self, baseline: Baseline | None) -> Judged:
-        """The same, held against a baseline."""
-        return replace(self, judgement=replace(self.judgement, baseline=baseline))
+    def against(self, normal: Normal | Promised | None) -> Judged:
+        """The same, held against what is normal."""
+        judgement = self.judgement
+        baseline = normal.baseline(judgement.judged) if normal is not None and judgement.judged else None
+        if baseline == judgement.baseline:
+            return self
+        return replace(self, judgement=replace(judgement, baseline=baseline))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +132,9 @@ class Judge:
         for stream in streams.values():
             sources = SOURCES if stream.census() else SOURCES[:1]
             for source in sources:
-                baseline = self._baselines.of(stream, source, now, until, obstacles)
+                normal = self._baselines.of(stream, source, now, until, obstacles)
                 for span in (*self._options.spans, None):
-                    found.append(self._one(stream, source, span, now, until, obstacles, baseline).judgement)
+                    found.append(self._one(stream, source, span, now, until, obstacles, normal).judgement)
         return tuple(found)
 
     def _one(
@@ -141,7 +145,7 @@ class Judge:
         now: float,
         until: float,
         obstacles: Obstructing,
-        baseline: Baseline | None,
+        normal: Normal | Promised | None,
     ) -> Judged:
         key, name = stream.profile.key, LAST if span is None else span.name
         start = self._start(stream, span, now)
@@ -154,10 +158,9 @@ class Judge:
             same = kept.state == state and (kept.judged.settled or begin - kept.when < _AGEING_SECONDS)
             early = kept.state[2] == against and begin - kept.when < waits
             if same or early:
-                if kept.judged.judgement.baseline != baseline:
-                    kept.judged = kept.judged.against(baseline)
+                kept.judged = kept.judged.against(normal)
                 return kept.judged
-        judged = self._judge(stream, source, span, start, (until, now), against).against(baseline)
+        judged = self._judge(stream, source, span, start, (until, now), against).against(normal)
         end = self._clock()
         with self._lock:
             self._kept[key, name, source] = _Kept(state, judged, end - begin, end)

@@ -436,10 +436,10 @@ def test_the_baseline_is_the_first_day_unless_the_artefact_has_one(quick_scene: 
     assert first.origin == "first_day"
     later = census(book, simulate(5000, 30, rate=0.5, start=now, factor=3.0, seconds=600))
     watch.at(later)
-    second = watch.window("1h").baseline
+    second = watch.window("15m").baseline
     assert second is not None
     assert first.low < second.high < watch.window("15m").figures["r_auc"].low
-    assert quick_scene.watch(later).window("1h").baseline == second, "whoever starts anew says the same"
+    assert quick_scene.watch(later).window("15m").baseline == second, "whoever starts anew says the same"
     book.deploy(later, model="other:1", quality={"r_auc": {"low": 1.0, "high": 2.0}})
     other = simulate(2000, 31, rate=1.0, start=now)
     first_unit = book.decide(other, later, model="other:1")
@@ -461,7 +461,7 @@ def test_the_baseline_stays_that_of_the_first_day_and_begins_after_a_gap(quick_s
     assert baseline is not None
     truth = figures(Errors(good.error, HEAD.acceptable, Rules()), good.uncertainty)
     assert baseline.low < truth.r_auc < baseline.high < watch.window("1d").figures["r_auc"].low
-    assert watch.window("7d").baseline == baseline
+    assert watch.window("7d").baseline != baseline, "it is for windows of so many units"
 
 
 def test_two_cycles_without_news_judge_nothing_anew(quick_scene: Scene) -> None:
