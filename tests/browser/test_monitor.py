@@ -13,8 +13,7 @@ from services.monitor.page import Pages
 from services.monitor.published import Published
 from tests.browser.chromium import Page, chromium
 from tests.services.monitor.conftest import Scene
-from tests.services.monitor.simulated import simulate
-from tests.services.monitor.test_process import census
+from tests.services.monitor.simulated import label_asked, simulate
 
 WIDER = "document.documentElement.scrollWidth - window.innerWidth"
 TEXT = "document.body.innerText"
@@ -44,7 +43,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("monitor")
     scene = Scene(f"sqlite:///{folder / 'ledger.db'}")
     book = scene.book()
-    now = census(book, simulate(20_000, rate=0.1, seconds=6000))
+    now = label_asked(book, simulate(20_000, rate=0.1, seconds=6000))
     book.deploy(now, model="toy-ensemble:a-much-longer-name-of-a-model-than-any-page-would-wish-for")
     watch = scene.watch(now)
     (folder / "valid.html").write_text(Pages().page(watch.monitor.published, "", now))

@@ -230,6 +230,15 @@ class Book:
         self.write(end, lambda c, p: c.execute(insert(gap).values(row | p)))
 
 
+def label_asked(book: Book, stream: Stream) -> float:
+    """Decides a stream and gives all labels asked for, each a second after its unit; the time after the last."""
+    first = book.decide(stream)
+    now, asked = float(stream.time[-1]) + 1, stream.asked
+    book.label((first + asked).tolist(), stream.error[asked].tolist(), now, received=(stream.time[asked] + 1).tolist())
+    book.beat(now)
+    return now
+
+
 def _segment(stream: Stream, first: int, model: str, purpose: str) -> dict[str, Any]:
     decisions = np.where(stream.deferred, Decision.DEFER, Decision.ANSWER).astype(np.uint8)
     rates = stream.propensity[~stream.deferred]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.assessment.figures import Rules
+from models.assessment.figures import Errors, Rules, figures
 from models.estimation.edges import Edges
 from models.estimation.figures import live_figures
 from models.estimation.sketch import Sketch
 from services.monitor.baseline import Normal
-from tests.services.monitor.simulated import HEAD, simulate
+from services.monitor.spans import DAY
+from tests.services.monitor.conftest import Scene
+from tests.services.monitor.simulated import HEAD, label_asked, simulate
 
 RUNS = 200
 EDGES = Edges.of(simulate(20_000, 0).uncertainty)
@@ -54,3 +56,40 @@ def test_a_baseline_is_wider_for_smaller_windows() -> None:
     few, many = normal.baseline(100), normal.baseline(100_000)
     assert few.low < many.low < normal.estimate < many.high < few.high
     assert many.high - many.low > 0
+
+
+def test_the_baseline_is_the_first_day_unless_the_artefact_has_one(quick_scene: Scene) -> None:
+    book = quick_scene.book()
+    now = label_asked(book, simulate(5000, 29, rate=0.5))
+    watch = quick_scene.watch(now)
+    first = watch.window("1h").baseline
+    assert first is not None
+    assert first.origin == "first_day"
+    later = label_asked(book, simulate(5000, 30, rate=0.5, start=now, factor=3.0, seconds=600))
+    watch.at(later)
+    second = watch.window("15m").baseline
+    assert second is not None
+    assert first.low < second.high < watch.window("15m").figures["r_auc"].low
+    assert quick_scene.watch(later).window("15m").baseline == second, "whoever starts anew says the same"
+    book.deploy(later, model="other:1", quality={"r_auc": {"low": 1.0, "high": 2.0}})
+    other = simulate(2000, 31, rate=1.0, start=now)
+    first_unit = book.decide(other, later, model="other:1")
+    book.label(range(first_unit, first_unit + 2000), other.error.tolist(), later)
+    book.beat(later)
+    watch.at(later)
+    assert watch.window("1h", model="other:1").baseline == (1.0, 2.0, "artefact")
+
+
+def test_the_baseline_stays_that_of_the_first_day_and_begins_after_a_gap(quick_scene: Scene) -> None:
+    book = quick_scene.book()
+    now = label_asked(book, simulate(1000, 29, rate=0.5, seconds=600))
+    book.lose(now - 1, now, 3)
+    good = simulate(16_000, 30, rate=0.5, start=now + 600, seconds=2 * DAY)
+    now = label_asked(book, good)
+    now = label_asked(book, simulate(8000, 31, rate=0.5, start=now + 600, factor=3.0, seconds=4 * DAY))
+    watch = quick_scene.watch(now)
+    baseline = watch.window("1d").baseline
+    assert baseline is not None
+    truth = figures(Errors(good.error, HEAD.acceptable, Rules()), good.uncertainty)
+    assert baseline.low < truth.r_auc < baseline.high < watch.window("1d").figures["r_auc"].low
+    assert watch.window("7d").baseline != baseline, "it is for windows of so many units"

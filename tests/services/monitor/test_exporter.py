@@ -17,8 +17,7 @@ from services.monitor.judgement import FIGURES
 from services.monitor.published import Published
 from services.monitor.reasons import REASONS
 from tests.services.monitor.conftest import Scene
-from tests.services.monitor.simulated import simulate
-from tests.services.monitor.test_process import census
+from tests.services.monitor.simulated import label_asked, simulate
 from tests.services.monitor.watching import Watch
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
@@ -39,8 +38,8 @@ def scraped(published: Published, now: float) -> tuple[bytes, Samples]:
 def watch(quick_scene: Scene) -> Watch:
     """A stream of two hours, of which the last quarter has too few labels."""
     book = quick_scene.book()
-    now = census(book, simulate(20_000, rate=0.1, seconds=6300))
-    now = census(book, simulate(1000, 2, rate=0.01, start=now, seconds=900))
+    now = label_asked(book, simulate(20_000, rate=0.1, seconds=6300))
+    now = label_asked(book, simulate(1000, 2, rate=0.01, start=now, seconds=900))
     book.set_policy(now, 1, 2.5)
     first = book.decide(simulate(100, 3, start=now, seconds=1.0))
     book.beat(now + 3)

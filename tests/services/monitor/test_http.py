@@ -11,8 +11,7 @@ from models.estimation.sketch import Sketch
 from services.monitor.exporter import Exporter
 from services.monitor.http import Routes, application
 from tests.services.monitor.conftest import Scene
-from tests.services.monitor.simulated import simulate
-from tests.services.monitor.test_process import census
+from tests.services.monitor.simulated import label_asked, simulate
 from tests.services.monitor.watching import Watch
 
 
@@ -35,7 +34,7 @@ class Served:
 
 @pytest.fixture
 def served(quick_scene: Scene) -> Served:
-    now = census(quick_scene.book(), simulate(10_000, rate=0.2))
+    now = label_asked(quick_scene.book(), simulate(10_000, rate=0.2))
     return Served(quick_scene.watch(now))
 
 

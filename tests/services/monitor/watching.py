@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import pytest
 from sqlalchemy import Engine
 
 from services.ledger.database import Database
@@ -76,3 +77,15 @@ class Watch:
 def words(judgement: Judgement) -> set[str]:
     """Why a window is not valid."""
     return {word for word, _ in judgement.reasons}
+
+
+def same(one: Judgement, other: Judgement) -> None:
+    """Counts to the last bit, sums to 1e-9."""
+    assert (one.units, one.answered, one.labels, one.mode) == (other.units, other.answered, other.labels, other.mode)
+    assert words(one) == words(other)
+    assert one.figures.keys() == other.figures.keys()
+    for name, found in one.figures.items():
+        for end in ("estimate", "low", "high"):
+            assert getattr(found, end) == pytest.approx(getattr(other.figures[name], end), rel=1e-9, nan_ok=True)
+    assert one.drift.psi == other.drift.psi
+    assert one.drift.log_wealth == other.drift.log_wealth
