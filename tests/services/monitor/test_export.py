@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from services.cli import main
@@ -47,3 +48,32 @@ def test_the_live_monitor_and_a_replay_of_the_same_ledger_say_the_same(
     for name in FIGURES:
         for end in ("estimate", "low", "high"):
             assert getattr(live.figures[name], end) == pytest.approx(replayed[name][end], rel=1e-9), (name, end)
+
+
+def test_a_census_is_replayed_as_it_is_judged(
+    quick_scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half the stream was decided before the census was declared: of that only audited and deferred units count."""
+    book = quick_scene.book()
+    before = simulate(10_000, 3, rate=0.2)
+    now = float(before.time[-1]) + 1
+    after = simulate(10_000, 4, rate=0.0, start=now)
+    firsts = book.decide(before), book.decide(after, census=True)
+    now = float(after.time[-1]) + 1
+    known = before.asked
+    book.label((firsts[0] + known).tolist(), before.error[known].tolist(), now, source="census")
+    book.label(range(firsts[1], firsts[1] + 10_000), after.error.tolist(), now, source="census")
+    book.beat(now)
+    live = quick_scene.watch(now).window("last", source="census")
+    assert live.valid, live.reasons
+    monkeypatch.setenv("DEMUR_MONITOR_LEDGERS", quick_scene.url)
+    files = ["--events", str(tmp_path / "events.csv"), "--labels", str(tmp_path / "labels.csv")]
+    assert main(["monitor", "export", *files, "--source", "census"]) == 0
+    capsys.readouterr()
+    assert main(["monitor", "replay", *files, "--acceptable", str(HEAD.acceptable), "--json"]) == 0
+    replayed = json.loads(capsys.readouterr().out)
+    assert (live.units, live.labels, replayed["valid"]) == (replayed["n"], replayed["labels"], True)
+    for name in FIGURES:
+        assert live.figures[name].estimate == pytest.approx(replayed[name]["estimate"], rel=1e-9), name
+    truth = np.concatenate([before.error, after.error]).mean()
+    assert live.figures["mean_error"].low < truth < live.figures["mean_error"].high
