@@ -115,8 +115,8 @@ def _history(policies: demur.Policies, given: argparse.Namespace) -> int:
         return 0
     for change in changes:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(change.time))
-        goal = _goal(change.policy)
-        print(f"{change.number:>4}  {when} UTC  {change.author:<12} {goal:<40} {change.reason}")
+        words = f"{_goal(change.policy)}, audits {_audits(change.policy)}"
+        print(f"{change.number:>4}  {when} UTC  {change.author:<12} {words}  {change.reason}".rstrip())
     return 0
 
 
@@ -171,8 +171,7 @@ def _target(task: str) -> str:
 
 def _print_policy(policy: demur.Policy) -> None:
     print(f"{policy.head}: {_goal(policy)}")
-    audits = f"{policy.audit_rate:.2%} of what is answered{', stratified' * (policy.audits == 'stratified')}"
-    print(f"  version {policy.version}, measure {policy.measure}, audits {audits}")
+    print(f"  version {policy.version}, measure {policy.measure}, audits {_audits(policy)}")
     print(f"  for {policy.model} under {policy.profile}")
 
 
@@ -185,6 +184,10 @@ def _goal(policy: demur.Policy) -> str:
         "certified": "certified threshold",
     }[policy.mode]
     return f"{words}, {policy.measure} <= {policy.threshold:g}"
+
+
+def _audits(policy: demur.Policy) -> str:
+    return f"{policy.audit_rate:.2%} of what is answered{', stratified' * (policy.audits == 'stratified')}"
 
 
 def _event(change: demur.PolicyChange) -> dict[str, Any]:
