@@ -9,6 +9,8 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -145,7 +147,7 @@ class Database:
         def connected(connection: Any, record: Any) -> None:
             connection.isolation_level = None  # the driver begins nothing by itself: savepoints need that
             if begin == "BEGIN IMMEDIATE":
-                connection.execute("PRAGMA journal_mode = WAL")
+                _write_ahead(connection)
                 connection.execute("PRAGMA wal_autocheckpoint = 4000")
             connection.execute("PRAGMA cache_size = -65536")
             connection.execute(pragma)
@@ -155,6 +157,19 @@ class Database:
             connection.exec_driver_sql(begin)
 
         return engine
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Puts a file into WAL mode. Who does so at the same moment locks it, and SQLite does not wait for that itself."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
 
 
 @contextmanager
