@@ -8,19 +8,25 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import numpy as np
 import psutil
+import uvicorn
 
 from benchmarks import machine
 from benchmarks.figures import Figure, table
 from services.monitor.estimates import by_panes, exactly
 from services.monitor.exporter import Exporter
+from services.monitor.http import Routes, application
 from services.monitor.setup import monitor
 from services.settings import Settings
+from tests.ports import free_port
 from tests.services.monitor.simulated import Book, simulate
 
 FLUSH = 1000
@@ -58,7 +64,10 @@ def measure(url: str, units: int) -> Iterator[Figure]:
     begin_of_all = float(np.floor((now - 30 * 86400) / 86400) * 86400)
     yield Figure(part, "read and judge the whole history", reading, "s", note=f"{1e6 * cpu / units:.2f} µs CPU/unit")
     yield Figure(part, "memory", (_resident() - before) / 1e6, "MB", note=f"{len(stream.panes)} panes")
-    yield _median(part, "a scrape", 1e3, "ms", lambda: exporter.text(now), 200, at_most=5)
+    routes = Routes(exporter, made.judge)
+    routes.publish(published)
+    with served(routes) as url_of_metrics, httpx.Client() as client:
+        yield _median(part, "a scrape over HTTP", 1e3, "ms", lambda: client.get(url_of_metrics), 200, at_most=5)
     yield _median(part, "its text, made once a second beside it", 1e3, "ms", lambda: exporter.publish(published), 50)
     yield _median(part, "a look at the ledger without news", 1e3, "ms", made.cycle, 20)
     exact = lambda: exactly(stream, "requested", last, now, "aipw", 0)  # noqa: E731
@@ -68,6 +77,23 @@ def measure(url: str, units: int) -> Iterator[Figure]:
     piece = stream.recent.newest(10_000)
     yield _median(part, "ingest into panes", 1e9 / len(piece), "ns/unit", lambda: stream.panes.add_units(piece), 50)
     made.close()
+
+
+@contextmanager
+def served(routes: Routes) -> Iterator[str]:
+    """The monitor's HTTP server on a free port; the URL of its metrics."""
+    port = free_port()
+    config = uvicorn.Config(application(routes), host="127.0.0.1", port=port, log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/metrics"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def fill(url: str, units: int) -> int:

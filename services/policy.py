@@ -17,6 +17,7 @@ from models.calibration import Calibration
 from models.head import Head
 from models.predictive import Predictive
 
+Audits = Literal["uniform", "stratified"]
 Mode = Literal["target_retention", "fixed", "certified", "defer_all"]
 DEFER_ALL = float("-inf")
 
@@ -68,7 +69,7 @@ class Policy:
     """JSON of what certified the threshold, where the mode is ``certified``."""
 
     @property
-    def audits(self) -> Literal["uniform", "stratified"]:
+    def audits(self) -> Audits:
         """How labels are drawn among answered units."""
         return "stratified" if self.audit_strata else "uniform"
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, get_args
 
 from models.calibration import Calibration
 from models.evaluation.generic import UNCERTAINTY
 from services.errors import InvalidInput
 from services.ledger.audits import strata
-from services.policy import DEFER_ALL, Policy
+from services.policy import DEFER_ALL, Audits, Policy
 
 LARGEST_AUDIT_RATE = 1.0
-AUDIT_FLOOR = 0.2
-AUDITS = ("uniform", "stratified")
+AUDITS: tuple[Audits, ...] = get_args(Audits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +34,13 @@ class PolicyChange:
     certificate: str = ""
     """JSON of what ``demur calibrate`` certified; goes with its threshold."""
     audit_rate: float | None = None
-    audits: Literal["uniform", "stratified"] | None = None
+    audits: Audits | None = None
     """How labels are drawn among answered units; see ``services.ledger.audits.strata``."""
     defer_on_shift: bool | None = None
     withhold: bool | None = None
 
 
-def changed(
-    policy: Policy, change: PolicyChange, calibration: Calibration | None, audit_floor: float = AUDIT_FLOOR
-) -> Policy:
+def changed(policy: Policy, change: PolicyChange, calibration: Calibration | None, audit_floor: float) -> Policy:
     """The policy with the change made; stratified audits follow a new rate or threshold.
 
     Args:

@@ -20,7 +20,7 @@ from services.ledger.policies import Bound, Entry
 from services.ledger.writer import Place
 from services.logging import get_logger
 from services.policy import PolicyBook
-from services.policy_changes import AUDIT_FLOOR, PolicyChange, changed
+from services.policy_changes import PolicyChange, changed
 
 T = TypeVar("T")
 POLL_SECONDS = 0.5
@@ -47,7 +47,7 @@ class PolicyKeeper:
         bound: Bound,
         calibrations: Mapping[str, Calibration | None],
         clock: Callable[[], float],
-        audit_floor: float = AUDIT_FLOOR,
+        audit_floor: float,
     ) -> None:
         """
         Args:

@@ -14,7 +14,7 @@ from services.labels.given import Source
 from services.labels.identity import Unit
 from services.labels.intake import of_units
 from services.labels.order import Rank, rank
-from services.ledger.tables import UNASKED, item
+from services.ledger.tables import OPEN, UNASKED, item
 from services.ledger.tables import label as labels
 
 Status = Literal["resolved", "pending", "unresolved", "erased", "unknown"]
@@ -24,7 +24,6 @@ READ_PIECE = 4096
 """Units of one look."""
 _WORTH: dict[str, int] = {"requested": 1, "census": 0}
 """Where a unit has both, who was asked about it counts."""
-_OPEN = ("requested", "claimed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def _requests(connection: Connection, units: Iterable[Unit]) -> list[Resolution]
     for condition in of_units(item, units):
         for row in connection.execute(select(*columns).where(condition)):
             state = "" if row.state == UNASKED else row.state
-            status: Status = "pending" if row.state in (*_OPEN, UNASKED) else "unresolved"
+            status: Status = "pending" if row.state in (*OPEN, UNASKED) else "unresolved"
             if row.erased is not None:
                 status = "erased"
             found.append(Resolution((row.epoch, row.sequence), status, state, row.head))

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, f
 
 from models.judging import BadLabel, Judging
 from services.ledger.store import Store
-from services.ledger.tables import erasure, item, label, request_event, segment
+from services.ledger.tables import OPEN, erasure, item, label, request_event, segment
 from services.ledger.writer import Place
 from services.logging import get_logger
 
@@ -26,7 +26,6 @@ _log = get_logger(__name__)
 PIECE = 500
 """Units of one transaction: other changes get their turn between."""
 RETENTION = "retention"
-_OPEN = ("requested", "claimed")
 _CONTENT = or_(
     item.c.payload.is_not(None),
     item.c.payload_ref.is_not(None),
@@ -130,7 +129,7 @@ class Erasure:
             return 0, []
         self._judge(connection, items, labels)
         _blank(connection, labels, now)
-        _close(connection, place, [row for row in items if row["state"] in _OPEN], actor, reason, now)
+        _close(connection, place, [row for row in items if row["state"] in OPEN], actor, reason, now)
         empty = {"payload": None, "payload_ref": None, "evidence": None, "evidence_ref": None, "erased": now}
         connection.execute(update(item).where(of_items).values(empty))
         row = {"time": now, "actor": actor[:128], "reason": reason[:255], "units": len(touched)}

@@ -26,6 +26,8 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
+OPEN = ("requested", "claimed")
+"""``item.state`` of a request that somebody can still answer."""
 UNASKED = "unasked"
 """``item.state`` of a unit that is kept for a census alone: nobody is asked for its label."""
 

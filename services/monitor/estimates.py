@@ -20,10 +20,10 @@ from models.estimation.weights import Estimator
 from models.estimation.window import Window
 from services.monitor.judgement import FIGURES, REFERENCES, Curve
 from services.monitor.panes import Form
-from services.monitor.requests import CODES, OPEN
+from services.monitor.requests import CODES, OPEN_CODES
 from services.monitor.sketched import sketch_gates, sketched
-from services.monitor.stream import CENSUS, Stream
-from services.monitor.units import Units
+from services.monitor.stream import Stream
+from services.monitor.units import CENSUS, Units
 from services.monitor.windows import request_window, unit_window
 
 
@@ -195,7 +195,7 @@ def _completion(stream: Stream, source: str, start: float, completions: tuple[Co
     """
     if source == "requested":
         requests = stream.requests
-        over = (requests.units.time >= start) & requests.asked & ~np.isin(requests.state, OPEN)
+        over = (requests.units.time >= start) & requests.asked & ~np.isin(requests.state, OPEN_CODES)
         return float((requests.state[over] == CODES["labelled"]).mean()) if over.any() else math.nan
     whole = pooled(completions)
     return whole.share if whole is not None and whole.settled else math.nan

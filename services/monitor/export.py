@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from services.monitor.follow import Follower, head_of
 from services.monitor.requests import Requested
-from services.monitor.stream import CENSUS, Profile, profile
-from services.monitor.units import Key, Labels, Units, names, no_units
+from services.monitor.stream import Profile, profile
+from services.monitor.units import CENSUS, Key, Labels, Units, names, no_units
+from services.policy import Decision
 
-_WORDS = {1: "answer", 2: "defer", 3: "caller_deferred"}
+_WORDS = np.array([one.name.lower() for one in Decision])
 Table = dict[str, NDArray[Any]]
 
 
@@ -92,12 +93,11 @@ def _events(key: Key, known: Profile | None, parts: list[Units], asked: list[Req
     counted = _among(chosen, [one.units.take(one.census) for one in asked if census])
     requested = counted | _among(chosen, [one.units.take(one.asked) for one in asked])
     expected = None if known is None or known.expected is None else known.expected(chosen.uncertainty)
-    words = np.array([_WORDS[one] for one in range(1, 4)])
     return {
         "event_id": _ids(chosen.epoch, chosen.sequence),
         "time": chosen.time,
         "uncertainty": chosen.uncertainty.astype(np.float64),
-        "decision": words[chosen.decision - 1],
+        "decision": _WORDS[chosen.decision - 1],
         "propensity": np.where(counted, 1.0, chosen.propensity),
         "requested": requested.astype(np.int64),
         "expected": np.full(len(chosen), np.nan) if expected is None else expected,

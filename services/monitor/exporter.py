@@ -14,10 +14,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
 
+from services.labels.requests import STATES
 from services.monitor.judgement import FIGURES, REFERENCES, Curve, Judgement
 from services.monitor.published import Distribution, Published
 from services.monitor.reasons import REASONS
-from services.monitor.requests import STATES
 
 CURVE_POINTS = 21
 _STREAM = ("task", "head", "model")

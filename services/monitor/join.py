@@ -17,9 +17,10 @@ from sqlalchemy import Connection, Row, Select, and_, select, tuple_
 
 from models.head import Head
 from models.judging import judging
+from services.labels.order import rank
 from services.ledger.tables import UNASKED, item, label
 from services.logging import get_logger
-from services.monitor.units import Key, Labels
+from services.monitor.units import CENSUS, Key, Labels
 
 _log = get_logger(__name__)
 _CHUNK = 10_000
@@ -130,7 +131,7 @@ class Joiner:
             time=np.array([row.time for row in kept]),
             uncertainty=np.array([np.nan if row.uncertainty is None else row.uncertainty for row in kept], np.float32),
             decision=np.array([row.decision for row in kept], np.uint8),
-            propensity=np.array([1.0 if source == "census" and row.census else row.propensity for row in kept]),
+            propensity=np.array([1.0 if source == CENSUS and row.census else row.propensity for row in kept]),
             error=error[whole],
             received=np.array([row.received for row in kept]),
         )
@@ -191,10 +192,11 @@ def _winners(rows: Iterable[Any]) -> dict[str, Any]:
     """The label of a unit that counts, by source: the last by version, time of observation, receipt, content."""
     found: dict[str, Any] = {}
     for row in rows:
-        if row.source not in found or _rank(row) > _rank(found[row.source]):
+        best = found.get(row.source)
+        if best is None or rank(*_order(row)) > rank(*_order(best)):
             found[row.source] = row
     return found
 
 
-def _rank(row: Any) -> tuple[int, float, float, str]:
-    return row.version, row.received if row.observed is None else row.observed, row.received, row.digest
+def _order(row: Any) -> tuple[int, float | None, float, str]:
+    return row.version, row.observed, row.received, row.digest

@@ -9,13 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from services.ledger.tables import UNASKED
+from services.labels.requests import STATES
+from services.ledger.tables import OPEN, UNASKED
 from services.monitor.units import Columns, Doubles, Labels, Longs, Units, names, no_units, ordered
 
-STATES = ("requested", "claimed", "labelled", "skipped", "expired", "unlabelable")
-"""``item.state`` of the ledger."""
 CODES = {state: code for code, state in enumerate((*STATES, UNASKED))}
-OPEN = (CODES["requested"], CODES["claimed"])
+OPEN_CODES = tuple(CODES[state] for state in OPEN)
 
 
 class Requested(NamedTuple):

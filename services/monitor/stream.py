@@ -15,15 +15,15 @@ from models.drift.bins import Reference
 from models.estimation.edges import Edges
 from models.head import Head
 from models.tasks.rules import rules
+from services.labels.requests import STATES
 from services.monitor.drift import RiskDrift, ScoreDrift, reference
 from services.monitor.explored import Explored
 from services.monitor.panes import Form, Panes
 from services.monitor.published import DELAY_SECONDS, Distribution
 from services.monitor.recent import Recent
-from services.monitor.requests import CODES, OPEN, STATES, Requested, Requests, States
-from services.monitor.units import Key, Labels, Units, no_units, ordered
+from services.monitor.requests import CODES, OPEN_CODES, Requested, Requests, States
+from services.monitor.units import CENSUS, Key, Labels, Units, no_units, ordered
 
-CENSUS = "census"
 SOURCES = ("requested", CENSUS)
 """Of labels that are judged by. Volunteered ones are counted only: nobody knows their probability."""
 
@@ -175,7 +175,7 @@ class Stream:
 
     def oldest_request(self) -> float | None:
         """When the oldest unit was decided whose request waits; None where none does."""
-        waits = np.isin(self.requests.state, OPEN)
+        waits = np.isin(self.requests.state, OPEN_CODES)
         return float(self.requests.units.time[waits].min()) if waits.any() else None
 
     def _delay(self, source: str, labels: Labels, sign: int) -> None:

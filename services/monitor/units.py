@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-ANSWERED = 1
-"""``services.policy.Decision.ANSWER``; the other decisions defer."""
+from services.policy import Decision
+
+CENSUS = "census"
+"""Source of the labels of a declared population."""
 
 Longs = NDArray[np.int64]
 Doubles = NDArray[np.float64]
@@ -57,7 +59,7 @@ class Units(Columns):
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        answered: NDArray[np.bool_] = self.decision == ANSWERED
+        answered: NDArray[np.bool_] = self.decision == Decision.ANSWER
         return answered
 
     @property

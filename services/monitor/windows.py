@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from models.estimation.window import Window
-from services.monitor.stream import CENSUS, Stream
-from services.monitor.units import Doubles, Units
+from services.monitor.stream import Stream
+from services.monitor.units import CENSUS, Doubles, Units
 
 
 def unit_window(stream: Stream, source: str, units: Units, now: float) -> Window:

@@ -31,30 +31,34 @@ def change(**wishes: object) -> PolicyChange:
     return PolicyChange("power", **wishes)  # type: ignore[arg-type]
 
 
+def made(policy: Policy, wish: PolicyChange, calibration: Calibration | None) -> Policy:
+    return changed(policy, wish, calibration, audit_floor=0.2)
+
+
 def test_a_retention_takes_its_threshold_from_the_calibration() -> None:
-    found = changed(POLICY, change(target_retention=0.9), CALIBRATION)
+    found = made(POLICY, change(target_retention=0.9), CALIBRATION)
     assert (found.mode, found.threshold, found.target_retention) == ("target_retention", 901.0, 0.9)
     assert found.calibration_units == 1000
     assert found.retention_band > 0
 
 
 def test_what_is_not_given_stays() -> None:
-    assert changed(POLICY, change(audit_rate=0.2), None) == replace(POLICY, audit_rate=0.2)
-    assert changed(POLICY, change(withhold=True), None) == replace(POLICY, withhold=True)
-    assert changed(POLICY, change(threshold=3.0), None).audit_rate == 0.01
+    assert made(POLICY, change(audit_rate=0.2), None) == replace(POLICY, audit_rate=0.2)
+    assert made(POLICY, change(withhold=True), None) == replace(POLICY, withhold=True)
+    assert made(POLICY, change(threshold=3.0), None).audit_rate == 0.01
 
 
 def test_a_new_goal_leaves_nothing_of_the_old_one() -> None:
-    retaining = changed(POLICY, change(target_retention=0.9), CALIBRATION)
-    fixed = changed(retaining, change(threshold=2.0), CALIBRATION)
+    retaining = made(POLICY, change(target_retention=0.9), CALIBRATION)
+    fixed = made(retaining, change(threshold=2.0), CALIBRATION)
     assert fixed == POLICY
-    certified = changed(fixed, change(threshold=1.0, certificate='{"alpha": 0.1}'), None)
+    certified = made(fixed, change(threshold=1.0, certificate='{"alpha": 0.1}'), None)
     assert certified.mode == "certified"
-    assert changed(certified, change(threshold=2.0), None) == POLICY
+    assert made(certified, change(threshold=2.0), None) == POLICY
 
 
 def test_deferring_all_says_why() -> None:
-    found = changed(POLICY, change(defer_all=True, reason="sensor broken"), CALIBRATION)
+    found = made(POLICY, change(defer_all=True, reason="sensor broken"), CALIBRATION)
     assert (found.mode, found.threshold, found.reason) == ("defer_all", -math.inf, "sensor broken")
 
 
@@ -78,7 +82,7 @@ def test_deferring_all_says_why() -> None:
 )
 def test_what_cannot_be_meant_is_refused(wishes: dict[str, object], code: str, field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        changed(POLICY, change(**wishes), CALIBRATION)
+        made(POLICY, change(**wishes), CALIBRATION)
     assert (refused.value.code, refused.value.field) == (code, field)
 
 
@@ -87,33 +91,33 @@ def rates(policy: Policy) -> list[float]:
 
 
 def test_stratified_audits_follow_a_new_rate_and_a_new_threshold() -> None:
-    drawn = changed(POLICY, change(audits="stratified", audit_rate=0.05), TELLING, 0.2)
+    drawn = made(POLICY, change(audits="stratified", audit_rate=0.05), TELLING)
     assert min(rates(drawn)) >= 0.2 * 0.05
     assert np.mean(rates(drawn)) == pytest.approx(0.05)
     assert max(rates(drawn)) > 2 * min(rates(drawn))
-    more = changed(drawn, change(audit_rate=0.1), TELLING, 0.2)
+    more = made(drawn, change(audit_rate=0.1), TELLING)
     np.testing.assert_allclose(rates(more), 2 * np.array(rates(drawn)))
-    other = changed(drawn, change(threshold=1.0), TELLING, 0.2)
+    other = made(drawn, change(threshold=1.0), TELLING)
     assert other.audit_strata[-1][0] == pytest.approx(1.0) != drawn.audit_strata[-1][0]
-    off = changed(drawn, change(defer_all=True), TELLING, 0.2)
-    assert changed(off, change(threshold=1.0), TELLING, 0.2).audit_strata == other.audit_strata
-    assert changed(drawn, change(audits="uniform"), TELLING, 0.2).audit_strata == ()
-    assert changed(POLICY, change(threshold=1.0), TELLING, 0.2).audit_strata == ()
+    off = made(drawn, change(defer_all=True), TELLING)
+    assert made(off, change(threshold=1.0), TELLING).audit_strata == other.audit_strata
+    assert made(drawn, change(audits="uniform"), TELLING).audit_strata == ()
+    assert made(POLICY, change(threshold=1.0), TELLING).audit_strata == ()
 
 
 def test_audits_that_cannot_be_stratified_are_refused() -> None:
     for calibration in (None, CALIBRATION):
         with pytest.raises(InvalidInput) as refused:
-            changed(POLICY, change(audits="stratified"), calibration)
+            made(POLICY, change(audits="stratified"), calibration)
         assert (refused.value.code, refused.value.field) == ("no_calibration", "audits")
     with pytest.raises(InvalidInput, match="uniform or stratified"):
-        changed(POLICY, change(audits="sometimes"), TELLING)
+        made(POLICY, change(audits="sometimes"), TELLING)
 
 
 def test_without_a_fitting_calibration_no_retention_is_promised() -> None:
     for calibration in (None, Calibration(retention_table("epkl", np.ones(100, np.float32)), {})):
         with pytest.raises(InvalidInput) as refused:
-            changed(POLICY, change(target_retention=0.9), calibration)
+            made(POLICY, change(target_retention=0.9), calibration)
         assert refused.value.code == "no_calibration"
 
 

@@ -40,7 +40,7 @@ async def keeping(
     writer: Writer, policy: Policy = POLICY, bound: Bound = BOUND
 ) -> AsyncIterator[tuple[PolicyKeeper, PolicyBook]]:
     book = PolicyBook({policy.head: policy})
-    keeper = PolicyKeeper(book, writer, bound, {policy.head: CALIBRATION}, time.time)
+    keeper = PolicyKeeper(book, writer, bound, {policy.head: CALIBRATION}, time.time, audit_floor=0.2)
     await keeper.start()
     try:
         while not await keeper.history(policy.head):

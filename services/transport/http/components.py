@@ -9,6 +9,7 @@ import msgspec
 from models.head import Head
 from models.schema import Feature
 from services.policy import Policy
+from services.policy_changes import AUDITS
 
 Json = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"
@@ -35,7 +36,7 @@ def common_schemas() -> Json:
         "type": ["number", "null"],
         "description": "Above this the knowledge measure counts as shifted, in its unit; null: no such test.",
     }
-    policy["audits"] = {"enum": ["uniform", "stratified"], "description": "How labels are drawn among the answered."}
+    policy["audits"] = {"enum": list(AUDITS), "description": "How labels are drawn among the answered."}
     policy["certificate"] = {"type": ["object", "null"], "description": "What certified the threshold."}
     schemas["Policy"] = {"type": "object", "properties": policy, "required": list(policy)}
     return schemas | {
@@ -89,7 +90,7 @@ def _change() -> Json:
             "defer_all": {"type": "boolean"},
             "certificate": {"type": ["object", "null"], "description": "As `demur calibrate` writes it."},
             "audit_rate": number | {"description": "Share of answered units whose label is requested, 0 to 1."},
-            "audits": {"enum": ["uniform", "stratified", None], "description": "How these are drawn; see strata."},
+            "audits": {"enum": [*AUDITS, None], "description": "How these are drawn; see strata."},
             "defer_on_shift": flag,
             "withhold": flag,
         },

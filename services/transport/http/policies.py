@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from starlette.requests import Request
@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from services.errors import InvalidInput
 from services.ledger.policies import Entry
-from services.policy import Policy, PolicyBook
+from services.policy import Audits, Policy, PolicyBook
 from services.policy_changes import PolicyChange
 from services.policy_keeper import PolicyKeeper, required
 from services.settings import Settings
@@ -31,7 +31,7 @@ class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
     defer_all: bool = False
     certificate: dict[str, Any] | None = None
     audit_rate: float | None = None
-    audits: Literal["uniform", "stratified"] | None = None
+    audits: Audits | None = None
     defer_on_shift: bool | None = None
     withhold: bool | None = None
 

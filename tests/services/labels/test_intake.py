@@ -19,7 +19,7 @@ from models.tasks.lesion.spec import LESIONS
 from services.errors import InvalidInput, TooLarge
 from services.labels.given import GivenLabel, PackedLabels
 from services.labels.intake import PIECE, take
-from services.labels.order import Stored, greatest
+from services.labels.order import rank
 from services.labels.words import Options
 from services.ledger.tables import item, label
 from tests.services.labels.desks import EPOCH, POWER, RAIN, Wall, opened, scratch
@@ -90,8 +90,7 @@ async def test_conflicting_labels_have_one_winner_in_every_order(order: tuple[in
         assert (told.version, told.observed) == (2, 10.0)
 
 
-STORED = st.builds(
-    Stored,
+STORED = st.tuples(
     st.integers(1, 3),
     st.none() | st.sampled_from([0.0, 1.0, 2.0]),
     st.sampled_from([0.0, 1.0, 2.0]),
@@ -100,14 +99,16 @@ STORED = st.builds(
 
 
 @given(st.lists(STORED, max_size=6), st.randoms(use_true_random=False))
-def test_the_order_of_labels_is_total_and_knows_no_arrival(labels: list[Stored], rng: Any) -> None:
+def test_the_order_of_labels_is_total_and_knows_no_arrival(
+    labels: list[tuple[int, float | None, float, str]], rng: Any
+) -> None:
     shuffled = list(labels)
     rng.shuffle(shuffled)
-    first, second = greatest(labels), greatest(shuffled)
-    assert (first is None) == (not labels)
-    if first is not None and second is not None:
-        assert first.rank == second.rank
-        assert all(first.rank >= other.rank for other in labels)
+    ranks = [rank(*one) for one in shuffled]
+    assert max(ranks, default=None) == max((rank(*one) for one in labels), default=None)
+    for one in labels:
+        equal = [other for other in labels if rank(*other) == rank(*one)]
+        assert {(version, received, digest) for version, _, received, digest in equal} == {(one[0], *one[2:])}
 
 
 @settings(max_examples=25, deadline=None)
