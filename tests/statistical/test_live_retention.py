@@ -101,7 +101,7 @@ def late(runs: int, n: int, *, logged: bool, defers: bool) -> None:
     for name, found in biases.items():
         print(f"{name:12} bias {np.mean(found):+.3%} (MC {np.std(found) / np.sqrt(runs):.3%})")
     print(f"valid {np.mean(valid):.1%}")
-    assert np.mean(valid) >= 0.97, "slow is not missing"
+    assert np.mean(valid) >= 0.99, "slow is not missing"
     for estimator in ESTIMATORS:
         error = float(np.std(biases[estimator])) / np.sqrt(runs)
         assert abs(np.mean(biases[estimator])) <= (0.01 if runs >= 200 else max(0.01, 3 * error)), estimator
@@ -134,12 +134,12 @@ def caught(runs: int, n: int, missing: Missing) -> float:
 def test_a_third_never_reviewed_among_slow_labels_is_seen_over_200_runs(missing: Missing) -> None:
     share = caught(200, 100_000, missing)
     print(f"{missing}: invalid in {share:.1%}")
-    assert share >= 0.98
+    assert share >= 0.99
 
 
 @pytest.mark.parametrize("missing", ["random", "worst"])
 def test_a_third_never_reviewed_is_seen_in_short(missing: Missing) -> None:
-    assert caught(4, 100_000, missing) == 1.0
+    assert caught(6, 100_000, missing) == 1.0
     assert caught(8, 20_000, missing) == 1.0, "too few to see it is not valid either"
 
 

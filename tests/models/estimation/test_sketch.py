@@ -49,6 +49,8 @@ def test_with_all_labels_it_is_within_a_hundredth_of_a_per_cent(rules: Rules, ne
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_with_some_labels_figures_and_intervals_are_those_of_exact_mode(estimator: Estimator) -> None:
+    """HT differs by where a bin ends; Hájek and AIPW also learn from bins, which single points of a curve show most."""
+    most = 0.3 if estimator == "ht" else 0.45
     one = audited(3, 200_000, 0.02)
     view, exact = filled(one.window).view(estimator), Exact(one.window, 1.0).view(estimator)
     found, known = live_figures(view), live_figures(exact)
@@ -60,7 +62,9 @@ def test_with_some_labels_figures_and_intervals_are_those_of_exact_mode(estimato
     for band, other in zip(curves(view), curves(exact), strict=True):
         assert band is not None
         assert other is not None
-        assert np.all(np.abs(band.estimate - other.estimate) <= 0.8 * other.se + 5e-4)
+        difference = np.abs(band.estimate - other.estimate)
+        assert np.all(difference <= most * other.se + 2e-4)
+        assert np.median(difference[1:] / other.se[1:]) <= 0.1
         assert np.allclose(band.se[5:], other.se[5:], rtol=0.06)
 
 
