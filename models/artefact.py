@@ -47,12 +47,22 @@ class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the members are run."""
+    """How members are run."""
 
     kind: Literal["onnx", "catboost"]
-    file: str
-    layout: Literal["stacked", "split"] = "stacked"
+    file: str = ""
+    """The graph of all members; empty for ``catboost``."""
+    layout: Literal["stacked", "split", "trees"] = "stacked"
     precision: Literal["fp32", "fp16", "int8"] = "fp32"
+    models: dict[str, tuple[str, ...]] = {}
+    """Of ``catboost``: head name to the .cbm files of its members; a head has one file, or one a member."""
+    virtual: int = 0
+    """Of ``catboost``: virtual ensemble members that each file is cut into; 0 for none."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files that it opens."""
+        return tuple(filter(None, (self.file, *(name for names in self.models.values() for name in names))))
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -68,8 +78,12 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Frozen masks or weight samples per trained model."""
     sample_seed: int | None = None
     schema: tuple[Feature, ...] = ()
+    metadata: tuple[str, ...] = ()
+    """Columns of the task's files that are no features: taken by name and not looked at."""
     schema_hash: str
     executor: Executor
+    joined: tuple[Executor, ...] = ()
+    """Further executors whose members join the ensemble, each member with the same weight."""
     heads: dict[str, dict[str, Calibration]]
     """Head name to numeric profile to calibration."""
     training_range: Range | None = None
@@ -107,7 +121,7 @@ class Artefact:
 
     @property
     def schema(self) -> Schema:
-        return Schema(self.manifest.schema)
+        return Schema(self.manifest.schema, self.manifest.metadata)
 
     def path(self, file: str) -> Path:
         """Path of a file named in the manifest.
@@ -165,7 +179,8 @@ def read(directory: Path, task: str | None = None) -> Artefact:
         raise ArtefactError(f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here")
     for file, expected in manifest.files.items():
         _verify(directory, file, expected)
-    needed = {manifest.executor.file, manifest.golden} - set(manifest.files)
+    opened = {name for executor in (manifest.executor, *manifest.joined) for name in executor.files}
+    needed = (opened | {manifest.golden}) - set(manifest.files)
     if needed:
         raise ArtefactError(f"{directory}: the manifest uses {sorted(needed)} without listing them under files")
     if manifest.schema:
@@ -175,7 +190,7 @@ def read(directory: Path, task: str | None = None) -> Artefact:
 
 def _check_schema(path: Path, manifest: Manifest) -> None:
     try:
-        schema = Schema(manifest.schema)
+        schema = Schema(manifest.schema, manifest.metadata)
     except ValueError as error:
         raise ArtefactError(f"{path}: {error}") from error
     if schema.hash != manifest.schema_hash:

@@ -31,3 +31,5 @@ class Head:
     """Measure that speaks of unfamiliar inputs; None where the kind has none."""
     classes: int | None = None
     """How many classes a categorical head has; its labels are 0 to one less."""
+    class_names: tuple[str, ...] = ()
+    """What each class is, in words; empty where the head has no classes."""

@@ -22,6 +22,10 @@ class Feature:
     description: str
     nullable: bool = False
     """True where NaN is a documented missing value and passes validation."""
+    sentinels: tuple[float, ...] = ()
+    """Documented values outside the range that mean "missing", e.g. -9999; they pass validation as they are."""
+    values: tuple[float, ...] = ()
+    """The only values that are possible, e.g. 0 and 1 for a flag; empty: all within the range."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +33,13 @@ class Schema:
     """An ordered set of features. The order is the order of packed columns on the wire."""
 
     features: tuple[Feature, ...]
+    metadata: tuple[str, ...] = ()
+    """Columns that come along in files of the task (time, place, labels): taken by name and not looked at."""
 
     def __post_init__(self) -> None:
         names = [feature.name for feature in self.features]
         doubled = {name for name in names if names.count(name) > 1}
+        doubled |= set(names) & set(self.metadata)
         if not names or doubled:
             raise ValueError(f"a schema needs at least one feature and no doubled names; doubled: {sorted(doubled)}")
 
@@ -67,6 +74,17 @@ class Schema:
     def upper(self) -> NDArray[np.float32]:
         """Physical maximum of each column, float32 [F]."""
         return np.array([feature.upper for feature in self.features], np.float32)
+
+    @cached_property
+    def sentinels(self) -> tuple[tuple[int, np.float32], ...]:
+        """Column and value of each documented sentinel."""
+        return tuple((i, np.float32(value)) for i, feature in enumerate(self.features) for value in feature.sentinels)
+
+    @cached_property
+    def enumerated(self) -> tuple[tuple[int, NDArray[np.float32]], ...]:
+        """Columns with a list of possible values, each with that list."""
+        found = ((index, feature.values) for index, feature in enumerate(self.features) if feature.values)
+        return tuple((index, np.array(values, np.float32)) for index, values in found)
 
     @cached_property
     def nullable(self) -> NDArray[np.bool_]:

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from models.head import Head
 
-CLASSES = 9
-"""Precipitation classes, codes 0, 10, 20 ... 80."""
+CLASS_NAMES = (
+    "no precipitation, no clouds",
+    "no precipitation, partly cloudy",
+    "rain, partly cloudy",
+    "sleet, partly cloudy",
+    "snow, partly cloudy",
+    "no precipitation, cloudy",
+    "rain, cloudy",
+    "sleet, cloudy",
+    "snow, cloudy",
+)
+"""Precipitation classes 0 to 8 (Shifts 1.0, C.1); official files write them as codes 0, 10, 20 ... 80."""
+CLASSES = len(CLASS_NAMES)
+CODE_STEP = 10
+"""Code of a class in official files, over the class."""
 
 TEMPERATURE = Head(
     name="temperature",
@@ -31,5 +44,6 @@ PRECIPITATION = Head(
     single_measure="entropy",
     knowledge_measure="mi",
     classes=CLASSES,
+    class_names=CLASS_NAMES,
 )
 HEADS = (TEMPERATURE, PRECIPITATION)

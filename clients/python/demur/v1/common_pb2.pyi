@@ -128,6 +128,24 @@ class GaussianHead(_message.Message):
     member_variances: bytes
     def __init__(self, mean: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., intervals: _Optional[_Union[Intervals, _Mapping]] = ..., member_means: _Optional[bytes] = ..., member_variances: _Optional[bytes] = ...) -> None: ...
 
+class CategoricalHead(_message.Message):
+    __slots__ = ("classes", "probabilities", "total", "data", "knowledge", "deferral", "member_probabilities")
+    CLASSES_FIELD_NUMBER: _ClassVar[int]
+    PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
+    TOTAL_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    DEFERRAL_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
+    classes: int
+    probabilities: bytes
+    total: bytes
+    data: bytes
+    knowledge: bytes
+    deferral: Deferral
+    member_probabilities: bytes
+    def __init__(self, classes: _Optional[int] = ..., probabilities: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., member_probabilities: _Optional[bytes] = ...) -> None: ...
+
 class ErrorDetail(_message.Message):
     __slots__ = ("code", "message", "field", "unit", "value", "allowed", "index", "retry_after_seconds")
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -149,14 +167,23 @@ class ErrorDetail(_message.Message):
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., field: _Optional[str] = ..., unit: _Optional[str] = ..., value: _Optional[str] = ..., allowed: _Optional[str] = ..., index: _Optional[int] = ..., retry_after_seconds: _Optional[float] = ...) -> None: ...
 
 class StreamBegin(_message.Message):
-    __slots__ = ("purpose", "defer_above", "members")
+    __slots__ = ("purpose", "defer_above", "members", "defer_above_by_head")
+    class DeferAboveByHeadEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    DEFER_ABOVE_BY_HEAD_FIELD_NUMBER: _ClassVar[int]
     purpose: Purpose
     defer_above: float
     members: bool
-    def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ...) -> None: ...
+    defer_above_by_head: _containers.ScalarMap[str, float]
+    def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class StreamAccepted(_message.Message):
     __slots__ = ("model", "policy", "quantum_rows", "window_chunks")
@@ -195,7 +222,7 @@ class ItemError(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., error: _Optional[_Union[ErrorDetail, _Mapping]] = ..., item: _Optional[int] = ...) -> None: ...
 
 class FeatureSpec(_message.Message):
-    __slots__ = ("name", "unit", "lower", "upper", "description", "nullable", "trained_lower", "trained_upper")
+    __slots__ = ("name", "unit", "lower", "upper", "description", "nullable", "trained_lower", "trained_upper", "sentinels", "values")
     NAME_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
     LOWER_FIELD_NUMBER: _ClassVar[int]
@@ -204,6 +231,8 @@ class FeatureSpec(_message.Message):
     NULLABLE_FIELD_NUMBER: _ClassVar[int]
     TRAINED_LOWER_FIELD_NUMBER: _ClassVar[int]
     TRAINED_UPPER_FIELD_NUMBER: _ClassVar[int]
+    SENTINELS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
     name: str
     unit: str
     lower: float
@@ -212,10 +241,12 @@ class FeatureSpec(_message.Message):
     nullable: bool
     trained_lower: float
     trained_upper: float
-    def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ...) -> None: ...
+    sentinels: _containers.RepeatedScalarFieldContainer[float]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ..., sentinels: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class HeadSpec(_message.Message):
-    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable")
+    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
@@ -224,6 +255,7 @@ class HeadSpec(_message.Message):
     ERROR_FIELD_NUMBER: _ClassVar[int]
     ERROR_UNIT_FIELD_NUMBER: _ClassVar[int]
     ACCEPTABLE_FIELD_NUMBER: _ClassVar[int]
+    CLASS_NAMES_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: str
     unit: str
@@ -232,14 +264,15 @@ class HeadSpec(_message.Message):
     error: str
     error_unit: str
     acceptable: float
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ...) -> None: ...
+    class_names: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ..., class_names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class DescribeRequest(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
 class DescribeResponse(_message.Message):
-    __slots__ = ("task", "model", "schema_hash", "features", "heads", "policies", "max_rows")
+    __slots__ = ("task", "model", "schema_hash", "features", "heads", "policies", "max_rows", "metadata")
     TASK_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     SCHEMA_HASH_FIELD_NUMBER: _ClassVar[int]
@@ -247,6 +280,7 @@ class DescribeResponse(_message.Message):
     HEADS_FIELD_NUMBER: _ClassVar[int]
     POLICIES_FIELD_NUMBER: _ClassVar[int]
     MAX_ROWS_FIELD_NUMBER: _ClassVar[int]
+    METADATA_FIELD_NUMBER: _ClassVar[int]
     task: str
     model: str
     schema_hash: str
@@ -254,7 +288,8 @@ class DescribeResponse(_message.Message):
     heads: _containers.RepeatedCompositeFieldContainer[HeadSpec]
     policies: _containers.RepeatedCompositeFieldContainer[PolicySpec]
     max_rows: int
-    def __init__(self, task: _Optional[str] = ..., model: _Optional[str] = ..., schema_hash: _Optional[str] = ..., features: _Optional[_Iterable[_Union[FeatureSpec, _Mapping]]] = ..., heads: _Optional[_Iterable[_Union[HeadSpec, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicySpec, _Mapping]]] = ..., max_rows: _Optional[int] = ...) -> None: ...
+    metadata: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, task: _Optional[str] = ..., model: _Optional[str] = ..., schema_hash: _Optional[str] = ..., features: _Optional[_Iterable[_Union[FeatureSpec, _Mapping]]] = ..., heads: _Optional[_Iterable[_Union[HeadSpec, _Mapping]]] = ..., policies: _Optional[_Iterable[_Union[PolicySpec, _Mapping]]] = ..., max_rows: _Optional[int] = ..., metadata: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PolicySpec(_message.Message):
     __slots__ = ("head", "version", "measure", "threshold", "mode", "target_retention", "retention_band", "calibration_units", "defer_on_shift", "withhold", "model", "profile", "reason", "audit_rate", "certificate", "audits")

@@ -1,4 +1,5 @@
 from demur.v1 import common_pb2 as _common_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Mapping as _Mapping
@@ -7,16 +8,25 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class VesselPredictRequest(_message.Message):
-    __slots__ = ("rows", "purpose", "defer_above", "members")
+    __slots__ = ("rows", "purpose", "defer_above", "members", "defer_above_by_head")
+    class DeferAboveByHeadEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: float
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[float] = ...) -> None: ...
     ROWS_FIELD_NUMBER: _ClassVar[int]
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    DEFER_ABOVE_BY_HEAD_FIELD_NUMBER: _ClassVar[int]
     rows: _common_pb2.Rows
     purpose: _common_pb2.Purpose
     defer_above: float
     members: bool
-    def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ...) -> None: ...
+    defer_above_by_head: _containers.ScalarMap[str, float]
+    def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class VesselPredictResponse(_message.Message):
     __slots__ = ("model", "recorded", "power")
