@@ -61,6 +61,13 @@ class ExpectedError(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return np.interp(uncertainty, self.knots, self.values)
 
 
+class Measured(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was calibrated for a measure that a policy may choose instead of the head's own."""
+
+    retention: RetentionTable
+    expected_error: ExpectedError | None = None
+
+
 class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All that was calibrated for one head under one numeric profile."""
 
@@ -69,6 +76,15 @@ class Calibration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Measure name to its values in-domain at ``REFERENCE_LEVELS``."""
     intervals: IntervalTable | None = None
     expected_error: ExpectedError | None = None
+    others: dict[str, Measured] = {}
+    """Further measures to defer by, by name."""
+
+    def by(self, measure: str) -> Calibration:
+        """With the tables of this measure in place of the head's own; as it is where it has none of them."""
+        found = self.others.get(measure)
+        if found is None:
+            return self
+        return msgspec.structs.replace(self, retention=found.retention, expected_error=found.expected_error)
 
     def reference_limit(self, measure: str, level: float) -> float | None:
         """In-domain quantile of a measure (next tabulated level up), or None where it was not recorded."""

@@ -33,3 +33,7 @@ class Head:
     """How many classes a categorical head has; its labels are 0 to one less."""
     class_names: tuple[str, ...] = ()
     """What each class is, in words; empty where the head has no classes."""
+
+    def own_measure(self, ensemble: bool) -> str:
+        """The deferral measure unless a policy names another."""
+        return self.ensemble_measure if ensemble else self.single_measure

@@ -31,7 +31,7 @@ from services.policy import Policy, PolicyBook, choose
 from services.policy_changes import stratified
 from services.policy_keeper import PolicyKeeper
 from services.schedule import Limits, Scheduler
-from services.settings import Settings
+from services.settings import Settings, SettingsError
 from services.tasks import TENANTS
 from services.tenant import Parts, Tenant
 
@@ -87,8 +87,9 @@ class Assembled:
 
 def profile(settings: Settings, artefact: Artefact) -> str:
     """The numeric profile that thresholds are bound to: provider, precision and layout."""
-    executor = artefact.manifest.executor
-    return f"{settings.provider}-{executor.precision}-{executor.layout}"
+    manifest = artefact.manifest
+    layouts = "+".join(executor.layout for executor in (manifest.executor, *manifest.joined))
+    return f"{settings.provider}-{manifest.executor.precision}-{layouts}"
 
 
 def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assembled:
@@ -109,8 +110,14 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     )
     offload = Offload()
     metrics.watch(scheduler)
-    in_force = profile(settings, artefact)
-    calibrations = {name: by_profile.get(in_force) for name, by_profile in artefact.manifest.heads.items()}
+    measures = settings.measure_by_head
+    numeric = profile(settings, artefact)
+    calibrations = {
+        name: _calibration(by_profile.get(numeric), measures.get(name))
+        for name, by_profile in artefact.manifest.heads.items()
+    }
+    # scores of different measures are never mixed: whoever reads the ledger tells such streams apart by profile
+    in_force = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
 
     def policy(head: Head) -> Policy:
         chosen = choose(
@@ -120,6 +127,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             profile=in_force,
             ensemble=artefact.manifest.ensemble,
             target_retention=settings.target_retention,
+            measure=measures.get(head.name),
             fixed_threshold=settings.fixed_threshold,
             defer_on_shift=settings.defer_on_shift,
             withhold=settings.withhold,
@@ -133,6 +141,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     kept: list[DurableLedger] = []
 
     def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
+        _check_settings(settings, artefact, task.heads)
         book = PolicyBook({head.name: policy(head) for head in task.heads})
         epoch = secrets.randbits(63)
         ledger: Ledger = NoLedger()
@@ -228,6 +237,33 @@ def durable(
     )
     counts.watch(ledger)
     return ledger
+
+
+def _calibration(found: Calibration | None, measure: str | None) -> Calibration | None:
+    return found if found is None or measure is None else found.by(measure)
+
+
+def _check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head]) -> None:
+    """
+    Raises:
+        SettingsError: a measure for no head of the task, or one that was not calibrated; one threshold for several.
+    """
+    by_name = {head.name: head for head in heads}
+    for name, measure in settings.measure_by_head.items():
+        if name not in by_name:
+            raise SettingsError(f"DEMUR_MEASURES names the head {name!r}; this model has {', '.join(by_name)}")
+        found = artefact.manifest.heads[name].get(profile(settings, artefact))
+        own = by_name[name].own_measure(artefact.manifest.ensemble)
+        known = sorted({own, *(() if found is None else found.others)})
+        if measure not in known:
+            raise SettingsError(
+                f"DEMUR_MEASURES: {artefact.tag} was not calibrated for {name}={measure}; use one of {', '.join(known)}"
+            )
+    if settings.fixed_threshold is not None and len(heads) > 1:
+        raise SettingsError(
+            f"DEMUR_FIXED_THRESHOLD = {settings.fixed_threshold:g} does not say for which of {', '.join(by_name)}; "
+            "leave it out and set each head's with `demur policy set --head`"
+        )
 
 
 def _stratified(policy: Policy, calibration: Calibration | None, settings: Settings) -> Policy:

@@ -107,6 +107,7 @@ def choose(
     profile: str,
     ensemble: bool,
     target_retention: float,
+    measure: str | None = None,
     fixed_threshold: float | None = None,
     defer_on_shift: bool = False,
     withhold: bool = False,
@@ -117,10 +118,13 @@ def choose(
     Without a fixed threshold, and without calibration under this profile that reaches the target, nothing
     is certifiable: all units are deferred, and the policy says why.
 
+    Args:
+        measure: to defer by; None for the head's own.
+
     Raises:
-        NeedsLabel: the head names a measure that is computed with the label.
+        NeedsLabel: a measure that is computed with the label.
     """
-    measure = head.ensemble_measure if ensemble else head.single_measure
+    measure = measure or head.own_measure(ensemble)
     for name in filter(None, (measure, head.knowledge_measure)):
         uncertainty.refuse_labelled(name)
     policy = Policy(

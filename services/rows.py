@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.predictive import Gaussian, Predictives
+from models import uncertainty
+from models.predictive import Categorical, Gaussian, Predictives
 from services.pipeline import Description, Portion
 from services.policy import Shift, Verdict
-from services.validate import Column, Rows, columns, packed
+from services.validate import Column, Rows, columns, outside, packed
 from services.work import Done, Progress, RowBatch, RowExecutor, Units, Work
 
 BYTES_PER_ROW_FACTOR = 12
@@ -21,7 +22,7 @@ answer."""
 
 
 MemberOutputs = Mapping[str, tuple[NDArray[np.float32], ...]]
-"""Head name to the means and variances of its members, each [M, n]; empty unless asked for."""
+"""Head name to what its members say: means and variances [M, n], or probabilities [M, C, n]; empty unless asked for."""
 Statistics = Callable[[tuple[NDArray[np.float32], ...]], tuple[Predictives, MemberOutputs]]
 
 
@@ -100,14 +101,14 @@ class RowTask:
             rows = packed(self.schema, form.row_count, form.values, form.schema_hash, self._max_rows)
         else:
             rows = columns(self.schema, form.columns, self._max_rows)
-        outside = ((rows < self._lower) | (rows > self._upper)).any(axis=1)
+        unseen = outside(rows, self._lower, self._upper, self.schema)
         members = len(rows) * self._member_values * rows.itemsize if request.members else 0
         return Units(
             payload=_Payload(rows, request.members),
             count=len(rows),
             seconds=self._chosen(request.members).seconds(len(rows)),
             nbytes=(rows.nbytes + members) * BYTES_PER_ROW_FACTOR,
-            shifts=np.where(outside, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0)),
+            shifts=np.where(unseen, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0)),
         )
 
     def run(self, units: Units[_Payload]) -> Work:
@@ -137,13 +138,23 @@ class RowTask:
         return self._member_executor if members else self._executor
 
 
-def shown(predictive: Gaussian, verdict: Verdict) -> tuple[Any, Any, Any, Any]:
-    """Mean, total, data and knowledge as the policy lets the caller see them."""
-    statistics = (predictive.mean, predictive.tvar, predictive.mvar, predictive.varm)
+def shown(predictive: Gaussian | Categorical, verdict: Verdict) -> tuple[Any, Any, Any, Any]:
+    """The prediction (means [n], or probabilities [n, C]), and its total, data and knowledge uncertainty [n], as the
+    policy lets the caller see them: NaN where it hides them, None where they do not exist."""
+    if isinstance(predictive, Gaussian):
+        statistics = (predictive.mean, predictive.tvar, predictive.mvar, predictive.varm)
+    else:
+        knowledge = None if predictive.expected_entropy is None else uncertainty.score(predictive, "mi")
+        total = uncertainty.score(predictive, "entropy")
+        statistics = (predictive.probabilities, total, predictive.expected_entropy, knowledge)
     hidden = verdict.hidden
     if not hidden.any():
         return statistics
-    return tuple(None if s is None else np.where(hidden, np.float32(np.nan), s) for s in statistics)  # type: ignore[return-value]
+    return tuple(None if s is None else _without(s, hidden) for s in statistics)  # type: ignore[return-value]
+
+
+def _without(values: NDArray[Any], hidden: NDArray[np.bool_]) -> NDArray[Any]:
+    return np.where(hidden if values.ndim == 1 else hidden[:, None], np.float32(np.nan), values)
 
 
 def _join(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:

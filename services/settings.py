@@ -58,7 +58,10 @@ class Settings:
     target_retention: float = 0.95
     """Share of in-domain inputs that should be answered, above 0 and below 1; it chooses the calibrated threshold."""
     fixed_threshold: float | None = None
-    """A threshold instead of the calibrated one, in the unit of the head's measure (power: kW²); empty: none."""
+    """A threshold instead of the calibrated one, in the unit of the head's measure (power: kW²); empty: none. Only for
+    tasks of one head; `demur policy set` takes one for each head."""
+    measures: str = ""
+    """What to defer by instead of the head's own measure, with commas between: `temperature=varm,precipitation=mi`."""
     defer_on_shift: bool = False
     """1 or 0: whether inputs that look unlike the training data are deferred, however certain the model is."""
     withhold: bool = False
@@ -219,6 +222,24 @@ class Settings:
         return _listed(self.census)
 
     @property
+    def measure_by_head(self) -> dict[str, str]:
+        """Head name to the measure that it is to be deferred by.
+
+        Raises:
+            SettingsError: not of the form ``head=measure``, or a head twice.
+        """
+        found: dict[str, str] = {}
+        for given in _listed(self.measures):
+            head, equals, measure = (part.strip() for part in given.partition("="))
+            if not (head and equals and measure) or head in found:
+                raise SettingsError(
+                    f"DEMUR_MEASURES = {self.measures!r}: one head=measure for each head is needed, with commas "
+                    "between, such as temperature=varm,precipitation=mi"
+                )
+            found[head] = measure
+        return found
+
+    @property
     def callback_prefixes(self) -> tuple[str, ...]:
         """Beginnings of the addresses that may be called back."""
         return _listed(self.callbacks)
@@ -237,6 +258,7 @@ class Settings:
         for name, lower, upper in RANGES:
             if not lower <= getattr(self, name) <= upper:
                 raise SettingsError(f"DEMUR_{name.upper()} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
+        self.measure_by_head  # noqa: B018 - raises where it cannot be read
         self._check_addresses()
         if self.host not in ("127.0.0.1", "localhost", "::1") and not remote_allowed:
             raise SettingsError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.schema import Schema
+from models.schema import Feature, Schema
 from services.errors import InvalidInput, TooLarge
 
 Rows = NDArray[np.float32]
@@ -47,7 +47,7 @@ def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_
     if len(values) != expected:
         raise InvalidInput(
             f"packed values hold {len(values)} bytes, but {row_count} rows of {len(schema)} float32 columns "
-            f"are {expected} bytes; check row_count and the column order",
+            f"are {expected} bytes; {_width(schema, row_count, len(values))}",
             code="wrong_length",
             field="values",
             value=str(len(values)),
@@ -69,6 +69,8 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
     for column in given:
         if column.name in by_name:
             raise _name_error(column.name, "doubled_column", "is given twice; give each column once", schema)
+        if column.name in schema.metadata:
+            continue
         if column.name not in schema.position:
             raise _name_error(column.name, "unknown_column", "is not a column of this model", schema)
         expected = schema.features[schema.position[column.name]].unit
@@ -108,13 +110,19 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
 def check(schema: Schema, rows: Rows) -> Rows:
     """Returns rows [N, F] unchanged if every value is physically possible.
 
+    Documented missing values pass: NaN where a column may miss values, and sentinels.
+
     Raises:
-        InvalidInput: the first value that is NaN, infinite or outside its closed range.
+        InvalidInput: the first value that is NaN, infinite, outside its closed range, or not one of few possible ones.
     """
     fine = (rows >= schema.lower) & (rows <= schema.upper)
+    for position, values in schema.enumerated:
+        fine[:, position] &= np.isin(rows[:, position], values)
     if fine.all():
         return rows
     fine |= np.isnan(rows) & schema.nullable
+    for position, value in schema.sentinels:
+        fine[:, position] |= rows[:, position] == value
     if fine.all():
         return rows
     wrong = np.argwhere(~fine)
@@ -124,16 +132,50 @@ def check(schema: Schema, rows: Rows) -> Rows:
     more = f" ({len(wrong) - 1} more values are refused)" if len(wrong) > 1 else ""
     finite = np.isfinite(value)
     reason = "is out of range" if finite else "is not a finite number"
+    words, allowed = _allowed(feature)
     raise InvalidInput(
-        f"{feature.name} = {value:g} {feature.unit} in row {row} {reason}: allowed are {feature.lower:g} to "
-        f"{feature.upper:g} {feature.unit}; correct the value or drop the row{more}",
+        f"{feature.name} = {value:g} {feature.unit} in row {row} {reason}: allowed are {words}; correct the value or "
+        f"drop the row{more}",
         code="out_of_range" if finite else "not_finite",
         field=feature.name,
         value=f"{value:g}",
         unit=feature.unit,
-        allowed=f"[{feature.lower:g}, {feature.upper:g}]",
+        allowed=allowed,
         index=row,
     )
+
+
+def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], schema: Schema) -> NDArray[np.bool_]:
+    """Rows [N] with a value outside the range [F] that was seen in training; missing ones are in no place."""
+    beyond = (rows < lower) | (rows > upper)
+    for position, value in schema.sentinels:
+        beyond[:, position] &= rows[:, position] != value
+    found: NDArray[np.bool_] = beyond.any(axis=1)
+    return found
+
+
+def _allowed(feature: Feature) -> tuple[str, str]:
+    """What may be given, in words and in short."""
+    if feature.values:
+        few = ", ".join(f"{value:g}" for value in feature.values)
+        return few, few
+    words = f"{feature.lower:g} to {feature.upper:g} {feature.unit}"
+    if missing := [*(["NaN"] if feature.nullable else []), *(f"{value:g}" for value in feature.sentinels)]:
+        words += f" (missing: {' or '.join(missing)})"
+    return words, f"[{feature.lower:g}, {feature.upper:g}]"
+
+
+def _width(schema: Schema, row_count: int, nbytes: int) -> str:
+    """What may be wrong with the width of packed rows."""
+    given, rest = divmod(nbytes, 4 * row_count)
+    if rest or given == len(schema):
+        return "check row_count and the column order"
+    if schema.metadata and given == len(schema) + len(schema.metadata):
+        return (
+            f"these are rows of {given} columns: leave out {', '.join(schema.metadata)}, which are no features, or "
+            "send columns by name"
+        )
+    return f"these are rows of {given} columns: send the {len(schema)} declared ones in their order, or columns by name"
 
 
 def _check_count(count: int, max_rows: int) -> None:

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Protocol
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.artefact import ArtefactError
-from models.executors.onnx import OnnxGraph
 
 
-def replay(graph: OnnxGraph, path: Path, tolerance: float) -> float:
+class Replayed(Protocol):
+    """What can be asked again: a graph, or anything with named inputs and outputs."""
+
+    outputs: tuple[str, ...]
+
+    def run(self, inputs: dict[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]: ...
+
+
+def replay(graph: Replayed, path: Path, tolerance: float) -> float:
     """Runs the recorded inputs and compares every recorded output.
 
     The .npz holds arrays named like the graph's inputs and outputs.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from models.executors.onnx import OnnxGraph
+from models.executors.pace import Pace
 
 
 class RowGraph:
@@ -27,8 +26,7 @@ class RowGraph:
         self.quantum_rows = quantum_rows
         self._pass_rows = pass_rows
         self._graph = graph
-        self._fixed_seconds = 1e-4
-        self._row_seconds = 1e-5
+        self._pace = Pace()
 
     def __call__(self, rows: NDArray[np.float32]) -> tuple[NDArray[np.float32], ...]:
         passes = -(-len(rows) // self._pass_rows)
@@ -39,21 +37,8 @@ class RowGraph:
 
     def seconds(self, rows: int) -> float:
         """Expected duration for so many rows, as measured by ``measure``."""
-        return self._fixed_seconds + rows * self._row_seconds
+        return self._pace.seconds(rows)
 
     def measure(self, rows: NDArray[np.float32], repeats: int = 7) -> None:
-        """Warms the graph up with rows [n, F] and fits the model of its duration to medians."""
-        one = self._median_seconds(rows[:1], repeats * 4)
-        many_rows = np.resize(rows, (1024, rows.shape[1]))
-        many = self._median_seconds(many_rows, repeats)
-        self._row_seconds = max(many - one, 1e-7) / (len(many_rows) - 1)
-        self._fixed_seconds = max(one - self._row_seconds, 1e-6)
-
-    def _median_seconds(self, rows: NDArray[np.float32], repeats: int) -> float:
-        self(rows)
-        durations = []
-        for _ in range(repeats):
-            start = time.perf_counter()
-            self(rows)
-            durations.append(time.perf_counter() - start)
-        return float(np.median(durations))
+        """Warms the graph up with rows [n, F] and fits the model of its duration."""
+        self._pace.measure(self, rows, 1024, repeats)

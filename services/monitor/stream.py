@@ -61,8 +61,9 @@ def profile(key: Key, head: Head, document: Mapping[str, Any]) -> Profile:
     """
     given = document.get("calibration")
     calibration = None if given is None else msgspec.convert(given, Calibration)
-    ensemble = int(document.get("members", 2)) > 1
-    measure = head.ensemble_measure if ensemble else head.single_measure
+    policy = document.get("policy")
+    told = policy.get("measure") if isinstance(policy, Mapping) else None
+    measure = str(told or head.own_measure(int(document.get("members", 2)) > 1))
     known = None if calibration is None else reference(calibration, measure)
     expected = None if calibration is None else calibration.expected_error
     if expected is not None and expected.measure != measure:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
-from models.predictive import Gaussian
+from models.predictive import Categorical, Gaussian
 from services.errors import InvalidInput
 from services.pipeline import Description, Portion, Purpose
 from services.policy import Policy
@@ -39,7 +39,15 @@ def options(message: Any, heads: tuple[str, ...]) -> Options:
             value=str(message.purpose),
         )
     wish = message.defer_above if message.HasField("defer_above") else None
-    return Options(_PURPOSES[message.purpose], stricter(wish, heads))
+    by_head = dict(message.defer_above_by_head)
+    if by_head and wish is not None:
+        raise InvalidInput(
+            "defer_above and defer_above_by_head are both given; one of them says it",
+            code="two_goals",
+            field="defer_above",
+            value=f"{wish:g}",
+        )
+    return Options(_PURPOSES[message.purpose], stricter(by_head or wish, heads))
 
 
 def rows(message: Any) -> Packed | Named:
@@ -62,6 +70,8 @@ def encode(portion: Portion, head: str, intervals: Any) -> Any:
     predictive = portion.predictives[head]
     if isinstance(predictive, Gaussian):
         return _gaussian(portion, head, predictive, intervals)
+    if isinstance(predictive, Categorical):
+        return _categorical(portion, head, predictive)
     raise TypeError(f"no message for a {type(predictive).__name__} head")
 
 
@@ -80,6 +90,24 @@ def _gaussian(portion: Portion, head: str, predictive: Gaussian, intervals: Any)
     )
     if members and not verdict.policy.withhold:  # a member's word gives a hidden prediction away
         message.member_means, message.member_variances = pack(members[0]), pack(members[1])
+    return message
+
+
+def _categorical(portion: Portion, head: str, predictive: Categorical) -> Any:
+    """Deferred predictions are NaN where the policy withholds them."""
+    verdict = portion.verdicts[head]
+    members = portion.payload.get(head, ())
+    probabilities, total, data, knowledge = shown(predictive, verdict)
+    message = common_pb2.CategoricalHead(
+        classes=probabilities.shape[1],
+        probabilities=pack(probabilities),
+        total=pack(total),
+        data=b"" if data is None else pack(data),
+        knowledge=b"" if knowledge is None else pack(knowledge),
+        deferral=deferral(portion, head),
+    )
+    if members and not verdict.policy.withhold:
+        message.member_probabilities = pack(members[0].transpose(0, 2, 1))
     return message
 
 
@@ -125,6 +153,8 @@ def describe(description: Description, policies: tuple[Any, ...]) -> Any:
                 nullable=f.nullable,
                 trained_lower=low,
                 trained_upper=high,
+                sentinels=f.sentinels,
+                values=f.values,
             )
             for f, low, high in zip(features, lower, upper, strict=True)
         ],
@@ -138,11 +168,13 @@ def describe(description: Description, policies: tuple[Any, ...]) -> Any:
                 error=head.error,
                 error_unit=head.error_unit,
                 acceptable=head.acceptable,
+                class_names=head.class_names,
             )
             for head in description.heads
         ],
         policies=[policy_spec(policy) for policy in policies],
         max_rows=description.max_rows,
+        metadata=() if schema is None else schema.metadata,
     )
 
 

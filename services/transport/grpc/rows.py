@@ -34,7 +34,7 @@ def row_binding(
     pipeline: Pipeline[Any, Any],
     intervals: Mapping[str, IntervalTable | None],
     *,
-    quantum_rows: int,
+    quantum_rows: Callable[[], int],
     window_chunks: int,
 ) -> GrpcBinding:
     """Prediction, streams and description of a task whose items are rows."""
@@ -75,7 +75,7 @@ class RowFrames:
         answer: Callable[[list[Portion]], Any],
         description: Description,
         pipeline: Pipeline[Any, Any],
-        quantum_rows: int,
+        quantum_rows: Callable[[], int],
         window_chunks: int,
     ) -> None:
         self.request = message_of(messages.stream_request)
@@ -104,7 +104,7 @@ class RowFrames:
             accepted=common_pb2.StreamAccepted(
                 model=self._model,
                 policy=",".join(policy.version for policy in self._policies.all()),
-                quantum_rows=self._quantum_rows,
+                quantum_rows=self._quantum_rows(),
                 window_chunks=self._window_chunks,
             )
         )

@@ -128,6 +128,7 @@ class Routes:
                 "schema_hash": None if description.schema is None else description.schema.hash,
                 "max_rows": description.max_rows,
                 "features": features,
+                "metadata": () if description.schema is None else description.schema.metadata,
                 "trained_lower": description.trained_lower,
                 "trained_upper": description.trained_upper,
                 "heads": description.heads,

@@ -66,6 +66,11 @@ def _description() -> Json:
         "schema_hash": {"type": ["string", "null"], "description": "Of names, order and units of the features."},
         "max_rows": {"type": "integer", "description": "Rows or items of one call."},
         "features": {"type": "array", "items": ref("Feature"), "description": "In the order of packed rows."},
+        "metadata": {
+            "type": "array",
+            "items": _TEXT,
+            "description": "Columns that may come along, unread.",
+        },
         "trained_lower": _TRAINED,
         "trained_upper": _TRAINED,
         "heads": {"type": "array", "items": ref("Head")},

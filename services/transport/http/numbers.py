@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -21,8 +22,8 @@ _INDEX = re.compile(r"`\$\[(\d+)\]")
 """Where msgspec says that it stopped."""
 
 
-def columns(raw: bytes) -> dict[str, list[Number]]:
-    """Values by name.
+def columns(raw: bytes, skipped: Collection[str] = ()) -> dict[str, list[Number]]:
+    """Values by name; columns to be skipped may hold anything, and are empty.
 
     Raises:
         InvalidInput: a value is no number that a float64 holds.
@@ -31,13 +32,17 @@ def columns(raw: bytes) -> dict[str, list[Number]]:
     try:
         return msgspec.json.decode(raw, type=dict[str, list[Number]])
     except msgspec.ValidationError:
-        for name, values in msgspec.json.decode(raw, type=dict[str, msgspec.Raw]).items():
-            _check_column(name, values)
-        raise
+        found = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+        for name, values in found.items():
+            if name not in skipped:
+                _check_column(name, values)
+        if found.keys().isdisjoint(skipped):
+            raise
+        return {name: [] if name in skipped else _decode(values) for name, values in found.items()}
 
 
-def rows(raw: bytes) -> list[dict[str, Number]]:
-    """A dictionary by row.
+def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
+    """A dictionary by row; columns to be skipped may hold anything.
 
     Raises:
         InvalidInput: a value is no number that a float64 holds.
@@ -62,8 +67,25 @@ def rows(raw: bytes) -> list[dict[str, Number]]:
                 index=index,
             ) from other
         for name, value in values.items():
-            _check_value(name, index, value)
-        raise
+            if name not in skipped:
+                _check_value(name, index, value)
+        if values.keys().isdisjoint(skipped):
+            raise
+        return _rows_with_metadata(raw, skipped)
+
+
+def _rows_with_metadata(raw: bytes, skipped: Collection[str]) -> list[dict[str, Number]]:
+    found = []
+    for index, row in enumerate(msgspec.json.decode(raw, type=list[dict[str, msgspec.Raw]])):
+        for name, value in row.items():
+            if name not in skipped:
+                _check_value(name, index, value)
+        found.append({n: None if n in skipped else msgspec.json.decode(v, type=Number) for n, v in row.items()})
+    return found
+
+
+def _decode(values: msgspec.Raw) -> list[Number]:
+    return msgspec.json.decode(values, type=list[Number])
 
 
 def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.float32]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, get_args
 
 import msgspec
 import numpy as np
 
 from models.calibration import IntervalTable
-from models.predictive import Gaussian
+from models.predictive import Categorical, Gaussian
 from models.schema import Schema
 from services.errors import InvalidInput
 from services.pipeline import Description, Portion, Purpose
@@ -67,7 +67,8 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
             raise InvalidInput(
                 'the body needs either "columns" ({name: [values]}) or "rows" ([{name: value}])', code="not_a_body"
             )
-        named = _columns(parsed.columns) if bytes(parsed.columns) else _rows(parsed.rows)
+        skipped = frozenset(schema.metadata)
+        named = _columns(parsed.columns, skipped) if bytes(parsed.columns) else _rows(parsed.rows, skipped)
         rest = body.replace(bytes(parsed.columns) or bytes(parsed.rows), b"0", 1)
         if rest.count(b":") > 1:
             _load_undoubled(rest)
@@ -86,6 +87,7 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
     given = tuple(
         Column(name, numbers.narrowed(name, values, schema), parsed.units.get(name, ""))
         for name, values in named.items()
+        if name not in skipped
     )
     options = Options(_purpose(parsed.purpose), stricter(parsed.defer_above, heads))
     return RowsRequest(Named(given), parsed.members), options
@@ -107,14 +109,14 @@ def _purpose(given: str | None) -> Purpose | None:
     )
 
 
-def _columns(raw: msgspec.Raw) -> dict[str, list[Number]]:
-    columns = numbers.columns(bytes(raw))
+def _columns(raw: msgspec.Raw, skipped: Collection[str]) -> dict[str, list[Number]]:
+    columns = numbers.columns(bytes(raw), skipped)
     _refuse_doubled(raw, len(columns))
     return columns
 
 
-def _rows(raw: msgspec.Raw) -> dict[str, list[Number]]:
-    rows = numbers.rows(bytes(raw))
+def _rows(raw: msgspec.Raw, skipped: Collection[str]) -> dict[str, list[Number]]:
+    rows = numbers.rows(bytes(raw), skipped)
     _refuse_doubled(raw, sum(map(len, rows)))
     if not rows:
         raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
@@ -151,17 +153,51 @@ def _load_undoubled(text: bytes) -> None:
 
 def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[str, Any]:
     predictive = portion.predictives[head]
-    verdict = portion.verdicts[head]
-    if not isinstance(predictive, Gaussian):
-        raise TypeError(f"no JSON for a {type(predictive).__name__} head")
-    mean, total, data, knowledge = shown(predictive, verdict)
-    ids = portion.ids[head]
+    if isinstance(predictive, Gaussian):
+        return _gaussian(portion, head, predictive, intervals)
+    if isinstance(predictive, Categorical):
+        return _categorical(portion, head, predictive)
+    raise TypeError(f"no JSON for a {type(predictive).__name__} head")
+
+
+def _gaussian(portion: Portion, head: str, predictive: Gaussian, intervals: IntervalTable | None) -> dict[str, Any]:
+    mean, total, data, knowledge = shown(predictive, portion.verdicts[head])
     found = {
         "mean": mean.tolist(),
         "variance": total.tolist(),
         "total": total.tolist(),
         "data": data.tolist(),
         "knowledge": None if knowledge is None else knowledge.tolist(),
+        **_decided(portion, head),
+    }
+    if intervals is not None:
+        found["intervals"] = {"levels": intervals.levels, "multipliers": intervals.multipliers}
+    if members := _members(portion, head):
+        found["member_means"], found["member_variances"] = (values.tolist() for values in members)
+    return found
+
+
+def _categorical(portion: Portion, head: str, predictive: Categorical) -> dict[str, Any]:
+    probabilities, total, data, knowledge = shown(predictive, portion.verdicts[head])
+    told = np.isfinite(probabilities).all(axis=1).tolist()
+    best = probabilities.argmax(axis=1).tolist()
+    found = {
+        "class": [one if known else None for one, known in zip(best, told, strict=True)],
+        "probabilities": probabilities.tolist(),
+        "total": total.tolist(),
+        "data": None if data is None else data.tolist(),
+        "knowledge": None if knowledge is None else knowledge.tolist(),
+        **_decided(portion, head),
+    }
+    if members := _members(portion, head):
+        found["member_probabilities"] = members[0].transpose(0, 2, 1).tolist()
+    return found
+
+
+def _decided(portion: Portion, head: str) -> dict[str, Any]:
+    """How the units of a head were decided."""
+    verdict, ids = portion.verdicts[head], portion.ids[head]
+    return {
         "measure": verdict.policy.measure,
         "uncertainty": verdict.uncertainty.tolist(),
         "threshold": verdict.policy.threshold if np.isfinite(verdict.policy.threshold) else None,
@@ -171,12 +207,11 @@ def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[
         "policy": verdict.policy.version,
         "prediction_ids": [ids.text(index) for index in range(ids.count)],
     }
-    if intervals is not None:
-        found["intervals"] = {"levels": intervals.levels, "multipliers": intervals.multipliers}
-    members = portion.payload.get(head, ())
-    if members and not verdict.policy.withhold:
-        found["member_means"], found["member_variances"] = (values.tolist() for values in members)
-    return found
+
+
+def _members(portion: Portion, head: str) -> tuple[Any, ...]:
+    """What members say, where it was asked for; a member's word gives a hidden prediction away."""
+    return () if portion.verdicts[head].policy.withhold else portion.payload.get(head, ())
 
 
 _DECISIONS = {decision.value: decision.name for decision in Decision}

@@ -16,6 +16,9 @@ def row_request_schema(description: Description) -> Json:
     values = {f.name: _value(f) for f in description.schema.features}
     required = list(values)
     arrays = {name: {"type": "array", "items": value, "minItems": 1} for name, value in values.items()}
+    along: Json = {"description": "Comes along in files of the task; not looked at."}
+    values |= dict.fromkeys(description.schema.metadata, along)
+    arrays |= dict.fromkeys(description.schema.metadata, along)
     return {
         "type": "object",
         "additionalProperties": False,
@@ -53,7 +56,7 @@ def row_request_schema(description: Description) -> Json:
 
 def row_response_schema(description: Description) -> Json:
     """One object per head."""
-    heads = {head.name: _gaussian(head) for head in description.heads if head.kind == "gaussian"}
+    heads = {head.name: _HEADS[head.kind](head) for head in description.heads if head.kind in _HEADS}
     return {
         "type": "object",
         "required": ["model", "recorded", "purpose", *heads],
@@ -83,42 +86,24 @@ def _wish(description: Description) -> Json:
 
 def _value(feature: Any) -> Json:
     kind: Json = {"type": ["number", "null"] if feature.nullable else "number"}
-    return kind | {
-        "minimum": feature.lower,
-        "maximum": feature.upper,
-        "description": f"{feature.description} Unit: {feature.unit}.",
-        "x-unit": feature.unit,
-    }
+    kind |= {"enum": list(feature.values)} if feature.values else {"minimum": feature.lower, "maximum": feature.upper}
+    about: Json = {"description": f"{feature.description} Unit: {feature.unit}.", "x-unit": feature.unit}
+    if not feature.sentinels:
+        return kind | about
+    return {"anyOf": [kind, {"enum": list(feature.sentinels), "description": "Missing."}]} | about
 
 
 def _gaussian(head: Head) -> Json:
     square = f"{head.unit}²"
-    return {
-        "type": "object",
-        "properties": {
+    return _object(
+        {
             "mean": _numbers(head.unit, "Mean of the ensemble's predictive."),
             "variance": _numbers(square, "Total variance; the same as total."),
             "total": _numbers(square, "Total uncertainty: variance of the mixture."),
             "data": _numbers(square, "Data uncertainty: mean of the members' variances."),
             "knowledge": _numbers(square, "Knowledge uncertainty: variance of the members' means; null if single.")
             | {"type": ["array", "null"]},
-            "measure": {"type": "string", "description": "Name of the deferral measure; larger is less certain."},
-            "uncertainty": _numbers(square, "The deferral measure."),
-            "threshold": {
-                "type": ["number", "null"],
-                "description": f"Deferred above this ({square}); null: everything is deferred.",
-            },
-            "decision": {"type": "array", "items": {"enum": ["ANSWER", "DEFER", "CALLER_DEFERRED"]}},
-            "deferred": {"type": "array", "items": {"type": "boolean"}},
-            "shifted": {
-                "type": "array",
-                "items": {
-                    "type": "array",
-                    "items": {"enum": ["outside_training_range", "knowledge_above_reference"]},
-                },
-            },
-            "policy": {"type": "string", "description": "Version of the policy that decided."},
-            "prediction_ids": {"type": "array", "items": {"type": "string"}},
+            **_decided(f"in the unit of the measure; {square} for variances"),
             "intervals": {
                 "type": "object",
                 "description": "Central interval at levels[i]: mean ± multipliers[i] · sqrt(total).",
@@ -126,8 +111,66 @@ def _gaussian(head: Head) -> Json:
             },
             "member_means": {"type": "array", "items": _numbers(head.unit, "Means of one member.")},
             "member_variances": {"type": "array", "items": _numbers(square, "Variances of one member.")},
+        }
+    )
+
+
+def _categorical(head: Head) -> Json:
+    names = "; ".join(f"{number} {name}" for number, name in enumerate(head.class_names))
+    probabilities = _numbers("1", f"Probabilities of the classes: {names}.")
+    optional: Json = {"type": ["array", "null"]}
+    return _object(
+        {
+            "class": {
+                "type": "array",
+                "items": {"type": ["integer", "null"]},
+                "description": f"The most probable class: {names}. null: the policy withholds it.",
+            },
+            "probabilities": {"type": "array", "items": probabilities},
+            "total": _numbers("nat", "Total uncertainty: entropy of the members' mean probabilities."),
+            "data": _numbers("nat", "Data uncertainty: mean entropy of the members; null if single.") | optional,
+            "knowledge": _numbers("nat", "Knowledge uncertainty: mutual information; null if single.") | optional,
+            **_decided("in the unit of the measure; nat for entropies, 1 for confidence"),
+            "member_probabilities": {
+                "type": "array",
+                "items": {"type": "array", "items": _numbers("1", "Probabilities of one member, of one row.")},
+            },
+        }
+    )
+
+
+_HEADS = {"gaussian": _gaussian, "categorical": _categorical}
+
+
+def _decided(unit: str) -> Json:
+    """How the units of a head were decided."""
+    return {
+        "measure": {"type": "string", "description": "Name of the deferral measure; larger is less certain."},
+        "uncertainty": {
+            "type": "array",
+            "items": {"type": ["number", "null"]},
+            "description": f"The deferral measure, {unit}.",
         },
+        "threshold": {
+            "type": ["number", "null"],
+            "description": f"Deferred above this, {unit}; null: everything is deferred.",
+        },
+        "decision": {"type": "array", "items": {"enum": ["ANSWER", "DEFER", "CALLER_DEFERRED"]}},
+        "deferred": {"type": "array", "items": {"type": "boolean"}},
+        "shifted": {
+            "type": "array",
+            "items": {
+                "type": "array",
+                "items": {"enum": ["outside_training_range", "knowledge_above_reference"]},
+            },
+        },
+        "policy": {"type": "string", "description": "Version of the policy that decided."},
+        "prediction_ids": {"type": "array", "items": {"type": "string"}},
     }
+
+
+def _object(properties: Json) -> Json:
+    return {"type": "object", "properties": properties}
 
 
 def _numbers(unit: str, description: str) -> Json:

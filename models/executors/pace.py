@@ -1,0 +1,46 @@
+"""How long a pass over rows takes: a fixed part and a part a row, fitted to what was measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.float32]
+
+
+class Pace:
+    """Expected durations of one executor; guesses until ``measure`` was called."""
+
+    def __init__(self) -> None:
+        self.fixed_seconds = 1e-4
+        self.row_seconds = 1e-5
+
+    def seconds(self, rows: int) -> float:
+        """Expected duration for so many rows."""
+        return self.fixed_seconds + rows * self.row_seconds
+
+    def rows_within(self, seconds: float, most: int) -> int:
+        """Rows that are expected to take so long: a power of two, 1 to ``most``."""
+        fitting = (seconds - self.fixed_seconds) / self.row_seconds
+        return min(1 << max(int(fitting), 1).bit_length() - 1, most)
+
+    def measure(self, run: Callable[[Rows], Any], rows: Rows, many: int, repeats: int = 7) -> None:
+        """Warms up with rows [n, F] and fits to medians of one row and of ``many``."""
+        one = _median_seconds(run, rows[:1], repeats * 4)
+        several = _median_seconds(run, np.resize(rows, (many, rows.shape[1])), repeats)
+        self.row_seconds = max(several - one, 1e-7) / (many - 1)
+        self.fixed_seconds = max(one - self.row_seconds, 1e-6)
+
+
+def _median_seconds(run: Callable[[Rows], Any], rows: Rows, repeats: int) -> float:
+    run(rows)
+    durations = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run(rows)
+        durations.append(time.perf_counter() - start)
+    return float(np.median(durations))

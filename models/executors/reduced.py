@@ -1,0 +1,137 @@
+"""Members reduced to sufficient statistics: a row executor over any executor of members.
+
+Statistics are computed in float64 and handed on in float32, rows along the last axis, so that the scheduler can cut
+and join passes. What exceeds float32 becomes its largest number: variances of 1e37 stay comparable, and JSON has a
+number for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.executors.members import MemberExecutor, Members
+from models.executors.pace import Pace
+from models.head import Head
+from models.predictive import Categorical, Gaussian, Predictive
+from models.uncertainty import categorical, gaussian
+
+Array = NDArray[np.float32]
+Arrays = tuple[Array, ...]
+
+QUANTUM_SECONDS = 0.03
+"""What interactive work may have to wait for."""
+MOST_ROWS = 1024
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Names of the statistics of a kind of head."""
+
+    always: tuple[str, ...]
+    ensemble: tuple[str, ...]
+    members: tuple[str, ...]
+
+    def of(self, ensemble: bool) -> tuple[str, ...]:
+        return (*self.always, *(self.ensemble if ensemble else ()))
+
+
+_STATISTICS = {
+    "gaussian": _Kind(("mean", "mvar"), ("varm", "epkl"), ("member_mean", "member_var")),
+    "categorical": _Kind(("probabilities",), ("expected_entropy", "expected_log"), ("member_probabilities",)),
+}
+
+
+class Reduced:
+    """Rows [n, F] to statistics of all heads, and on request to what each member says.
+
+    ``outputs`` names the arrays of a call, such as ``temperature.mean`` [n], ``precipitation.probabilities`` [C, n] or
+    ``temperature.member_mean`` [M, n].
+    """
+
+    def __init__(
+        self, executor: MemberExecutor, heads: Sequence[Head], *, ensemble: bool, members: bool = False
+    ) -> None:
+        self._executor = executor
+        self._heads = tuple(heads)
+        self._names = {head.name: _STATISTICS[head.kind].of(ensemble) for head in heads}
+        self._members = members
+        self._pace = Pace()
+        told = {head.name: _STATISTICS[head.kind].members for head in heads if members}
+        self.outputs = tuple(
+            f"{head}.{name}" for table in (self._names, told) for head, names in table.items() for name in names
+        )
+        self.quantum_rows = MOST_ROWS
+        """Rows of one quantum; ``measure`` makes them fewer where a row takes long."""
+
+    def __call__(self, rows: Array) -> Arrays:
+        said = self._executor(rows)
+        found = [array for head in self._heads for array in self._reduced(head, said)]
+        if self._members:
+            found += [array for head in self._heads for array in _own(head, said)]
+        return tuple(found)
+
+    def seconds(self, rows: int) -> float:
+        """Expected duration for so many rows."""
+        return self._pace.seconds(rows)
+
+    def measure(self, rows: Array, many: int = 64) -> None:
+        """Warms up with rows [n, F], fits the model of the duration, and bounds the quantum."""
+        self._pace.measure(self, rows, many, repeats=3)
+        self.quantum_rows = self._pace.rows_within(QUANTUM_SECONDS, MOST_ROWS)
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Array]:
+        """Named outputs of ``inputs["rows"]``, as a graph gives them (``models.executors.golden``)."""
+        found = dict(zip(self.outputs, self(np.asarray(inputs["rows"], np.float32)), strict=True))
+        return [found[name] for name in outputs]
+
+    def read(self, arrays: Arrays) -> tuple[dict[str, Predictive], dict[str, Arrays]]:
+        """What the arrays of a call say, with or without members: predictives, and members' arrays, by head."""
+        left = iter(arrays)
+        predictives = {
+            head.name: _predictive(head, {name: next(left) for name in self._names[head.name]}) for head in self._heads
+        }
+        rest = list(left)
+        widths = {head.name: len(_STATISTICS[head.kind].members) if rest else 0 for head in self._heads}
+        return predictives, {name: tuple(rest.pop(0) for _ in range(width)) for name, width in widths.items()}
+
+    def _reduced(self, head: Head, said: Members) -> Iterator[Array]:
+        members = said[head.name]
+        found = _gaussian(members) if head.kind == "gaussian" else _categorical(members)
+        return (_float32(getattr(found, name).T) for name in self._names[head.name])
+
+
+def _own(head: Head, said: Members) -> tuple[Array, ...]:
+    """What each member says, rows along the last axis."""
+    members = said[head.name]
+    if head.kind == "gaussian":
+        return _float32(members[..., 0]), _float32(members[..., 1])
+    return (_float32(members.transpose(0, 2, 1)),)
+
+
+def _gaussian(members: Array) -> Gaussian:
+    return gaussian.predictive(members[..., 0], members[..., 1])
+
+
+def _categorical(members: Array) -> Categorical:
+    """As ``categorical.predictive``, without what no policy asks for."""
+    p = members.astype(np.float64)
+    logs = np.log(p + categorical.LOG_EPSILON)
+    return Categorical(p.mean(axis=0), -(p * logs).sum(axis=2).mean(axis=0), logs.mean(axis=0))
+
+
+def _predictive(head: Head, arrays: Mapping[str, Array]) -> Predictive:
+    if head.kind == "gaussian":
+        return Gaussian(**arrays)
+    columns = {name: array.T if array.ndim == 2 else array for name, array in arrays.items()}
+    return Categorical(**columns)
+
+
+def _float32(values: NDArray[Any]) -> Array:
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(np.clip(values, -_LARGEST, _LARGEST), np.float32)

@@ -1,0 +1,102 @@
+"""A tenant whose items are rows: what is the same for all tabular tasks, from executors to both protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.artefact import Artefact
+from models.executors.golden import Replayed, replay
+from models.head import Head
+from services.pipeline import Description
+from services.rows import RowTask, Statistics
+from services.settings import Settings
+from services.tenant import Parts, Tenant
+from services.transport import http
+from services.transport.grpc.rows import RowMessages, row_binding
+from services.work import RowExecutor
+
+
+class MeasuredRows(RowExecutor, Protocol):
+    """A row executor that learns how long it takes."""
+
+    def measure(self, rows: NDArray[np.float32]) -> None:
+        """Warms up with rows [n, F]."""
+        ...
+
+
+@dataclass(frozen=True)
+class RowModel:
+    """What a tabular task makes of an artefact."""
+
+    heads: tuple[Head, ...]
+    plain: MeasuredRows
+    with_members: MeasuredRows
+    """The same arrays and, behind them, arrays per member."""
+    statistics: Statistics
+    """What the arrays of either say."""
+    member_values: int
+    """Numbers that the arrays per member hold for each row, all of them together."""
+    replayed: Replayed
+    """Answers the golden inputs again."""
+
+
+def row_tenant(
+    artefact: Artefact,
+    settings: Settings,
+    parts: Parts,
+    model: RowModel,
+    *,
+    service: str,
+    messages: RowMessages,
+    prepare: Callable[[NDArray[np.float32]], None] = lambda rows: None,
+) -> Tenant:
+    """Assembles the tenant of a verified artefact.
+
+    Args:
+        service: full name of the gRPC service, e.g. ``demur.v1.VesselService``.
+        prepare: called with the golden rows before they are replayed, e.g. to choose among kernels.
+    """
+    manifest = artefact.manifest
+    trained = manifest.training_range
+    description = Description(
+        task=manifest.task,
+        model=artefact.tag,
+        schema=artefact.schema,
+        heads=model.heads,
+        max_rows=settings.max_rows,
+        trained_lower=() if trained is None else trained.lower,
+        trained_upper=() if trained is None else trained.upper,
+    )
+    task = RowTask(description, model.plain, model.with_members, model.statistics, member_values=model.member_values)
+    pipeline = parts.pipeline(task)
+    intervals = {name: None if found is None else found.intervals for name, found in parts.calibrations.items()}
+
+    def warm_up() -> None:
+        golden = artefact.path(manifest.golden)
+        with np.load(golden) as recorded:
+            rows: NDArray[np.float32] = recorded["rows"]
+        prepare(rows)
+        replay(model.replayed, golden, manifest.golden_tolerance)
+        model.plain.measure(rows)
+        model.with_members.measure(rows)
+
+    return Tenant(
+        pipeline=pipeline,
+        description=description,
+        grpc=row_binding(
+            service,
+            messages,
+            description,
+            pipeline,
+            intervals,
+            quantum_rows=lambda: model.plain.quantum_rows,
+            window_chunks=settings.stream_window_chunks,
+        ),
+        http=http.row_binding(description, intervals),
+        warm_up=warm_up,
+    )

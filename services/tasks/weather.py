@@ -1,0 +1,45 @@
+"""Weather as a tenant: air temperature (°C) and precipitation class from forecasts, two heads, rows as items."""
+
+from __future__ import annotations
+
+from demur.v1 import weather_pb2
+from models.artefact import Artefact
+from models.executors.reduced import Reduced
+from models.tasks.weather import serving
+from services.row_tenant import RowModel, row_tenant
+from services.settings import Settings
+from services.tenant import Parts, Tenant
+from services.transport.grpc.rows import RowMessages
+
+_MESSAGES = RowMessages(
+    request=weather_pb2.WeatherPredictRequest,
+    response=weather_pb2.WeatherPredictResponse,
+    stream_request=weather_pb2.WeatherStreamRequest,
+    stream_response=weather_pb2.WeatherStreamResponse,
+)
+
+
+def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assembles the tenant of a verified weather artefact, with the heads that it has."""
+    manifest = artefact.manifest
+    heads = serving.heads(artefact)
+    members = serving.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    plain = Reduced(members, heads, ensemble=manifest.ensemble)
+    told = manifest.members * manifest.samples
+    model = RowModel(
+        heads=heads,
+        plain=plain,
+        with_members=Reduced(members, heads, ensemble=manifest.ensemble, members=True),
+        statistics=plain.read,
+        member_values=sum(2 if head.classes is None else head.classes for head in heads) * told,
+        replayed=plain,
+    )
+    return row_tenant(
+        artefact,
+        settings,
+        parts,
+        model,
+        service="demur.v1.WeatherService",
+        messages=_MESSAGES,
+        prepare=members.measure,
+    )
