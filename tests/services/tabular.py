@@ -60,7 +60,7 @@ def build(parts: Parts, probe: Probe) -> Tenant:
     pipeline: Any = parts.pipeline(task)
     intervals = {"power": IntervalTable(100, (0.5, 0.95), (0.7, 2.0))}
     grpc = row_binding(
-        "demur.v1.VesselService", MESSAGES, description, pipeline, intervals, quantum_rows=64, window_chunks=4
+        "demur.v1.VesselService", MESSAGES, description, pipeline, intervals, quantum_rows=lambda: 64, window_chunks=4
     )
     return Tenant(pipeline, description, grpc, http.row_binding(description, intervals))
 
