@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 
+from models.building import Provenance
 from models.tasks.vessel import build, train
 from models.tasks.vessel.ensemble import FAMILIES, SAMPLED
 from models.tasks.vessel.simulator.dataset import simulate
@@ -36,9 +37,7 @@ def main() -> None:
     if asked.epochs:
         settings = replace(settings, epochs=asked.epochs, patience=min(settings.patience, asked.epochs))
     data = simulate(asked.scale, SEED)
-    source = build.Provenance(
-        f"{build.SIMULATED.description}, seed {SEED}, scale {asked.scale:g}", build.SIMULATED.licence
-    )
+    source = Provenance(f"{build.SIMULATED.description}, seed {SEED}, scale {asked.scale:g}", build.SIMULATED.licence)
     for family in asked.family or FAMILIES:
         started = time.monotonic()
         ensemble = train.train(

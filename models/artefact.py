@@ -140,8 +140,9 @@ def name(manifest: Manifest) -> str:
     return f"{manifest.task}-{manifest.family}-{count}"
 
 
-def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes]) -> Artefact:
-    """Writes files and manifest into a new folder, which replaces an older one of that name.
+def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]) -> Artefact:
+    """Writes files (contents, or copies of what lies elsewhere) and manifest into a new folder, which replaces an older
+    one of that name.
 
     ``manifest.files`` is filled in here.
     """
@@ -149,8 +150,11 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes]) -> Ar
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(parents=True)
     for file, content in files.items():
-        (staging / file).write_bytes(content)
-    hashes = {file: hashlib.sha256(content).hexdigest() for file, content in sorted(files.items())}
+        if isinstance(content, Path):
+            shutil.copyfile(content, staging / file)
+        else:
+            (staging / file).write_bytes(content)
+    hashes = {file: _sha256(staging / file) for file in sorted(files)}
     complete = msgspec.structs.replace(manifest, files=hashes)
     text = msgspec.json.format(msgspec.json.encode(complete, order="sorted"), indent=1)
     (staging / MANIFEST).write_bytes(text + b"\n")
@@ -207,10 +211,15 @@ def _verify(directory: Path, file: str, expected: str) -> None:
     if Path(file).name != file or file in ("", "..") or "\0" in file or path.is_symlink():
         raise ArtefactError(f"{directory}: {file!r} is not a plain file name inside the artefact")
     try:
-        actual = hashlib.sha256(path.read_bytes()).hexdigest()
+        actual = _sha256(path)
     except OSError as error:
         raise ArtefactError(f"{path}: cannot be read ({error.strerror}), but the manifest lists it") from error
     if actual != expected:
         raise ArtefactError(
             f"{path}: corrupt: sha256 {actual[:16]}…, the manifest says {expected[:16]}…; fetch it again"
         )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.artefact import Artefact, ArtefactError
+from models.building import Provenance
 from models.tasks.vessel import build
 from models.tasks.vessel.ensemble import DRY_DOCK, DRY_DOCK_DIVISOR, Scaling, TrainedEnsemble
 from models.tasks.vessel.features import NAMES
@@ -39,7 +40,7 @@ def import_released(
         ArtefactError: a file is missing or is not of the released form; says which and why.
     """
     ensemble = load_released(directory, sample_seed=sample_seed)
-    provenance = build.Provenance(
+    provenance = Provenance(
         description="weights of the released Shifts vessel baseline; training data not included",
         licence="see the licence that came with the weights",
     )

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from models import building
 from models.artefact import Artefact
 from models.tasks.vessel.simulator.dataset import generalisation, simulate
 from models.tasks.vessel.simulator.table import Table, read_csv
@@ -70,7 +71,7 @@ def train_artefact(
 
     data = read_files(directory)
     source = directory / PROVENANCE
-    provenance = build.Provenance(**json.loads(source.read_text())) if source.exists() else build.UNSTATED
+    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
 
     def report(state: train.Progress) -> None:
         progress(min(state.epoch / state.epochs, 0.99), str(state))

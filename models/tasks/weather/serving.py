@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Literal
 
 from models.artefact import Artefact, Executor
@@ -10,7 +12,10 @@ from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
 from models.executors.trees import TreeEnsemble
 from models.head import Head
+from models.schema import Schema
 from models.tasks.weather.spec import HEADS
+
+Provider = Literal["cpu", "cuda"]
 
 
 def heads(artefact: Artefact) -> tuple[Head, ...]:
@@ -18,21 +23,37 @@ def heads(artefact: Artefact) -> tuple[Head, ...]:
     return tuple(head for head in HEADS if head.name in artefact.manifest.heads)
 
 
-def members(artefact: Artefact, *, provider: Literal["cpu", "cuda"] = "cpu", threads: int = 1) -> MemberExecutor:
-    """All members of all executors.
+def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1) -> MemberExecutor:
+    """All members of all executors of an artefact; see ``opened``."""
+    manifest = artefact.manifest
+    executors = (manifest.executor, *manifest.joined)
+    return opened(artefact.path, executors, artefact.schema, heads(artefact), provider=provider, threads=threads)
+
+
+def opened(
+    path: Callable[[str], Path],
+    executors: Sequence[Executor],
+    schema: Schema,
+    heads: Sequence[Head],
+    *,
+    provider: Provider = "cpu",
+    threads: int = 1,
+) -> MemberExecutor:
+    """All members of all executors. CatBoost runs on the CPU, whatever the provider.
+
+    Args:
+        path: where a file of an executor lies.
 
     Raises:
-        ArtefactError: a file is damaged, or of another kind than the manifest says.
+        ArtefactError: a file is damaged, or of another kind than the executor says.
         ProviderUnavailable: CUDA was asked for and is not there.
     """
-    manifest = artefact.manifest
-    parts = [_open(artefact, one, provider, threads) for one in (manifest.executor, *manifest.joined)]
+
+    def part(executor: Executor) -> MemberExecutor:
+        if executor.kind == "onnx":
+            return GraphMembers(OnnxGraph(path(executor.file), provider=provider, threads=threads), heads)
+        files = {head.name: [path(name) for name in executor.models[head.name]] for head in heads}
+        return TreeEnsemble(files, heads, schema, threads=threads, virtual=executor.virtual)
+
+    parts = [part(executor) for executor in executors]
     return parts[0] if len(parts) == 1 else Joined(parts)
-
-
-def _open(artefact: Artefact, executor: Executor, provider: Literal["cpu", "cuda"], threads: int) -> MemberExecutor:
-    names = tuple(head.name for head in heads(artefact))
-    if executor.kind == "onnx":
-        return GraphMembers(OnnxGraph(artefact.path(executor.file), provider=provider, threads=threads), names)
-    files = {head: tuple(map(artefact.path, executor.models[head])) for head in names}
-    return TreeEnsemble(files, artefact.schema, threads=threads, virtual=executor.virtual)

@@ -89,7 +89,7 @@ def test_golden_replies_of_another_member_are_noticed(built, trained, tmp_path) 
 def test_the_manifest_tells_where_everything_came_from(built, data) -> None:
     manifest = built.manifest
     assert {source.role for source in manifest.sources} == {"training", "calibration and early stopping"}
-    assert manifest.sources[0].fingerprint == build.fingerprint(data["train"])
+    assert manifest.sources[0].fingerprint == build.labelled(data["train"]).fingerprint
     assert set(manifest.quality) == {"dev_in", "dev_out", "eval_in", "eval_out"}
     lower, upper = np.array(manifest.training_range.lower), np.array(manifest.training_range.upper)
     inside = (data["train"].features >= lower) & (data["train"].features <= upper)

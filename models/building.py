@@ -1,0 +1,163 @@
+"""What every artefact of rows is made with: training range, golden rows, calibration, provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from models import calibration, uncertainty
+from models.artefact import Range, Source
+from models.assessment.classification import error_indicator
+from models.assessment.errors import squared_error
+from models.calibration import Calibration, Measured
+from models.head import Head
+from models.predictive import Categorical, Gaussian
+from models.schema import Schema
+
+RANGE_LEVEL = 1e-4
+"""Training range: from this quantile to one minus it."""
+GOLDEN, CARD = "golden.npz", "MODEL_CARD.md"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Rows with what they turned out to be."""
+
+    features: NDArray[Any]
+    """[N, F], in the schema's order and units."""
+    labels: Mapping[str, NDArray[Any]]
+    """Head name to labels [N]."""
+    identity: NDArray[Any] | None = None
+    """What tells rows apart, such as their time, [N]."""
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 over identity, features and labels by name (little-endian float64, C order)."""
+        digest = hashlib.sha256()
+        known = () if self.identity is None else (self.identity,)
+        for array in (*known, self.features, *(self.labels[name] for name in sorted(self.labels))):
+            digest.update(np.ascontiguousarray(array, "<f8").tobytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the data came from."""
+
+    description: str
+    licence: str
+
+
+UNSTATED = Provenance("labelled files given to training", "not stated")
+
+
+def training_range(features: NDArray[Any], schema: Schema) -> Range:
+    """Quantiles ``RANGE_LEVEL`` and 1 - ``RANGE_LEVEL`` of training inputs [N, F], without missing values.
+
+    A column without any value has the whole physical range.
+    """
+    present = missing_as_nan(features, schema)
+    empty = np.isnan(present).all(axis=0)
+    filled = np.where(empty, 0.0, present) if empty.any() else present
+    lower, upper = np.nanquantile(filled, (RANGE_LEVEL, 1 - RANGE_LEVEL), axis=0)
+    lower, upper = np.where(empty, schema.lower, lower), np.where(empty, schema.upper, upper)
+    return Range(tuple(map(float, lower)), tuple(map(float, upper)))
+
+
+def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:
+    """Features [N, F] with NaN for documented sentinels; the same array where the schema has none."""
+    if not schema.sentinels:
+        return features
+    found = features.copy()
+    for position, value in schema.sentinels:
+        column = found[:, position]
+        column[column == value] = np.nan
+    return found
+
+
+def golden_rows(tables: Iterable[NDArray[Any]], schema: Schema, count: int = 48) -> NDArray[np.float32]:
+    """Inputs to replay, float32 [G, F]: rows of given tables [N, F], and rows at the edge of what is possible."""
+    middle = (schema.lower + schema.upper) / 2
+    parts = [middle[None, :]]
+    for features in tables:
+        chosen = np.linspace(0, len(features) - 1, count // 2).astype(int)
+        parts.append(np.asarray(features[chosen], np.float32))
+    typical = _median(np.concatenate(parts[1:] or parts))
+    edge = np.repeat(typical[None, :], 16, axis=0).astype(np.float32)
+    for index, column in enumerate(np.linspace(0, len(schema) - 1, 16).astype(int)):
+        edge[index, column] = (schema.lower, schema.upper)[index % 2][column]
+    return np.concatenate([*parts, edge]).astype(np.float32)
+
+
+def calibrate(
+    head: Head,
+    predictive: Gaussian | Categorical,
+    labels: NDArray[Any],
+    *,
+    ensemble: bool,
+    reference: Iterable[str],
+    others: Iterable[str] = (),
+) -> Calibration:
+    """Retention, reference, intervals and expected error from in-domain labelled units [N].
+
+    Args:
+        reference: measures whose in-domain values are kept.
+        others: further measures to defer by, beside the head's own.
+    """
+    own = head.own_measure(ensemble)
+    errors = errors_of(predictive, labels)
+    scores = {name: uncertainty.score(predictive, name) for name in {own, *reference, *others}}
+    gaussian = isinstance(predictive, Gaussian)
+    return Calibration(
+        retention=calibration.retention_table(own, scores[own]),
+        reference={name: calibration.reference_quantiles(scores[name]) for name in reference},
+        intervals=calibration.interval_table(predictive.mean, predictive.tvar, labels) if gaussian else None,
+        expected_error=calibration.expected_error(own, scores[own], errors),
+        others={
+            name: Measured(
+                calibration.retention_table(name, scores[name]),
+                calibration.expected_error(name, scores[name], errors),
+            )
+            for name in others
+        },
+    )
+
+
+def errors_of(predictive: Gaussian | Categorical, labels: NDArray[Any]) -> NDArray[np.float64]:
+    """Squared errors, or whether the most probable class is wrong, [N]."""
+    if isinstance(predictive, Gaussian):
+        return squared_error(labels, predictive.mean)
+    return error_indicator(labels, predictive.probabilities)
+
+
+def sources(data: Mapping[str, Labelled], provenance: Provenance) -> tuple[Source, ...]:
+    """What the manifest says of the data it was made of."""
+    roles = {"train": "training", "dev_in": "calibration and early stopping"}
+    known = tuple(
+        Source(role, provenance.description, provenance.licence, data[name].fingerprint, len(data[name]))
+        for name, role in roles.items()
+        if name in data
+    )
+    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
+
+
+def versions(*names: str) -> dict[str, str]:
+    """Versions of what made the artefact; ONNX Runtime comes under the names of two distributions."""
+    found = {name: importlib.metadata.version(name) for name in names}
+    return found | {"onnxruntime": onnxruntime.__version__}
+
+
+def _median(rows: NDArray[Any]) -> NDArray[Any]:
+    """Of each column [F]; zero where all is missing."""
+    empty = np.isnan(rows).all(axis=0)
+    return np.asarray(np.nanmedian(np.where(empty, np.float32(0), rows), axis=0))

@@ -1,0 +1,69 @@
+"""The model card of an artefact of rows, written from its manifest and a task's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from models.artefact import Manifest
+from models.head import Head
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a task says of its artefacts."""
+
+    families: Mapping[str, str]
+    """Family to what its models are, with the source."""
+    predicts: str
+    """One sentence."""
+    not_for: str
+    """What predictions must not be used for; ends the sentence "Not for …"."""
+    figures: str
+    """How the figures of the quality table are taken, in a sentence."""
+
+
+def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
+    """Markdown."""
+    count = f"{manifest.members} member(s)"
+    if manifest.samples > 1:
+        count += f" x {manifest.samples} frozen samples"
+    lines = [
+        f"# {manifest.task}: {manifest.family}, {count}",
+        "",
+        words.families.get(manifest.family, manifest.family),
+        "",
+        words.predicts,
+        "",
+        "## Use",
+        "",
+        f"For deciding which predictions to answer and which to defer ({'; '.join(map(_error, heads))}). "
+        f"Not for {words.not_for}",
+        "",
+        "## Data",
+        "",
+    ]
+    lines += [
+        f"- {source.role}: {source.description}; {source.rows} rows; licence {source.licence}; "
+        f"sha256 {source.fingerprint}"
+        for source in manifest.sources
+    ]
+    lines += ["", "## Training", ""]
+    lines += [f"- {name}: {value}" for name, value in manifest.training.items()]
+    lines += [f"- seeds: {', '.join(map(str, manifest.seeds))}", "", "## Quality", ""]
+    figures = next(iter(manifest.quality.values()), {})
+    if figures:
+        lines += [f"| data | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]
+        lines += [
+            f"| {name} | {' | '.join(f'{value:g}' for value in row.values())} |"
+            for name, row in manifest.quality.items()
+        ]
+    else:
+        lines += ["Not measured: no labelled data were given when the artefact was made."]
+    lines += ["", words.figures, ""]
+    return "\n".join(lines)
+
+
+def _error(head: Head) -> str:
+    limit = "" if head.acceptable is None else f"; an error up to {head.acceptable:g} {head.error_unit} is acceptable"
+    return f"{head.error}{limit}"

@@ -1,0 +1,144 @@
+"""Makes a complete artefact of a trained weather ensemble: files, calibration, golden replies, model card.
+
+Everything that is calibrated is computed by what will serve, under its numeric profile. The schema is the artefact's
+own: the official 123 features, or any other set of forecasts with units and ranges.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import building, card, npz
+from models.artefact import Artefact, Executor, Manifest, write
+from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
+from models.calibration import Calibration
+from models.executors.members import MemberExecutor
+from models.executors.reduced import Reduced
+from models.head import Head
+from models.schema import Schema
+from models.tasks.weather import scoring, serving, spec
+from models.tasks.weather.ensemble import Ensemble
+
+GOLDEN_TOLERANCE = 2e-3
+"""Set by small differences of large float32 numbers (varm, epkl) in graphs; means repeat to 1e-6 on one machine."""
+MEASURES = {
+    ("gaussian", True): ("tvar", "varm", "mvar", "epkl"),
+    ("gaussian", False): ("variance",),
+    ("categorical", True): ("confidence", "entropy", "mi", "epkl", "rmi"),
+    ("categorical", False): ("entropy", "confidence"),
+}
+"""What a policy may defer by, for ensembles and single models (Shifts 1.0, Table 11)."""
+
+
+def build(
+    ensemble: Ensemble,
+    data: Mapping[str, Labelled],
+    directory: Path,
+    *,
+    schema: Schema,
+    heads: Sequence[Head] = spec.HEADS,
+    provenance: Provenance = UNSTATED,
+    threads: int = 1,
+    progress: Callable[[float, str], None] = lambda done, what: None,
+) -> Artefact:
+    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+
+    ``data`` may hold train (training range, fingerprint), dev_in (calibration) and further labelled tables (quality
+    figures). Without dev_in nothing is calibrated: everything is deferred until a threshold is set.
+
+    Args:
+        heads: of the task, those that the ensemble predicts.
+        threads: to compute with.
+
+    Raises:
+        ArtefactError: a file of the ensemble is damaged, or not made for the schema or the heads.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        members = serving.opened(_placed(ensemble, Path(scratch)), ensemble.executors, schema, heads, threads=threads)
+        judged = {name: table for name, table in data.items() if name != "train"}
+        said = {}
+        for number, (name, table) in enumerate(judged.items()):
+            said[name] = scoring.predict(
+                members,
+                heads,
+                table.features,
+                ensemble=ensemble.several,
+                progress=lambda done, at=number, what=name: progress((at + done) / len(judged), what),
+            )
+        golden = _golden(members, heads, ensemble, data, schema)
+    calibrated: dict[str, dict[str, Calibration]] = {head.name: {} for head in heads}
+    if "dev_in" in data:
+        for head in heads:
+            labels = data["dev_in"].labels[head.name]
+            calibrated[head.name][profile(ensemble.executors)] = _calibration(
+                head, said["dev_in"][head.name], labels, ensemble.several
+            )
+    manifest = Manifest(
+        task="weather",
+        family=ensemble.family,
+        members=ensemble.members,
+        samples=ensemble.samples,
+        sample_seed=ensemble.sample_seed,
+        schema=schema.features,
+        metadata=schema.metadata,
+        schema_hash=schema.hash,
+        executor=ensemble.executors[0],
+        joined=tuple(ensemble.executors[1:]),
+        heads=calibrated,
+        training_range=building.training_range(data["train"].features, schema) if "train" in data else None,
+        golden=GOLDEN,
+        golden_tolerance=GOLDEN_TOLERANCE,
+        sources=building.sources(data, provenance),
+        seeds=ensemble.seeds,
+        training=dict(ensemble.training),
+        quality={
+            name: scoring.quality(heads, said[name], table.labels, ensemble.several) for name, table in judged.items()
+        },
+        versions=building.versions("numpy", "catboost"),
+        files={},
+    )
+    text = card.text(manifest, tuple(heads), spec.CARD)
+    files: dict[str, bytes | Path] = {**ensemble.files, GOLDEN: npz.encode(golden), CARD: text.encode()}
+    return write(directory, manifest, files)
+
+
+def profile(executors: Sequence[Executor], provider: str = "cpu") -> str:
+    """The numeric profile that calibration is bound to."""
+    return f"{provider}-{executors[0].precision}-{'+'.join(executor.layout for executor in executors)}"
+
+
+def _placed(ensemble: Ensemble, scratch: Path) -> Callable[[str], Path]:
+    """Where each file lies; contents are written."""
+    for name, content in ensemble.files.items():
+        if isinstance(content, bytes):
+            (scratch / name).write_bytes(content)
+    return lambda name: found if isinstance(found := ensemble.files[name], Path) else scratch / name
+
+
+def _golden(
+    members: MemberExecutor,
+    heads: Sequence[Head],
+    ensemble: Ensemble,
+    data: Mapping[str, Labelled],
+    schema: Schema,
+) -> dict[str, NDArray[Any]]:
+    shown = [data[name].features for name in ("dev_in", "dev_out") if name in data]
+    rows = building.golden_rows(shown, schema)
+    reduced = Reduced(members, heads, ensemble=ensemble.several)
+    kept = [name for name in reduced.outputs if not name.endswith((".varm", ".epkl", ".expected_log"))]
+    answers = reduced.run({"rows": rows}, tuple(kept))
+    finite = {name: array for name, array in zip(kept, answers, strict=True) if np.isfinite(array).all()}
+    return {"rows": rows, **finite}
+
+
+def _calibration(head: Head, predictive: Any, labels: NDArray[Any], several: bool) -> Calibration:
+    measures = MEASURES[head.kind, several]
+    own = head.own_measure(several)
+    others = tuple(name for name in measures if name != own)
+    return building.calibrate(head, predictive, labels, ensemble=several, reference=measures, others=others)

@@ -1,0 +1,58 @@
+"""A trained weather ensemble before it becomes an artefact: files, and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from models.artefact import Executor
+
+Family = Literal["catboost", "catboost_virtual", "ft_transformer", "ft_mcdp", "combined"]
+FAMILIES: tuple[str, ...] = get_args(Family)
+VIRTUAL = 10
+"""Members that one boosted model is cut into, and frozen masks of a network: as many as the papers' ensembles have."""
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Members of one family."""
+
+    family: str
+    members: int
+    executors: tuple[Executor, ...]
+    files: Mapping[str, bytes | Path]
+    """File name to content, or to where it lies."""
+    seeds: tuple[int, ...]
+    training: Mapping[str, float | int | str]
+    samples: int = 1
+    """Frozen masks, or virtual members, of each member."""
+    sample_seed: int | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether knowledge uncertainty exists."""
+        return self.members * self.samples > 1
+
+
+def join(first: Ensemble, second: Ensemble) -> Ensemble:
+    """One ensemble of the members of two (Shifts 1.0, C.5: CatBoost and FT-Transformer together).
+
+    Raises:
+        ValueError: files of equal names.
+    """
+    if doubled := first.files.keys() & second.files.keys():
+        raise ValueError(f"both ensembles have the files {sorted(doubled)}")
+    training = {f"{one.family}.{name}": value for one in (first, second) for name, value in one.training.items()}
+    return replace(
+        first,
+        family="combined",
+        members=first.members * first.samples + second.members * second.samples,
+        executors=(*first.executors, *second.executors),
+        files={**first.files, **second.files},
+        seeds=(*first.seeds, *second.seeds),
+        training=training,
+        samples=1,
+        sample_seed=first.sample_seed if second.sample_seed is None else second.sample_seed,
+    )
