@@ -68,9 +68,10 @@ class Graph:
         return Value(self, name)
 
     def constant(self, array: NDArray[Any] | float | int) -> Value:
-        """A constant; equal constants are stored once. Floats become float32, integers int64."""
+        """A constant; equal constants are stored once. Floats become float32, integers int64, booleans stay."""
         value = np.asarray(array)
-        value = value.astype(np.int64 if value.dtype.kind in "iu" else np.float32)
+        if value.dtype.kind != "b":
+            value = value.astype(np.int64 if value.dtype.kind in "iu" else np.float32)
         key = (value.dtype.str, value.shape, value.tobytes())
         if key not in self._constants:
             name = f"c{len(self._constants)}"

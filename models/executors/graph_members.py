@@ -1,0 +1,39 @@
+"""Graphs whose outputs are what the members say, named after the heads."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.artefact import ArtefactError
+from models.executors.members import Members
+from models.executors.onnx import OnnxGraph
+
+
+class GraphMembers:
+    """A ``MemberExecutor`` of a graph with one input ``rows`` [N, F] and an output [M, N, K] for each head.
+
+    Raises:
+        ArtefactError: the graph has no output of that name.
+    """
+
+    def __init__(self, graph: OnnxGraph, heads: tuple[str, ...], *, pass_rows: int = 16) -> None:
+        """
+        Args:
+            pass_rows: most rows of one pass over the graph. Longer passes are slower a row once what a layer
+                hands to the next leaves the core's cache.
+        """
+        missing = [name for name in heads if name not in graph.outputs]
+        if missing:
+            raise ArtefactError(f"the graph has no output {missing[0]!r}, it has {', '.join(graph.outputs)}")
+        self.heads = heads
+        self._graph = graph
+        self._pass_rows = pass_rows
+
+    def __call__(self, rows: NDArray[np.float32]) -> Members:
+        """What each member says of rows [n, F]; n may be zero."""
+        passes = max(1, -(-len(rows) // self._pass_rows))
+        if passes == 1:
+            return dict(zip(self.heads, self._graph.run({"rows": rows}, self.heads), strict=True))
+        parts = [self._graph.run({"rows": part}, self.heads) for part in np.array_split(rows, passes)]
+        return {name: np.concatenate(column, axis=1) for name, *column in zip(self.heads, *parts, strict=True)}

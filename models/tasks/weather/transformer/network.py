@@ -1,0 +1,144 @@
+"""The FT-Transformer as a torch module (only training imports this).
+
+Gorishniy et al. 2021, "Revisiting deep learning models for tabular data", section 3.3 and appendix E: a token per
+feature and one that collects the answer ([CLS]); blocks with normalisation before each part, none before the first
+attention; ReGLU feed-forward; the answer is read off [CLS] by normalisation, ReLU and a linear layer per head. Added
+here: a token of its own for each feature's missing value. The last block computes the [CLS] token only, which is all
+that is read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
+from models.tasks.weather.transformer.ensemble import Weights
+from models.tasks.weather.transformer.scaling import LARGEST, LIMIT, Scaling
+from models.tasks.weather.transformer.settings import Sizes
+
+FLOOR = 1e-3
+"""Added to every standard deviation, in standard deviations of the training temperatures."""
+EPSILON = 1e-5
+"""Added to variances in normalisation layers."""
+
+Masks = Mapping[str, Tensor]
+
+
+class Tokens(nn.Module):  # type: ignore[misc]
+    """Rows to tokens: standardised value times a direction plus an offset, or the feature's missing token."""
+
+    def __init__(self, scaling: Scaling, width: int) -> None:
+        super().__init__()
+        features = len(scaling)
+        for name in ("direction", "offset", "missing"):
+            self.register_parameter(name, nn.Parameter(_uniform(features, width, width)))
+        self.answer = nn.Parameter(_uniform(1, width, width))
+        for name in ("mean", "inverse", "sentinels"):
+            self.register_buffer(name, torch.from_numpy(getattr(scaling, name).copy()), persistent=False)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """[B, F] to [B, 1 + F, width]; [CLS] comes first."""
+        missing = rows.isnan() | (rows[:, None] == self.sentinels).any(dim=1)
+        known = torch.where(missing, self.mean, rows).clamp(-LARGEST, LARGEST)
+        value = ((known - self.mean) * self.inverse).clamp(-LIMIT, LIMIT)[..., None]
+        tokens = torch.where(missing[..., None], self.missing, self.offset) + value * self.direction
+        return torch.cat([self.answer.expand(len(rows), 1, -1), tokens], dim=1)
+
+
+class Block(nn.Module):  # type: ignore[misc]
+    """Attention and feed-forward, each added to the tokens that it read."""
+
+    def __init__(self, sizes: Sizes, *, first: bool, last: bool) -> None:
+        super().__init__()
+        width = sizes.width
+        self.sizes, self.last = sizes, last
+        self.attention_norm = nn.Identity() if first else nn.LayerNorm(width, eps=EPSILON)
+        self.project = nn.Linear(width, 3 * width)
+        self.join = nn.Linear(width, width)
+        self.feed_norm = nn.LayerNorm(width, eps=EPSILON)
+        self.widen = nn.Linear(width, 2 * sizes.hidden)
+        self.narrow = nn.Linear(sizes.hidden, width)
+
+    def forward(self, tokens: Tensor, masks: Masks, number: int) -> Tensor:
+        """[B, T, width] to the same, or to [B, 1, width] in the last block."""
+        sizes = self.sizes
+        attended = self.join(self._attend(self.attention_norm(tokens)))
+        if self.last:
+            tokens = tokens[:, :1]
+        tokens = tokens + self._drop(attended, sizes.residual_dropout, masks.get(f"attended.{number}"))
+        linear, gate = self.widen(self.feed_norm(tokens)).chunk(2, dim=-1)
+        hidden = self._drop(linear * F.relu(gate), sizes.hidden_dropout, masks.get(f"hidden.{number}"))
+        return tokens + self._drop(self.narrow(hidden), sizes.residual_dropout, masks.get(f"fed.{number}"))
+
+    def _attend(self, tokens: Tensor) -> Tensor:
+        rows, count, width = tokens.shape
+        queries, keys, values = (
+            part.view(rows, count, self.sizes.heads, -1).transpose(1, 2)
+            for part in self.project(tokens).chunk(3, dim=-1)
+        )
+        if self.last:
+            queries = queries[:, :, :1]
+        dropout = self.sizes.attention_dropout if self.training else 0.0
+        heads = F.scaled_dot_product_attention(queries, keys, values, dropout_p=dropout)
+        return heads.transpose(1, 2).reshape(rows, -1, width)
+
+    def _drop(self, x: Tensor, probability: float, mask: Tensor | None) -> Tensor:
+        if mask is not None:
+            return x * mask / (1 - probability)
+        return F.dropout(x, probability, self.training) if probability else x
+
+
+class Network(nn.Module):  # type: ignore[misc]
+    """One member: rows in their units to a temperature and class scores, as far as it has these heads.
+
+    Args:
+        classes: number of precipitation classes; 0 for no such head.
+    """
+
+    def __init__(self, sizes: Sizes, scaling: Scaling, *, temperature: bool = True, classes: int = 0) -> None:
+        super().__init__()
+        self.tokens = Tokens(scaling, sizes.width)
+        numbers = range(sizes.blocks)
+        self.blocks = nn.ModuleList(Block(sizes, first=n == 0, last=n == sizes.blocks - 1) for n in numbers)
+        self.norm = nn.LayerNorm(sizes.width, eps=EPSILON)
+        widths = {TEMPERATURE.name: 2 if temperature else 0, PRECIPITATION.name: classes}
+        self.heads = tuple(name for name, width in widths.items() if width)
+        for name in self.heads:
+            self.add_module(name, nn.Linear(sizes.width, widths[name]))
+
+    def forward(self, rows: Tensor, masks: Masks | None = None) -> dict[str, Tensor]:
+        """Linear outputs [B, K] of each head for rows [B, F].
+
+        Args:
+            masks: frozen masks [T, width] of one sample (``frozen.masks``), which replace dropout.
+        """
+        tokens = self.tokens(rows)
+        for number, block in enumerate(self.blocks):
+            tokens = block(tokens, masks or {}, number)
+        answer = F.relu(self.norm(tokens[:, 0]))
+        return {name: getattr(self, name)(answer) for name in self.heads}
+
+
+def gaussian(raw: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation [...], standardised, of linear outputs [..., 2]."""
+    return raw[..., 0], F.softplus(raw[..., 1]) + FLOOR
+
+
+def export(network: nn.Module) -> Weights:
+    """The weights as float32 arrays."""
+    return {name: value.detach().cpu().float().numpy().copy() for name, value in network.named_parameters()}
+
+
+def restore(network: nn.Module, weights: Mapping[str, object]) -> None:
+    """Puts exported weights of one member back."""
+    network.load_state_dict({name: torch.as_tensor(value) for name, value in weights.items()})
+
+
+def _uniform(rows: int, columns: int, width: int) -> Tensor:
+    """Drawn from ±1 / sqrt(width), as the paper's tokens are."""
+    return (torch.rand(rows, columns) * 2 - 1) / math.sqrt(width)
