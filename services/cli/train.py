@@ -16,7 +16,7 @@ EXAMPLE = "demur train vessel --family symbolic --members 10 --data data/vessel 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", choices=sorted(WORKBENCHES))
-    parser.add_argument("--family", default="dnn", help="kind of model: dnn, mc_dropout, variational or symbolic")
+    parser.add_argument("--family", help="kind of model; default: the task's first; an unknown name lists them all")
     parser.add_argument("--members", type=int, default=10, help="how many models the ensemble has")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first member; the others count up")
     parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")
@@ -29,10 +29,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Trains, calibrates, writes."""
     bench = importlib.import_module(WORKBENCHES[given.task])
-    line = ProgressLine(f"training {given.family}")
+    family = given.family or bench.FAMILIES[0]
+    line = ProgressLine(f"training {family}")
     try:
         artefact = bench.train_artefact(
-            given.family,
+            family,
             given.data,
             given.out,
             members=given.members,

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 TENANTS = {
     "vessel": "services.tasks.vessel:tenant",
+    "weather": "services.tasks.weather:tenant",
 }
 """Task name to the function that assembles its tenant from an artefact."""
 
 DEFAULT_MODELS = {
     "vessel": "vessel-dnn-10",
+    "weather": "weather-catboost-10",
 }
 """Task name to the reference artefact that is served unless another is named."""
 
 IMPORTERS = {
     "vessel": "models.tasks.vessel.official:import_released",
+    "weather": "models.tasks.weather.released:import_released",
 }
 """Task name to the function that turns a released checkpoint folder into an artefact folder."""
 

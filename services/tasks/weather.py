@@ -41,5 +41,4 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         model,
         service="demur.v1.WeatherService",
         messages=_MESSAGES,
-        prepare=members.measure,
     )

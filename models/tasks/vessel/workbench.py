@@ -8,8 +8,11 @@ from pathlib import Path
 
 from models import building
 from models.artefact import Artefact
+from models.tasks.vessel.ensemble import FAMILIES
 from models.tasks.vessel.simulator.dataset import generalisation, simulate
 from models.tasks.vessel.simulator.table import Table, read_csv
+
+__all__ = ["DATASHEET", "FAMILIES", "read_files", "simulate_files", "train_artefact"]
 
 SPLITS = ("train", "dev_in", "dev_out", "eval_in", "eval_out")
 DATASHEET = "docs/datasheets/vessel-simulator.md"

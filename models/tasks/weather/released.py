@@ -14,7 +14,8 @@ from pathlib import Path
 
 from models.artefact import Artefact, ArtefactError, Executor
 from models.building import Labelled, Provenance
-from models.executors.trees.model import kind_of
+from models.executors.trees.model import open_model
+from models.head import Head
 from models.schema import Schema
 from models.tasks.weather import build
 from models.tasks.weather.ensemble import Ensemble
@@ -36,12 +37,12 @@ def import_released(
     Raises:
         ArtefactError: no numbered model files, a damaged one, one of neither kind, or heads with unequal members.
     """
-    ensemble = load_released(directory)
+    ensemble = load_released(directory, schema)
     heads = tuple(head for head in HEADS if head.name in ensemble.executors[0].models)
     return build.build(ensemble, data or {}, out, schema=schema, heads=heads, provenance=PROVENANCE)
 
 
-def load_released(directory: Path) -> Ensemble:
+def load_released(directory: Path, schema: Schema = SCHEMA) -> Ensemble:
     """The members in the order of their numbers.
 
     Raises:
@@ -51,8 +52,7 @@ def load_released(directory: Path) -> Ensemble:
     for path in sorted([*directory.glob("*.cbm"), *directory.glob("*/*.cbm")]):
         if (match := _NUMBERED.fullmatch(path.name)) is None:
             continue
-        kind = kind_of(path)
-        head = next(head.name for head in HEADS if head.kind == kind)
+        head = _head(path, schema).name
         number = int(match.group(1))
         if number in found.setdefault(head, {}):
             raise ArtefactError(f"{path} and {found[head][number]} are both member {number} of {head}; keep one")
@@ -74,3 +74,18 @@ def load_released(directory: Path) -> Ensemble:
         seeds=members,
         training={"origin": "released Shifts weather baseline"},
     )
+
+
+def _head(path: Path, schema: Schema) -> Head:
+    """The head that a model answers, by its loss.
+
+    Raises:
+        ArtefactError: none, or as ``open_model``.
+    """
+    refused = []
+    for head in HEADS:
+        try:
+            return open_model(path, head, schema).head
+        except ArtefactError as error:
+            refused.append(error)
+    raise refused[0]

@@ -10,7 +10,8 @@ from models.artefact import Artefact, Executor
 from models.executors.graph_members import GraphMembers
 from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
-from models.executors.trees import TreeEnsemble
+from models.executors.trees.model import open_model
+from models.executors.trees.native import NativeTrees
 from models.head import Head
 from models.schema import Schema
 from models.tasks.weather.spec import HEADS
@@ -49,11 +50,13 @@ def opened(
         ProviderUnavailable: CUDA was asked for and is not there.
     """
 
+    names = tuple(head.name for head in heads)
+
     def part(executor: Executor) -> MemberExecutor:
         if executor.kind == "onnx":
-            return GraphMembers(OnnxGraph(path(executor.file), provider=provider, threads=threads), heads)
-        files = {head.name: [path(name) for name in executor.models[head.name]] for head in heads}
-        return TreeEnsemble(files, heads, schema, threads=threads, virtual=executor.virtual)
+            return GraphMembers(OnnxGraph(path(executor.file), provider=provider, threads=threads), names)
+        opened = {h.name: [open_model(path(name), h, schema) for name in executor.models[h.name]] for h in heads}
+        return NativeTrees(opened, threads=threads, virtual=executor.virtual)
 
     parts = [part(executor) for executor in executors]
     return parts[0] if len(parts) == 1 else Joined(parts)

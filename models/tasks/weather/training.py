@@ -88,6 +88,7 @@ def trained(
 
     return fit.ensemble(
         data,
+        SCHEMA,
         parts / f"networks-{seed}-{preset}",
         members=members,
         seed=seed,

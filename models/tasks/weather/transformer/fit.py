@@ -1,0 +1,91 @@
+"""From labelled tables to an ensemble of networks that can be joined, calibrated and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from models.artefact import Executor
+from models.building import Labelled as Rows
+from models.schema import Schema
+from models.tasks.weather.ensemble import Ensemble
+from models.tasks.weather.spec import CLASSES, PRECIPITATION, TEMPERATURE
+from models.tasks.weather.transformer import train
+from models.tasks.weather.transformer.ensemble import TrainedEnsemble
+from models.tasks.weather.transformer.export import export, layout_for
+from models.tasks.weather.transformer.labelled import Labelled
+from models.tasks.weather.transformer.settings import PRESETS
+
+GRAPH = "transformer.onnx"
+
+
+def ensemble(
+    data: Mapping[str, Rows],
+    schema: Schema,
+    folder: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    samples: int = 1,
+    most_rows: int | None = None,
+    progress: Callable[[float, str], None] = lambda done, what: None,
+) -> Ensemble:
+    """Trains networks on ``data["train"]``, watching ``data["dev_in"]``, and exports them.
+
+    Args:
+        folder: finished members are kept there, and found again.
+        samples: frozen dropout masks of each member; 1 for none.
+        most_rows: train on so many rows, evenly spaced; None for all.
+
+    Raises:
+        ValueError: missing tables or labels, or no members.
+        FloatingPointError: training diverged.
+    """
+    missing = [name for name in ("train", "dev_in") if name not in data]
+    if missing:
+        raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
+    found = train.train(
+        labelled(data["train"], most_rows),
+        labelled(data["dev_in"]),
+        settings=PRESETS[preset],
+        members=members,
+        seed=seed,
+        classes=CLASSES if PRECIPITATION.name in data["train"].labels else None,
+        sentinels=tuple((place, float(value)) for place, value in schema.sentinels),
+        checkpoint=folder,
+        progress=lambda state: progress(state.share, str(state)),
+    )
+    return exported(found.sampled(samples, seed) if samples > 1 else found)
+
+
+def exported(found: TrainedEnsemble) -> Ensemble:
+    """Trained networks as an ensemble of one graph."""
+    return Ensemble(
+        family=found.family,
+        members=found.members,
+        executors=(Executor(kind="onnx", file=GRAPH, layout=layout_for(found.sizes)),),
+        files={GRAPH: export(found)},
+        seeds=found.seeds,
+        training={name: int(value) if isinstance(value, bool) else value for name, value in found.training.items()},
+        samples=found.samples,
+        sample_seed=found.sample_seed if found.samples > 1 else None,
+    )
+
+
+def labelled(table: Rows, most_rows: int | None = None) -> Labelled:
+    """Rows as training takes them.
+
+    Raises:
+        ValueError: labels that do not fit.
+    """
+    count = len(table) if most_rows is None else min(most_rows, len(table))
+    chosen = np.linspace(0, len(table) - 1, count).astype(np.intp)
+    labels = {name: np.asarray(values)[chosen] for name, values in table.labels.items()}
+    return Labelled(
+        np.ascontiguousarray(table.features[chosen], np.float32),
+        labels.get(TEMPERATURE.name),
+        labels.get(PRECIPITATION.name),
+    )
