@@ -52,17 +52,18 @@ CARD = Words(
     families={
         "catboost": "Gradient-boosted trees by CatBoost: RMSEWithUncertainty for temperature, MultiClass for "
         "precipitation (Shifts 1.0, C.4).",
-        "catboost_virtual": "One CatBoost model a head, trained by stochastic gradient Langevin boosting and cut into virtual "
-        "members (Malinin et al. 2021); not in the Shifts papers.",
+        "catboost_virtual": "One CatBoost model a head, trained by stochastic gradient Langevin boosting and cut into "
+        "virtual members (Malinin et al. 2021); not in the Shifts papers.",
         "ft_transformer": "FT-Transformers with both heads (Gorishniy et al. 2021; Shifts 1.0, C.5).",
         "ft_mcdp": "An FT-Transformer with dropout masks frozen at export (Shifts 1.0, C.5).",
-        "combined": "CatBoost and FT-Transformer ensembles together, each member with the same weight (Shifts 1.0, C.5).",
+        "combined": "CatBoost and FT-Transformer ensembles together, each member with the same weight "
+        "(Shifts 1.0, C.5).",
     },
     predicts="Predicts air temperature 2 m above the ground (°C) as a normal distribution and the precipitation class "
     "(nine classes) as probabilities, each with data uncertainty and, for ensembles, knowledge uncertainty, from "
     "forecasts of numerical weather models.",
-    not_for="warnings of danger to life, nor for places and seasons that the data do not hold without looking at what "
-    "is deferred.",
-    figures="Temperature: squared errors in °C², acceptable up to 1; precipitation: error rate. R-AUC is the mean of the "
-    "points of the error-retention curve, F1 as in the released Shifts code; both under the head's own measure.",
+    not_for="warnings of danger to life, nor for places and seasons that the data do not hold without looking at "
+    "what is deferred.",
+    figures="Temperature: squared errors in °C², acceptable up to 1; precipitation: error rate. R-AUC is the mean of "
+    "the points of the error-retention curve, F1 as in the released Shifts code; both under the head's own measure.",
 )

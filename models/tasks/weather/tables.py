@@ -1,0 +1,175 @@
+"""Tables 9, 10, 11 and 13 of Shifts 1.0 (appendix C) for any members: what is computed; pages are written elsewhere.
+
+A row of the paper is an ensemble, or its members taken one by one ("mean is quoted for the single models"); here with
+their standard deviation (ddof 0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import uncertainty
+from models.assessment import detection
+from models.building import errors_of
+from models.executors.members import Members
+from models.predictive import Categorical, Gaussian
+from models.tasks.weather import scoring
+from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
+from models.uncertainty import categorical, gaussian
+
+SETS = ("in", "shifted", "full")
+MEASURES = {
+    TEMPERATURE.name: ("tvar", "varm", "epkl"),
+    PRECIPITATION.name: ("confidence", "entropy", "mi", "epkl", "rmi"),
+}
+"""Of Table 11, in its order."""
+TOTAL = {TEMPERATURE.name: ("tvar",), PRECIPITATION.name: ("confidence", "entropy")}
+_BY_NAME = {TEMPERATURE.name: TEMPERATURE, PRECIPITATION.name: PRECIPITATION}
+
+Figures = Mapping[str, float]
+"""Name such as ``temperature.rmse_celsius`` to value."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Labels of a set [N] and which of its units are shifted."""
+
+    labels: Mapping[str, NDArray[Any]]
+    shifted: NDArray[np.bool_]
+
+    def part(self, name: str) -> NDArray[np.bool_]:
+        """Units [N] of a name of ``SETS``."""
+        return {"in": ~self.shifted, "shifted": self.shifted, "full": np.ones_like(self.shifted)}[name]
+
+
+@dataclass(frozen=True)
+class Row:
+    """Figures of one row of a table, by set."""
+
+    label: str
+    mean: Mapping[str, Figures]
+    deviation: Mapping[str, Figures]
+    """Over single members; empty for an ensemble."""
+
+
+def ensemble_row(label: str, said: Members, truth: Truth) -> Row:
+    """All members as one."""
+    return Row(label, {name: _figures(said, truth, name) for name in SETS}, {})
+
+
+def single_row(label: str, said: Members, truth: Truth) -> Row:
+    """Each member alone: mean and standard deviation (ddof 0) of its figures."""
+    members = len(next(iter(said.values())))
+    mean: dict[str, Figures] = {}
+    deviation: dict[str, Figures] = {}
+    for name in SETS:
+        each = [_figures(_one(said, member), truth, name) for member in range(members)]
+        mean[name] = {figure: float(np.mean([one[figure] for one in each])) for figure in each[0]}
+        deviation[name] = {figure: float(np.std([one[figure] for one in each])) for figure in each[0]}
+    return Row(label, mean, deviation)
+
+
+def measures(said: Members, truth: Truth) -> dict[tuple[str, str], tuple[float, float]]:
+    """F1-AUC on the full set and ROC-AUC of telling shifted units, by head and measure (Table 11)."""
+    found = {}
+    for head, predictive in _predictives(said, np.ones_like(truth.shifted)).items():
+        for measure in MEASURES[head]:
+            judged = scoring.judged(_BY_NAME[head], predictive, truth.labels[head], measure)
+            roc = detection.roc_auc(truth.shifted, uncertainty.score(predictive, measure))
+            found[head, measure] = judged.f1_auc, roc
+    return found
+
+
+def curves(said: Members, truth: Truth) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Errors and uncertainties under the head's own measure [N], for figures, by head."""
+    several = len(next(iter(said.values()))) > 1
+    return {
+        head: (
+            errors_of(predictive, truth.labels[head]),
+            np.asarray(uncertainty.score(predictive, _BY_NAME[head].own_measure(several)), np.float64),
+        )
+        for head, predictive in _predictives(said, np.ones_like(truth.shifted)).items()
+    }
+
+
+def _figures(said: Members, truth: Truth, part: str) -> Figures:
+    mask = truth.part(part)
+    several = len(next(iter(said.values()))) > 1
+    found: dict[str, float] = {}
+    for head, predictive in _predictives(said, mask).items():
+        labels = truth.labels[head][mask]
+        own = scoring.judged(_BY_NAME[head], predictive, labels, _BY_NAME[head].own_measure(several))
+        values = scoring.performance(predictive, labels)
+        values |= {"r_auc": own.r_auc, "f1_auc": own.f1_auc, "f1_at_95": own.f1_at_95}
+        found |= {f"{head}.{name}": value for name, value in values.items()}
+    return found
+
+
+def _predictives(said: Members, mask: NDArray[np.bool_]) -> dict[str, Gaussian | Categorical]:
+    found: dict[str, Gaussian | Categorical] = {}
+    for head, members in said.items():
+        part = members[:, mask]
+        if head == TEMPERATURE.name:
+            found[head] = gaussian.predictive(part[..., 0], part[..., 1])
+        else:
+            found[head] = categorical.predictive(_distributions(part))
+    return found
+
+
+def _distributions(members: NDArray[Any]) -> NDArray[np.float64]:
+    """Sums of float32 probabilities are off by some 1e-7."""
+    wide = members.astype(np.float64)
+    return np.asarray(wide / wide.sum(axis=2, keepdims=True))
+
+
+def _one(said: Members, member: int) -> Members:
+    return {head: members[member : member + 1] for head, members in said.items()}
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A statement of the paper and what was found here."""
+
+    statement: str
+    holds: bool
+    found: str
+
+
+BETTER_BELOW = ("rmse_celsius", "mae_celsius", "r_auc")
+
+
+def better(figure: str, first: float, second: float) -> bool:
+    """Whether the first value of a figure is better than, or as good as, the second."""
+    return first <= second if figure.endswith(BETTER_BELOW) else first >= second
+
+
+def compare(statement: str, first: Row, others: Sequence[Row], figures: Sequence[str], part: str) -> Relation:
+    """Whether one row is at least as good as each other one in some figures."""
+    told = []
+    holds = True
+    for figure in figures:
+        own, rest = first.mean[part][figure], [other.mean[part][figure] for other in others]
+        holds &= all(better(figure, own, value) for value in rest)
+        told.append(f"{figure} {own:.4g} against {', '.join(f'{value:.4g}' for value in rest)}")
+    return Relation(statement, holds, "; ".join(told))
+
+
+def best_measures(name: str, found: Mapping[tuple[str, str], tuple[float, float]]) -> Iterator[Relation]:
+    """Total measures are best at F1-AUC, those of knowledge at ROC-AUC (Table 11)."""
+    for head, names in MEASURES.items():
+        f1 = {measure: found[head, measure][0] for measure in names}
+        roc = {measure: found[head, measure][1] for measure in names}
+        best_f1, best_roc = max(f1, key=lambda one: f1[one]), max(roc, key=lambda one: roc[one])
+        yield Relation(f"{name}, {head}: a total measure is best at F1-AUC", best_f1 in TOTAL[head], _told(f1))
+        yield Relation(
+            f"{name}, {head}: a knowledge measure is best at ROC-AUC", best_roc not in TOTAL[head], _told(roc)
+        )
+
+
+def _told(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4f}" for name, value in sorted(values.items(), key=lambda one: -one[1]))
