@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import callers, ensembles, latency, machine, mixed, stages, stream
 from benchmarks.figures import Figure, plain, table
+from benchmarks.inputs import SERVED
 from benchmarks.service import pinned, running
 
 PARTS = ("ensembles", "stages", "latency", "callers", "mixed", "stream")
@@ -22,12 +23,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="below a minute, with wider spreads")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write all figures to this file")
+    parser.add_argument("--task", choices=sorted(SERVED), default="vessel", help="whose service is measured")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
     given = parser.parse_args(arguments)
     start = time.perf_counter()
     sys.stdout.write(f"{machine.line()}\n")
     figures = []
-    for figure in measure(given.only, quick=given.quick):
+    for figure in measure(given.only, quick=given.quick, task=given.task):
         figures.append(figure)
     sys.stdout.write(f"{table(figures)}\n\n{time.perf_counter() - start:.0f} s, load {os.getloadavg()[0]:.1f}\n")
     if given.json:
@@ -35,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def measure(parts: tuple[str, ...] | list[str], *, quick: bool) -> Iterator[Figure]:
+def measure(parts: tuple[str, ...] | list[str], *, quick: bool, task: str = "vessel") -> Iterator[Figure]:
     """All figures of some parts. The service has the first core, the load generator the last."""
     cores = sorted(os.sched_getaffinity(0))
     service_cores, own_cores = {cores[0]}, {cores[-1]}
@@ -47,7 +49,7 @@ def measure(parts: tuple[str, ...] | list[str], *, quick: bool) -> Iterator[Figu
         if "stages" in parts:
             yield from stages.measure(15 * scale)
         if {"latency", "callers", "mixed", "stream"} & set(parts):
-            with running(service_cores) as service:
+            with running(service_cores, task) as service:
                 if "latency" in parts:
                     yield from latency.measure(service, service_cores, 15 * scale)
                 if "callers" in parts:
@@ -57,7 +59,7 @@ def measure(parts: tuple[str, ...] | list[str], *, quick: bool) -> Iterator[Figu
                 if "stream" in parts:
                     yield from stream.measure(service, "one server core", total, 2 if quick else 5)
         if "stream" in parts and len(cores) > 1 and not quick:
-            with running(set(cores)) as service:
+            with running(set(cores), task) as service:
                 yield from stream.measure(service, f"{len(cores)} server cores", total, 5)
 
 

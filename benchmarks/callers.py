@@ -31,10 +31,10 @@ def measure(service: Service, cores: set[int], seconds: float, rounds: int = 3) 
 
 def _measure(service: Service, bare: Service, seconds: float, rounds: int) -> Iterator[Figure]:
     part = f"{CALLERS} callers, one row"
-    source = artefact()
+    source = artefact(service.task)
     given = rows(source, 1)
-    packed = wire.protobuf_body(source.schema, given)
-    http = wire.requests(source.schema, given, HOST)
+    packed = wire.protobuf_body(service.task, source.schema, given)
+    http = wire.requests(service.task, source.schema, given, HOST)
     cases: dict[str, tuple[Service, Callable[[list[float], float], Coroutine[Any, Any, None]]]] = {
         "bare gRPC": (bare, lambda found, s: _grpc(bare, packed, found, s, CALLERS)),
         "gRPC": (service, lambda found, s: _grpc(service, packed, found, s, CALLERS)),
@@ -68,7 +68,7 @@ def _measure(service: Service, bare: Service, seconds: float, rounds: int) -> It
 async def _grpc(service: Service, packed: bytes, found: list[float], seconds: float, connections: int) -> None:
     options = (("grpc.use_local_subchannel_pool", 1),)
     channels = [grpc.aio.insecure_channel(service.grpc, options=options) for _ in range(connections)]
-    calls = [channel.unary_unary(wire.PREDICT) for channel in channels]
+    calls = [channel.unary_unary(wire.predict(service.task)) for channel in channels]
     try:
         await _all(found, seconds, [lambda call=calls[i % connections]: call(packed) for i in range(CALLERS)])
     finally:

@@ -50,8 +50,8 @@ def _run(graph: OnnxGraph, given: NDArray[np.float32]) -> object:
 
 def _graph(name: str, directory: Path) -> tuple[OnnxGraph, str]:
     """The reference artefact's graph, or one of the same size with random weights."""
-    if (ARTEFACTS / name / "manifest.json").exists():
-        source = artefact(name)
+    if (ARTEFACTS / "vessel" / name / "manifest.json").exists():
+        source = artefact("vessel", name)
         return OnnxGraph(source.path(source.manifest.executor.file)), name
     path = directory / f"{name}.onnx"
     path.write_bytes(export(random_ensemble(MEMBERS[name])))

@@ -14,33 +14,33 @@ import psutil
 import uvloop
 
 from benchmarks.service import HOST, Service, free_port
-from benchmarks.wire import PREDICT
+from benchmarks.wire import predict as path_of
 
 
 @contextmanager
-def bare(cores: set[int], answer_bytes: int) -> Iterator[Service]:
+def bare(cores: set[int], answer_bytes: int, task: str = "vessel") -> Iterator[Service]:
     """A bare server in a process of its own; it has no HTTP."""
     port = free_port()
     child = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.floor", str(port), str(answer_bytes)],
+        [sys.executable, "-m", "benchmarks.floor", str(port), str(answer_bytes), task],
         preexec_fn=lambda: os.sched_setaffinity(0, cores),
     )
     try:
         with grpc.insecure_channel(f"{HOST}:{port}") as channel:
             grpc.channel_ready_future(channel).result(20)
-        yield Service(psutil.Process(child.pid), 0, port)
+        yield Service(psutil.Process(child.pid), 0, port, task)
     finally:
         child.kill()
         child.wait()
 
 
-async def serve(port: int, answer_bytes: int) -> None:
+async def serve(port: int, answer_bytes: int, task: str) -> None:
     answer = bytes(answer_bytes)
 
     async def predict(request: bytes, context: Any) -> bytes:
         return answer
 
-    service, _, method = PREDICT[1:].partition("/")
+    service, _, method = path_of(task)[1:].partition("/")
     server = grpc.aio.server()
     handlers = {method: grpc.unary_unary_rpc_method_handler(predict)}
     server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, handlers),))
@@ -50,4 +50,4 @@ async def serve(port: int, answer_bytes: int) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(serve(int(sys.argv[1]), int(sys.argv[2])))
+    uvloop.run(serve(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))

@@ -1,4 +1,4 @@
-"""Rows that a ship may report, and the artefact that is asked."""
+"""Possible rows of a task, and the artefact that is asked."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from models.artefact import Artefact, read
 
-ARTEFACTS = Path(__file__).resolve().parents[1] / "artefacts" / "vessel"
-SERVED = "dnn-10"
+ARTEFACTS = Path(__file__).resolve().parents[1] / "artefacts"
+SERVED = {"vessel": "dnn-10", "weather": "catboost-10"}
+"""Task to the reference artefact that its service has by default."""
 
 
-def artefact(name: str = SERVED) -> Artefact:
-    """A verified reference artefact."""
-    return read(ARTEFACTS / name)
+def artefact(task: str = "vessel", name: str = "") -> Artefact:
+    """A verified reference artefact: by default the one that is served."""
+    return read(ARTEFACTS / task / (name or SERVED[task]))
 
 
 def rows(source: Artefact, count: int) -> NDArray[np.float32]:
@@ -25,4 +26,7 @@ def rows(source: Artefact, count: int) -> NDArray[np.float32]:
     high = source.schema.upper if trained is None else np.array(trained.upper, np.float32)
     middle, half = (low + high) / 2, (high - low) / 2
     draw = np.random.default_rng(7).uniform(-0.8, 0.8, (count, len(low)))
-    return np.ascontiguousarray(middle + draw * half, np.float32)
+    found = np.ascontiguousarray(middle + draw * half, np.float32)
+    for position, values in source.schema.enumerated:
+        found[:, position] = values[-1]
+    return found

@@ -24,23 +24,23 @@ def measure(service: Service, cores: set[int], seconds: float) -> Iterator[Figur
 
 
 def _turns(service: Service, cores: set[int], count: int, seconds: float) -> dict[str, Timed]:
-    source = artefact()
+    source = artefact(service.task)
     given = rows(source, count)
-    packed = wire.protobuf_body(source.schema, given)
-    over_http = wire.requests(source.schema, given, HOST)
+    packed = wire.protobuf_body(service.task, source.schema, given)
+    over_http = wire.requests(service.task, source.schema, given, HOST)
     model = direct(source)
     with ExitStack() as stack:
         channel = stack.enter_context(grpc.insecure_channel(service.grpc))
         client = stack.enter_context(demur.connect(service.grpc))
-        stub = wire.stub(channel)
-        nothing = stack.enter_context(floor.bare(cores, len(stub(packed))))
-        bare = wire.stub(stack.enter_context(grpc.insecure_channel(nothing.grpc)))
+        stub = wire.stub(channel, service.task)
+        nothing = stack.enter_context(floor.bare(cores, len(stub(packed)), service.task))
+        bare = wire.stub(stack.enter_context(grpc.insecure_channel(nothing.grpc)), service.task)
         http = {form: stack.enter_context(closing(wire.HttpConnection(HOST, service.http_port))) for form in over_http}
         cases: dict[str, Callable[[], object]] = {
             "in process": lambda: model(given),
             "bare gRPC, no model": lambda: bare(packed),
             "gRPC, stub": lambda: stub(packed),
-            "gRPC, SDK": lambda: client.vessel.predict(given),
+            "gRPC, SDK": lambda: getattr(client, service.task).predict(given),
             "HTTP, protobuf": lambda: http["protobuf"].ask(over_http["protobuf"]),
             "HTTP, JSON": lambda: http["json"].ask(over_http["json"]),
         }

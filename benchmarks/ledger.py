@@ -62,10 +62,10 @@ def _threshold(retention: float) -> float:
 
 def _rows(part: str, services: dict[str, Service], seconds: float) -> Iterator[Figure]:
     source = artefact()
-    packed = wire.protobuf_body(source.schema, rows(source, 1))
+    packed = wire.protobuf_body("vessel", source.schema, rows(source, 1))
     with ExitStack() as stack:
         stubs = {
-            name: wire.stub(stack.enter_context(grpc.insecure_channel(service.grpc)))
+            name: wire.stub(stack.enter_context(grpc.insecure_channel(service.grpc)), service.task)
             for name, service in services.items()
         }
         cases = {name: _call(stub, packed) for name, stub in stubs.items()}

@@ -27,9 +27,9 @@ def measure(service: Service, seconds: float, rounds: int = 4) -> Iterator[Figur
     busy: list[float] = []
     with demur.connect(service.grpc) as client:
         for _ in range(rounds):
-            idle += _paced(client, seconds / rounds / 2)
+            idle += _paced(client, service, seconds / rounds / 2)
             with _bulk(service):
-                busy += _paced(client, seconds / rounds / 2)
+                busy += _paced(client, service, seconds / rounds / 2)
     part = "Interactive rows beside a bulk stream"
     for name, found in (("idle", idle), ("beside the stream", busy)):
         yield Figure(
@@ -43,12 +43,12 @@ def measure(service: Service, seconds: float, rounds: int = 4) -> Iterator[Figur
     yield Figure(part, "p99 over idle", ratio, "x", at_most=3.0)
 
 
-def _paced(client: demur.Client, seconds: float) -> list[float]:
-    one = rows(artefact(), 1)
+def _paced(client: demur.Client, service: Service, seconds: float) -> list[float]:
+    one = rows(artefact(service.task), 1)
     found = []
     end = time.perf_counter() + seconds
     while (start := time.perf_counter()) < end:
-        client.vessel.predict(one)
+        getattr(client, service.task).predict(one)
         found.append(time.perf_counter() - start)
         time.sleep(PACE_SECONDS)
     return found
@@ -57,7 +57,7 @@ def _paced(client: demur.Client, seconds: float) -> list[float]:
 @contextmanager
 def _bulk(service: Service) -> Iterator[None]:
     """A caller of its own process that streams until the end of the block."""
-    command = [sys.executable, "-m", "benchmarks.mixed", service.grpc]
+    command = [sys.executable, "-m", "benchmarks.mixed", service.grpc, service.task]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None
@@ -68,9 +68,10 @@ def _bulk(service: Service) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    batch = rows(artefact(), CHUNK_ROWS)
-    with demur.connect(sys.argv[1]) as bulk:
-        for number, _ in enumerate(bulk.vessel.stream(itertools.repeat(batch))):
+    target, task = sys.argv[1:]
+    batch = rows(artefact(task), CHUNK_ROWS)
+    with demur.connect(target) as bulk:
+        for number, _ in enumerate(getattr(bulk, task).stream(itertools.repeat(batch))):
             if number == 4:
                 sys.stdout.write("streaming\n")
                 sys.stdout.flush()

@@ -29,6 +29,7 @@ class Service:
     process: psutil.Process
     http_port: int
     grpc_port: int
+    task: str
 
     @property
     def grpc(self) -> str:
@@ -47,8 +48,8 @@ class Service:
 
 
 @contextmanager
-def running(cores: set[int], **settings: str) -> Iterator[Service]:
-    """Serves the vessel task on these cores until the end of the block.
+def running(cores: set[int], task: str = "vessel", **settings: str) -> Iterator[Service]:
+    """Serves a task on these cores until the end of the block.
 
     Args:
         settings: names as in ``services.settings``; ports are free ones unless given.
@@ -59,7 +60,7 @@ def running(cores: set[int], **settings: str) -> Iterator[Service]:
         log = Path(home) / "serve.log"
         with log.open("wb") as output:
             child = subprocess.Popen(
-                [sys.executable, "-m", "services.cli", "serve", "vessel"],
+                [sys.executable, "-m", "services.cli", "serve", task],
                 env=os.environ | given,
                 cwd=Path(__file__).resolve().parents[1],
                 stdout=output,
@@ -68,7 +69,7 @@ def running(cores: set[int], **settings: str) -> Iterator[Service]:
             )
         try:
             _wait_until_ready(child, int(ports["http_port"]), log)
-            yield Service(psutil.Process(child.pid), int(ports["http_port"]), int(ports["grpc_port"]))
+            yield Service(psutil.Process(child.pid), int(ports["http_port"]), int(ports["grpc_port"]), task)
         finally:
             child.send_signal(signal.SIGTERM)
             try:

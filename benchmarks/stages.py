@@ -37,7 +37,7 @@ def _stages(count: int, seconds: float) -> Iterator[Figure]:
     task: Any = pipeline.task
 
     given = rows(source, count)
-    packed, as_json = wire.protobuf_body(source.schema, given), wire.json_body(source.schema, given)
+    packed, as_json = wire.protobuf_body("vessel", source.schema, given), wire.json_body(source.schema, given)
     message = grpc.request.decode(packed)
     request, _ = grpc.read(message)
     units = task.expand(request)

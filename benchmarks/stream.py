@@ -34,7 +34,7 @@ class Run:
 def measure(service: Service, title: str, total: int, rounds: int, at_least: float | None = 0.85) -> Iterator[Figure]:
     """Short streams in turn with the model in process for the ratio, then the long one for memory."""
     part = f"Stream of {total:,} rows, {title}"
-    source = artefact()
+    source = artefact(service.task)
     batches = rows(source, 16 * CHUNK_ROWS).reshape(16, CHUNK_ROWS, -1)
     model = direct(source)
     short = max(total // 10 // CHUNK_ROWS, 4)
@@ -70,7 +70,7 @@ def _streamed(client: demur.Client, service: Service, batches: NDArray[np.float3
     own = psutil.Process()
     start = time.perf_counter()
     source = (batches[index % len(batches)] for index in range(count))
-    for done, answer in enumerate(client.vessel.stream(source), 1):
+    for done, answer in enumerate(getattr(client, service.task).stream(source), 1):
         assert len(answer) == CHUNK_ROWS
         while marks and done >= marks[0]:
             marks.pop(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import socket
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,18 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from demur.v1.common_pb2 import PackedRows, Rows
-from demur.v1.vessel_pb2 import VesselPredictRequest
 from models.schema import Schema
 
-PREDICT = "/demur.v1.VesselService/Predict"
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
 
 
-def protobuf_body(schema: Schema, rows: NDArray[np.float32]) -> bytes:
+def predict(task: str) -> str:
+    """Path of a task's unary method."""
+    return f"/demur.v1.{task.capitalize()}Service/Predict"
+
+
+def protobuf_body(task: str, schema: Schema, rows: NDArray[np.float32]) -> bytes:
     """Packed rows [n, F] as a request message."""
+    request = getattr(importlib.import_module(f"demur.v1.{task}_pb2"), f"{task.capitalize()}PredictRequest")
     packed = PackedRows(row_count=len(rows), values=rows.tobytes(), schema_hash=schema.hash)
-    return VesselPredictRequest(rows=Rows(packed=packed)).SerializeToString()
+    message: bytes = request(rows=Rows(packed=packed)).SerializeToString()
+    return message
 
 
 def json_body(schema: Schema, rows: NDArray[np.float32]) -> bytes:
@@ -81,15 +87,15 @@ class HttpConnection:
         self._socket.close()
 
 
-def stub(channel: Any) -> Callable[[bytes], bytes]:
+def stub(channel: Any, task: str) -> Callable[[bytes], bytes]:
     """Predict over a channel, bytes in and bytes out."""
-    call: Callable[[bytes], bytes] = channel.unary_unary(PREDICT)
+    call: Callable[[bytes], bytes] = channel.unary_unary(predict(task))
     return call
 
 
-def requests(schema: Schema, rows: NDArray[np.float32], host: str) -> Mapping[str, bytes]:
+def requests(task: str, schema: Schema, rows: NDArray[np.float32], host: str) -> Mapping[str, bytes]:
     """HTTP requests by form of the body."""
     return {
         "json": post(host, "/v1/predict", JSON, json_body(schema, rows)),
-        "protobuf": post(host, "/v1/predict", PROTOBUF, protobuf_body(schema, rows)),
+        "protobuf": post(host, "/v1/predict", PROTOBUF, protobuf_body(task, schema, rows)),
     }

@@ -6,13 +6,14 @@ import argparse
 import importlib
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from services.cli.output import CommandError, print_json
 from services.settings import Settings
 from services.store import Store
-from services.tasks import IMPORTERS
+from services.tasks import IMPORTERS, WORKBENCHES
 
 EXAMPLE = "demur models import vessel ./baselines"
 
@@ -26,7 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("tag")
     verify.add_argument("what", help="a tag of the store, or a folder")
     add.add_argument("task", choices=sorted(IMPORTERS))
-    add.add_argument("directory", type=Path, help="folder with a manifest.json, or with member_1, member_2 …")
+    add.add_argument("directory", type=Path, help="folder with a manifest.json, or with released files (docs)")
+    add.add_argument("--data", type=Path, help="labelled files (dev_in …) to calibrate a released checkpoint with")
     for action in (listing, show, verify, add):
         action.add_argument("--json", action="store_true", help="print a JSON document")
 
@@ -74,11 +76,27 @@ def _import(store: Store, given: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 convert = getattr(importlib.import_module(module), function)
-                convert(given.directory, Path(scratch) / "artefact")
+                convert(given.directory, Path(scratch) / "artefact", _labelled(given))
             except ModuleNotFoundError as error:
                 raise CommandError(
                     f"{error.name} is missing; install the training extra: pip install -e '.[train]'"
                 ) from error
+            except OSError as error:
+                raise CommandError(str(error)) from error
             added = store.add(Path(scratch) / "artefact", given.task)
     print_json({"tag": added.tag}) if given.json else print(f"imported {added.tag}")
     return 0
+
+
+def _labelled(given: argparse.Namespace) -> Any:
+    """Tables by name, or None.
+
+    Raises:
+        CommandError: they cannot be read.
+    """
+    if given.data is None:
+        return None
+    try:
+        return importlib.import_module(WORKBENCHES[given.task]).read_files(given.data)
+    except (ValueError, OSError) as error:
+        raise CommandError(str(error)) from error
