@@ -57,17 +57,17 @@ class Row:
     """Over single members; empty for an ensemble."""
 
 
-def ensemble_row(label: str, said: Members, truth: Truth) -> Row:
+def ensemble_row(label: str, said: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
     """All members as one."""
-    return Row(label, {name: _figures(said, truth, name) for name in SETS}, {})
+    return Row(label, {name: _figures(said, truth, name) for name in sets}, {})
 
 
-def single_row(label: str, said: Members, truth: Truth) -> Row:
+def single_row(label: str, said: Members, truth: Truth, sets: Sequence[str] = SETS) -> Row:
     """Each member alone: mean and standard deviation (ddof 0) of its figures."""
     members = len(next(iter(said.values())))
     mean: dict[str, Figures] = {}
     deviation: dict[str, Figures] = {}
-    for name in SETS:
+    for name in sets:
         each = [_figures(_one(said, member), truth, name) for member in range(members)]
         mean[name] = {figure: float(np.mean([one[figure] for one in each])) for figure in each[0]}
         deviation[name] = {figure: float(np.std([one[figure] for one in each])) for figure in each[0]}
