@@ -1,0 +1,172 @@
+"""Three weather models: when they run, what they get wrong, and what they see of the atmosphere.
+
+A model sees the true fields through errors that grow with the horizon, half of them shared by all three (they know the
+same observations), over its own relief, and with its own physics. So everything that it says hangs together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.weather.simulator.atmosphere import Air, Physics, air, year_phase
+from models.tasks.weather.simulator.fields import FIELDS, Fields
+from models.tasks.weather.simulator.quantities import HOUR, Floats
+from models.tasks.weather.simulator.stations import Places
+from models.tasks.weather.simulator.sun import Sun, sun
+
+STEP = 3
+"""Hours between adjacent horizons, of all models."""
+
+_ERROR = {
+    "warmth": 0.15,
+    "season": 0.05,
+    "pressure": 0.10,
+    "lift": 0.33,
+    "moisture": 0.33,
+    "west": 0.28,
+    "south": 0.28,
+    "low_cloud": 0.62,
+    "middle_cloud": 0.62,
+    "high_cloud": 0.62,
+    "convection": 0.85,
+    "stability": 0.45,
+    "stratosphere": 0.08,
+    "soil": 0.50,
+}
+"""Standard deviation of the error of each field at a horizon of 24 h, over that of the field."""
+_ERRORS = np.array([_ERROR[name] for name in FIELDS], np.float32)[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A weather model."""
+
+    name: str
+    order: int
+    """Row of ``Places.relief_error``."""
+    runs_every: int
+    """h."""
+    delay: int
+    """Hours from the start of a run until it is delivered."""
+    error: float
+    """Size of its errors over those of ``_ERROR``."""
+    physics: Physics
+    outage: float
+    """Share of times without any data."""
+
+
+GFS = System(
+    "gfs",
+    0,
+    6,
+    4,
+    0.95,
+    Physics(0.30, 0.45, 0.86, 0.45, 0.40, -0.5, -0.10, 0.10, 0.4),
+    outage=0.006,
+)
+CMC = System(
+    "cmc",
+    1,
+    12,
+    6,
+    1.10,
+    Physics(-0.35, 0.60, 0.92, 0.55, 0.55, 0.6, 0.15, 0.0, 0.0),
+    outage=0.012,
+)
+WRF = System(
+    "wrf",
+    2,
+    6,
+    6,
+    1.05,
+    Physics(0.10, 0.55, 1.10, 0.35, 0.30, -0.9, -0.20, 0.05, 0.2),
+    outage=0.03,
+)
+SYSTEMS = (GFS, CMC, WRF)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What happens at N rows: places, times, and the true fields at the horizons on both sides of each time."""
+
+    places: Places
+    time: NDArray[np.float64]
+    """Unix seconds [N]."""
+    begin: NDArray[np.float64]
+    """Valid time of the horizon at or before it, Unix seconds [N]; the next is ``STEP`` hours later."""
+    fields: tuple[Floats, Floats]
+    """At both horizons [len(FIELDS), N]."""
+    suns: tuple[Sun, Sun]
+    phases: tuple[Floats, Floats]
+
+    @property
+    def share(self) -> Floats:
+        """Place of the time between both horizons [N], 0 to 1."""
+        return ((self.time - self.begin) / (STEP * HOUR)).astype(np.float32)
+
+    @property
+    def between(self) -> Floats:
+        """The true fields at the time itself [len(FIELDS), N]."""
+        return self.fields[0] + (self.fields[1] - self.fields[0]) * self.share
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a model says about N rows, whether it is available or not."""
+
+    system: System
+    now: Air
+    next: Air
+    fields: Floats
+    """As the model sees them at the horizon before the time [len(FIELDS), N]."""
+    horizon: Floats
+    """Hours since the start of the run [N]."""
+    available: NDArray[np.bool_]
+    """[N]."""
+
+
+def situation(places: Places, fields: Fields, time: NDArray[np.float64], epoch: float) -> Situation:
+    """The weather around Unix times [N] at N places; the simulation's fields begin at ``epoch``."""
+    begin = np.floor(time / (STEP * HOUR)) * (STEP * HOUR)
+    ends = (begin, begin + STEP * HOUR)
+    return Situation(
+        places,
+        time,
+        begin,
+        tuple(fields.at(places.latitude, places.longitude, (end - epoch) / HOUR) for end in ends),  # type: ignore[arg-type]
+        tuple(sun(end, places.latitude, places.longitude) for end in ends),  # type: ignore[arg-type]
+        tuple(year_phase(end) for end in ends),  # type: ignore[arg-type]
+    )
+
+
+def forecasts(rng: np.random.Generator, seen: Situation) -> tuple[Forecast, ...]:
+    """What the three models say."""
+    count = len(seen.time)
+    lead = rng.integers(1, 25, count)
+    shared = rng.standard_normal((len(FIELDS), count), np.float32)
+    return tuple(_forecast(rng, system, seen, lead, shared) for system in SYSTEMS)
+
+
+def _forecast(
+    rng: np.random.Generator, system: System, seen: Situation, lead: NDArray[np.int64], shared: Floats
+) -> Forecast:
+    known = seen.begin / HOUR - lead - system.delay
+    horizon = (seen.begin / HOUR - np.floor(known / system.runs_every) * system.runs_every).astype(np.float32)
+    growth = system.error * (0.55 + horizon * np.float32(0.45 / 24.0))
+    width = _ERRORS * growth
+    own = rng.standard_normal(shared.shape, np.float32)
+    later = rng.standard_normal(shared.shape, np.float32)
+    error = np.float32(0.72) * shared + np.float32(0.69) * own
+    shrunk = 1.0 / np.sqrt(1.0 + width * width)
+    now = (seen.fields[0] + width * error) * shrunk
+    following = (seen.fields[1] + width * (np.float32(0.97) * error + np.float32(0.24) * later)) * shrunk
+    ground = seen.places.elevation + seen.places.relief_error[system.order]
+    airs = [
+        air(seen.places, fields, seen.suns[end], seen.phases[end], ground, system.physics)
+        for end, fields in enumerate((now, following))
+    ]
+    available = rng.random(len(ground), np.float32) >= system.outage
+    return Forecast(system, airs[0], airs[1], now, horizon, available)
