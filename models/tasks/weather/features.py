@@ -9,7 +9,7 @@ Everything may be missing (NaN) but what needs no weather model: the flags, the 
 
 from __future__ import annotations
 
-from models.schema import Feature
+from models.schema import Feature, Schema
 
 FACT_TIME, FACT_LATITUDE, FACT_LONGITUDE = "fact_time", "fact_latitude", "fact_longitude"
 FACT_TEMPERATURE, FACT_CLASS, CLIMATE = "fact_temperature", "fact_cwsm_class", "climate"
@@ -228,3 +228,6 @@ FEATURES: tuple[Feature, ...] = (
 NAMES: tuple[str, ...] = tuple(feature.name for feature in FEATURES)
 FLAGS: tuple[str, ...] = tuple(feature.name for feature in FEATURES if feature.values)
 """The four columns that say whether a weather model has data."""
+
+SCHEMA = Schema(FEATURES, METADATA)
+"""What the reference artefacts declare."""
