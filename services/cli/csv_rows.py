@@ -12,7 +12,9 @@ import numpy as np
 from services.cli.row_chunks import IDENTITY, Chunk, check_names
 
 CHUNK_BYTES = 4096 * 96
-"""About 4096 rows of the official vessel files."""
+"""About 4096 rows of the official vessel files; wide ones get more, so that a chunk holds some thousand rows."""
+_WIDE = 32
+"""Columns for which that many bytes are read."""
 
 
 def chunks(source: BinaryIO, names: Sequence[str], nullable: Collection[str] = ()) -> Iterator[Chunk]:
@@ -29,7 +31,8 @@ def chunks(source: BinaryIO, names: Sequence[str], nullable: Collection[str] = (
     wanted = [header.index(name) for name in names]
     may_miss = [position for position in wanted if header[position] in nullable]
     start = 0
-    while lines := _lines(source):
+    size = CHUNK_BYTES * max(1, len(names) // _WIDE)
+    while lines := _lines(source, size):
         if filled := [line for line in lines if line.strip()]:
             try:
                 table = _table(filled, wanted, may_miss)
@@ -43,9 +46,9 @@ def chunks(source: BinaryIO, names: Sequence[str], nullable: Collection[str] = (
             start += len(table)
 
 
-def _lines(source: BinaryIO) -> list[bytes]:
+def _lines(source: BinaryIO, size: int) -> list[bytes]:
     """Whole rows: a quoted line break does not end one."""
-    lines = source.readlines(CHUNK_BYTES)
+    lines = source.readlines(size)
     quotes = sum(line.count(b'"') for line in lines)
     while quotes % 2 and (more := source.readline()):
         lines.append(more)

@@ -23,12 +23,16 @@ from services.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
+OUTPUT = (
+    "CSV: time_id where the input has it, else the row's number; answers and decisions, as <head>.<column> where the "
+    "task has several heads"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", choices=sorted(TENANTS))
     parser.add_argument("input", type=Path, help="CSV or .parquet with the columns of the task; others are ignored")
-    parser.add_argument("output", type=Path, help="CSV: time_id where the input has it, answers, decisions")
+    parser.add_argument("output", type=Path, help=OUTPUT)
     parser.add_argument("--target", help="host:port of the gRPC service; default: where `demur up` runs it")
     parser.add_argument("--purpose", choices=("decide", "explore", "replay"), default="replay")
     parser.add_argument("--json", action="store_true", help="print a JSON document")

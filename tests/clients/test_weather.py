@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -192,7 +195,7 @@ def contents(answer: demur.WeatherAnswer) -> dict[str, Any]:
     found["variances"] = answer.temperature.member_variances
     found["probabilities"] = answer.precipitation.member_probabilities
     for name, head in answer.heads.items():
-        found[f"{name} decided"] = np.array([head.threshold, *head.decisions])
+        found[f"{name} decided"] = np.array([head.threshold, *head.decisions, head.recorded])
         found[f"{name} said"] = np.array([head.measure, head.policy, head.model])
     return found
 
@@ -202,6 +205,7 @@ def assert_same(one: demur.WeatherAnswer, other: demur.WeatherAnswer) -> None:
     assert list(mine) == list(its)
     for name in mine:
         np.testing.assert_array_equal(mine[name], its[name], err_msg=name)
+    assert (one.model, one.recorded) == (other.model, other.recorded)
     assert one.precipitation.class_names == other.precipitation.class_names
     assert all(len(set(head.prediction_ids)) == len(other) for head in other.heads.values())
 
@@ -213,11 +217,12 @@ def test_a_stream_put_together_is_the_unary_answer(shared, sizes, chunk_rows, wi
     streamed = shared.weather.stream(
         batches, purpose="decide", members=True, chunk_rows=chunk_rows, window=window, defer_above={"temperature": 1.6}
     )
-    for asked, answer in zip(batches, streamed, strict=True):
-        whole = shared.weather.predict(asked, members=True, defer_above={"temperature": 1.6})
-        if len(asked):
-            assert_same(whole, answer)
-        assert len(answer) == len(asked)
+    with closing(streamed):
+        for asked, answer in zip(batches, streamed, strict=True):
+            whole = shared.weather.predict(asked, members=True, defer_above={"temperature": 1.6})
+            if len(asked):
+                assert_same(whole, answer)
+            assert len(answer) == len(asked)
 
 
 async def test_asynchronously_too(target, client):
@@ -226,7 +231,7 @@ async def test_asynchronously_too(target, client):
     async with demur.aconnect(target, timeout=10) as opened:
         assert (await opened.weather.describe()) == client.weather.describe()
         answers = await asyncio.gather(*(opened.weather.predict(asked, members=True) for asked in batches))
-        streamed = [one async for one in opened.weather.stream(batches, members=True, chunk_rows=7)]
+        streamed = [one async for one in opened.weather.stream(batches, purpose="decide", members=True, chunk_rows=7)]
         assert (await opened.weather.commit(answers[0])).units == 6
     for whole, answer, joined in zip(expected, answers, streamed, strict=True):
         if len(whole):
@@ -243,6 +248,33 @@ def test_a_column_that_is_missing_sends_nothing(client, weather):
     assert weather.rows == []
 
 
+def test_long_refusals_arrive_whole(client, weather, monkeypatch):
+    """By default a client drops trailing metadata above 8 kB, some at random: the error would become another."""
+    detail = common.ErrorDetail(code="unknown_column", field="x", message="°" * 5000, allowed="name, " * 3000, index=-1)
+    monkeypatch.setattr(weather, "_refused", lambda request: detail)
+    with pytest.raises(demur.InvalidInput) as caught:
+        client.weather.predict(some_rows(1))
+    assert (caught.value.code, str(caught.value), caught.value.allowed) == (detail.code, detail.message, detail.allowed)
+
+
+README = (Path(demur.__file__).parents[1] / "README.md").read_text()
+
+
+def test_the_weather_of_the_readme_runs(target, weather, tmp_path, monkeypatch):
+    pandas = pytest.importorskip("pandas")
+    (code,) = re.findall(r"```py\n(.*?)```", README, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    frame = pandas.DataFrame(some_rows(30), columns=NAMES)
+    for name in METADATA:
+        frame[name] = "text"
+    frame.to_csv("weather.csv", index=False)
+    found: dict[str, Any] = {}
+    exec(compile(code.replace("127.0.0.1:4001", target), "README.md", "exec"), found)
+    assert list(found["table"].columns) == list(found["answer"].to_dict())
+    np.testing.assert_array_equal(weather.rows[0], some_rows(30))
+    assert sum(run.count for run in weather.commits[0].units) == 60
+
+
 def malformed(change: str) -> wire.WeatherPredictResponse:
     response = WeatherStandIn()._answer(
         common.Rows(packed=common.PackedRows(row_count=2, values=some_rows(2).tobytes())),
@@ -253,6 +285,7 @@ def malformed(change: str) -> wire.WeatherPredictResponse:
         response.ClearField("precipitation")
     elif change == "no classes":
         response.precipitation.classes = 0
+        response.precipitation.probabilities = response.precipitation.member_probabilities = b""
     elif change == "other length":
         response.temperature.CopyFrom(
             WeatherStandIn()

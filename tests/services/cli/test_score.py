@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import demur
-from services.cli import csv_rows, score
+from services.cli import csv_rows, parquet_rows, score
 from services.cli.output import CommandError
 from services.cli.row_chunks import Chunk
 from services.cli.scored import Scored
@@ -54,6 +54,13 @@ def test_rows_of_missing_values_pass() -> None:
     np.testing.assert_array_equal(
         read("b,a,c\n3,,\n4,,1\n5,1,\n"), [[np.nan, 3, np.nan], [np.nan, 4, 1], [1, 5, np.nan]]
     )
+
+
+def test_empty_cells_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(csv_rows, "_rewritten")
+    found = read("x,a,c,b,y\n,,,3,\r\n,1,,3,\n", ("a", "c"))
+    np.testing.assert_array_equal(found, [[np.nan, 3, np.nan], [1, 3, np.nan]])
+    np.testing.assert_array_equal(read("a,b,c\n,2,\n", ("a", "c")), [[np.nan, 2, np.nan]])
 
 
 @pytest.mark.parametrize(
@@ -139,6 +146,7 @@ def test_heads_are_columns_of_one_table(
     target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(csv_rows, "CHUNK_BYTES", 2000)
+    monkeypatch.setattr(parquet_rows, "CHUNK_ROWS", 100)
     rows = some_rows(500)
     more = {name: [f"{name}, {i}" for i in range(500)] for name in METADATA}
     source, output = tmp_path / f"in.{kind}", tmp_path / "out.csv"
@@ -198,7 +206,10 @@ def test_a_head_alone_keeps_its_name(
         (None, None, "no column 'gfs_humidity'"),
     ],
 )
-def test_wrong_parquet_is_said(target: str, tmp_path: Path, name: str | None, values: Any, says: str) -> None:
+def test_wrong_parquet_is_said(
+    target: str, tmp_path: Path, name: str | None, values: Any, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_rows, "CHUNK_ROWS", 2)
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns: dict[str, Any] = dict(zip(NAMES, some_rows(3).T, strict=True)) | ({name: values} if name else {})
     if name is None:
