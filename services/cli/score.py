@@ -1,32 +1,38 @@
-"""``demur score TASK IN OUT``: a CSV file of any length through the running service, in bounded memory."""
+"""``demur score TASK IN OUT``: a file of any length through the running service, in bounded memory."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import demur
-from services.cli.csv_rows import IDENTITY, Chunk, chunks
+from models.evaluation.files import need
+from services.cli import csv_rows, parquet_rows
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.places import announced
 from services.cli.replacing import replacing
+from services.cli.row_chunks import Chunk
+from services.cli.scored import Scored
 from services.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
-OUTPUTS = ("mean", "total", "data", "knowledge", "uncertainty")
+OUTPUT = (
+    "CSV: time_id where the input has it, else the row's number; answers and decisions, as <head>.<column> where the "
+    "task has several heads"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", choices=sorted(TENANTS))
-    parser.add_argument("input", type=Path, help="CSV with the columns of the task; others are ignored")
-    parser.add_argument("output", type=Path, help="CSV: time_id where the input has it, answers, decisions")
+    parser.add_argument("input", type=Path, help="CSV or .parquet with the columns of the task; others are ignored")
+    parser.add_argument("output", type=Path, help=OUTPUT)
     parser.add_argument("--target", help="host:port of the gRPC service; default: where `demur up` runs it")
     parser.add_argument("--purpose", choices=("decide", "explore", "replay"), default="replay")
     parser.add_argument("--json", action="store_true", help="print a JSON document")
@@ -38,37 +44,54 @@ def run(given: argparse.Namespace) -> int:
     running = announced(settings.home).get(given.task)
     target = given.target or (running.grpc if running else address(settings.host, settings.ports[1]))
     line = ProgressLine(f"scoring {given.input.name}")
-    counts = {"rows": 0, "deferred": 0, "shifted": 0}
+    rows = 0
     try:
         with ExitStack() as stack:
             client = stack.enter_context(demur.connect(target))
             service = getattr(client, given.task)
-            names = [feature.name for feature in service.describe().features]
-            source = stack.enter_context(given.input.open("rb"))
-            size = given.input.stat().st_size or 1
-            writer = csv.writer(stack.enter_context(replacing(given.output, given.input)))
+            described = service.describe()
+            read, share = stack.enter_context(_opened(given.input, described.features))
+            file = stack.enter_context(replacing(given.output, given.input))
+            scored = Scored(csv.writer(file), described.heads)
             sent: deque[Chunk] = deque()
-            writer.writerow([IDENTITY, *OUTPUTS, "deferred", "shifted", "prediction_id"])
-            for answer in service.stream(_tables(chunks(source, names), sent), purpose=given.purpose):
-                ids = sent.popleft().ids
-                columns = [getattr(answer, name) for name in OUTPUTS]
-                shown = [["" for _ in ids] if column is None else column.tolist() for column in columns]
-                flags = answer.deferred.astype(int).tolist(), answer.shifted.astype(int).tolist()
-                writer.writerows(zip(ids, *shown, *flags, answer.prediction_ids, strict=True))
-                counts["rows"] += len(answer)
-                counts["deferred"] += int(answer.deferred.sum())
-                counts["shifted"] += int(answer.shifted.sum())
-                line(min(source.tell() / size, 0.999))
+            for answer in service.stream(_tables(read, sent), purpose=given.purpose):
+                scored.add(sent.popleft(), answer.to_dict())
+                rows += len(answer)
+                line(min(share(), 0.999))
+            scored.close()
     except demur.InvalidInput as error:
-        raise CommandError(f"{_in_file(error, counts['rows'])} (after {counts['rows']} rows)") from error
+        raise CommandError(f"{_in_file(error, rows)} (after {rows} rows)") from error
     except (demur.DemurError, OSError, ValueError) as error:
-        raise CommandError(f"{error} (after {counts['rows']} rows)") from error
+        raise CommandError(f"{error} (after {rows} rows)") from error
     line(1.0)
     if given.json:
-        print_json(counts)
+        print_json(scored.counts())
     else:
-        print(f"{counts['rows']} rows, {counts['deferred']} deferred, {counts['shifted']} shifted → {given.output}")
+        print(f"{scored.told()} → {given.output}")
     return 0
+
+
+@contextmanager
+def _opened(path: Path, features: Sequence[demur.Feature]) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
+    """The chunks of a CSV or Parquet file, and the share of it that was read, 0 to 1."""
+    names = [feature.name for feature in features]
+    nullable = {feature.name for feature in features if feature.nullable}
+    if path.suffix.lower() == ".parquet":
+        flags = {feature.name for feature in features if set(feature.values) == {0.0, 1.0}}
+        with need("pyarrow.parquet", "reading Parquet").ParquetFile(path, pre_buffer=False) as table:
+            passed = 0
+
+            def counted() -> Iterator[Chunk]:
+                nonlocal passed
+                for chunk in parquet_rows.chunks(table, names, nullable, flags):
+                    passed += len(chunk.table)
+                    yield chunk
+
+            yield counted(), lambda: passed / (table.metadata.num_rows or 1)
+        return
+    with path.open("rb") as source:
+        size = path.stat().st_size or 1
+        yield csv_rows.chunks(source, names, nullable), lambda: source.tell() / size
 
 
 def _tables(read: Iterable[Chunk], sent: deque[Chunk]) -> Iterator[Any]:

@@ -6,6 +6,7 @@
 """
 
 from demur._answer import Answer, Intervals
+from demur._categorical import CategoricalAnswer
 from demur._client import AsyncClient, Client, aconnect, connect
 from demur._commit import Committed
 from demur._describe import Description, Feature, Head, Policy
@@ -33,6 +34,7 @@ from demur._retry import Retry
 from demur._rows import Rows
 from demur._version import VERSION as __version__
 from demur._vessel import AsyncVessel, Vessel
+from demur._weather import AsyncWeather, Weather, WeatherAnswer
 from demur._webhooks import verify_webhook
 
 __all__ = [
@@ -41,8 +43,10 @@ __all__ = [
     "AsyncClient",
     "AsyncPolicies",
     "AsyncVessel",
+    "AsyncWeather",
     "Busy",
     "Cancelled",
+    "CategoricalAnswer",
     "ChunkError",
     "Client",
     "Committed",
@@ -74,6 +78,8 @@ __all__ = [
     "TooLarge",
     "Unavailable",
     "Vessel",
+    "Weather",
+    "WeatherAnswer",
     "__version__",
     "aconnect",
     "connect",

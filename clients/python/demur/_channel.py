@@ -17,6 +17,8 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     # One policy of retries, ours: it knows the deadline of the whole call, and that predict may be repeated.
     ("grpc.enable_retries", 0),
     ("grpc.service_config", json.dumps({"loadBalancingConfig": [{"round_robin": {}}]})),
+    # Errors name every column of a wide schema; by default a client loses some errors above 8 kB, at random.
+    ("grpc.max_metadata_size", 64 * 2**10),
     # Closing a client closes its connections; a restarted service is found again soon.
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.initial_reconnect_backoff_ms", 100),

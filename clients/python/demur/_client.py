@@ -15,6 +15,7 @@ from demur._requests import Requests
 from demur._resolutions import Resolutions
 from demur._retry import Retry
 from demur._vessel import AsyncVessel, Vessel
+from demur._weather import AsyncWeather, Weather
 
 
 class Client:
@@ -22,6 +23,8 @@ class Client:
 
     vessel: Vessel
     """Shaft power of a cargo ship."""
+    weather: Weather
+    """Air temperature and precipitation class."""
     labels: Labels
     """What units turned out to be."""
     requests: Requests
@@ -34,6 +37,7 @@ class Client:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self.vessel = Vessel(calls)
+        self.weather = Weather(calls)
         self.labels = Labels(calls)
         self.requests = Requests(calls)
         self.resolutions = Resolutions(calls)
@@ -65,12 +69,15 @@ class AsyncClient:
 
     vessel: AsyncVessel
     """Shaft power of a cargo ship."""
+    weather: AsyncWeather
+    """Air temperature and precipitation class."""
     policies: AsyncPolicies
     """Who is answered, and changing it."""
 
     def __init__(self, calls: AsyncCalls) -> None:
         self._calls = calls
         self.vessel = AsyncVessel(calls)
+        self.weather = AsyncWeather(calls)
         self.policies = AsyncPolicies(calls)
 
     async def ready(self, timeout: float = 30.0) -> bool:

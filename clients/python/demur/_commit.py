@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from demur._answer import Answer
+from demur._ids import PredictionIds
 from demur._label import Ids, runs
 from demur.v1 import labels_pb2
+
+
+class Identified(Protocol):
+    """An answer, or what one head answered."""
+
+    @property
+    def prediction_ids(self) -> PredictionIds:
+        """Identity of each of its units."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +29,12 @@ class Committed:
     """Not held any more, or never explored: ask again with the purpose ``decide``."""
 
 
-def commit_request(units: Answer | Ids) -> Any:
+def commit_request(units: Identified | Ids) -> Any:
     """
     Raises:
         InvalidInput: one is no id.
     """
-    ids = units.prediction_ids if isinstance(units, Answer) else units
+    ids: Ids = getattr(units, "prediction_ids", units)  # type: ignore[arg-type]
     return labels_pb2.CommitRequest(units=runs(ids))
 
 

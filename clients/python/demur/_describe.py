@@ -20,6 +20,10 @@ class Feature:
     description: str
     nullable: bool
     """True where NaN is a documented missing value."""
+    sentinels: tuple[float, ...] = ()
+    """Documented values outside the range that mean "missing" and are taken as they are."""
+    values: tuple[float, ...] = ()
+    """The only possible values, such as 0 and 1 of a flag; empty: all within the range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Head:
     error_unit: str
     acceptable: float | None
     """Largest acceptable error, in ``error_unit``; None where there is no such limit."""
+    class_names: tuple[str, ...] = ()
+    """Of a categorical head: what classes 0, 1, 2 ... are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +84,8 @@ class Description:
     policies: tuple[Policy, ...]
     max_rows: int
     """Rows of one ``predict``; 0 where the service sets no limit."""
+    metadata: tuple[str, ...] = ()
+    """Columns of the task's files (time, place, labels) that may come along by name and are not looked at."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -138,6 +146,8 @@ def description(response: DescribeResponse) -> Description:
                 trained_upper=spec.trained_upper,
                 description=spec.description,
                 nullable=spec.nullable,
+                sentinels=tuple(spec.sentinels),
+                values=tuple(spec.values),
             )
             for spec in response.features
         ),
@@ -151,9 +161,11 @@ def description(response: DescribeResponse) -> Description:
                 error=spec.error,
                 error_unit=spec.error_unit,
                 acceptable=spec.acceptable if spec.HasField("acceptable") else None,
+                class_names=tuple(spec.class_names),
             )
             for spec in response.heads
         ),
         policies=tuple(policy(spec) for spec in response.policies),
         max_rows=response.max_rows,
+        metadata=tuple(response.metadata),
     )

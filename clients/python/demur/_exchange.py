@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias
 
-from demur._answer import Answer, decode, join
 from demur._errors import DemurError, InvalidInput, ServiceFailure, from_detail, wrong_argument
-from demur._question import Manner, stream_begin, stream_chunk
+from demur._question import A, Manner, RowMessages, stream_begin, stream_chunk
 from demur._rows import Layout, Rows, pack
-from demur.v1.vessel_pb2 import VesselStreamRequest, VesselStreamResponse
 
 CHUNK_BYTES = 16 * 2**20 - 2**12
 """Packed rows of one chunk: the contract's 16 MB message, less room for what stands around them."""
@@ -36,19 +34,26 @@ class ChunkError:
 
 
 @dataclass(eq=False, slots=True)
-class _Batch:
+class _Batch(Generic[A]):
     position: int
     waiting: int = 0
     """Chunks not yet answered."""
-    parts: list[Answer] = field(default_factory=list)
+    parts: list[A] = field(default_factory=list)
     error: DemurError | None = None
 
 
-class Exchange:
+class Exchange(Generic[A]):
     """State of one stream: batches in, chunk frames out; response frames in, one outcome a batch out."""
 
     def __init__(
-        self, layout: Layout, manner: Manner, *, chunk_rows: int | None, window: int | None, on_error: OnError
+        self,
+        messages: RowMessages[A],
+        layout: Layout,
+        manner: Manner,
+        *,
+        chunk_rows: int | None,
+        window: int | None,
+        on_error: OnError,
     ) -> None:
         largest = CHUNK_BYTES // max(layout.row_bytes, 1)
         if layout.max_rows:
@@ -59,12 +64,13 @@ class Exchange:
             raise wrong_argument("window", window, "1 or more")
         if on_error not in ("raise", "yield"):
             raise wrong_argument("on_error", on_error, "raise, yield")
+        self._messages = messages
         self._layout = layout
         self._chunk_rows = chunk_rows or largest
         self._window = window
         self._raises = on_error == "raise"
-        self._batches: deque[_Batch] = deque()  # not yet handed over
-        self._chunks: deque[tuple[_Batch, int]] = deque()  # in flight: batch, its first row
+        self._batches: deque[_Batch[A]] = deque()  # not yet handed over
+        self._chunks: deque[tuple[_Batch[A], int]] = deque()  # in flight: batch, its first row
         self._offered = 0
         self._sent = 0
         self._failed = False
@@ -72,11 +78,11 @@ class Exchange:
         """Whether the service may still send frames."""
         self.stale = False
         """Whether the service said that its schema is not the one that was packed for."""
-        self.begin = stream_begin(manner)
+        self.begin = stream_begin(messages, manner)
         """The first frame to send."""
 
-    def accept(self, frame: VesselStreamResponse | None) -> None:
-        """Take the service's first frame, which bounds the window.
+    def accept(self, frame: Any) -> None:
+        """Take the service's first frame, or None for its end; the former bounds the window.
 
         Raises:
             ServiceFailure: it is not that frame.
@@ -96,9 +102,9 @@ class Exchange:
         """Whether a batch failed that will be raised, so that no more batches are drawn."""
         return self._failed and self._raises
 
-    def offer(self, rows: Rows) -> Iterator[VesselStreamRequest]:
+    def offer(self, rows: Rows) -> Iterator[Any]:
         """The frames of the caller's next batch, to be sent one by one while not ``full``."""
-        batch = _Batch(self._offered)
+        batch: _Batch[A] = _Batch(self._offered)
         self._offered += 1
         self._batches.append(batch)
         try:
@@ -109,12 +115,12 @@ class Exchange:
         starts = range(0, max(len(packed), 1), self._chunk_rows)
         batch.waiting = len(starts)
         for start in starts:
-            frame = stream_chunk(packed[start : start + self._chunk_rows], self._layout, self._sent)
+            frame = stream_chunk(self._messages, packed[start : start + self._chunk_rows], self._layout, self._sent)
             self._chunks.append((batch, start))
             self._sent += 1
             yield frame
 
-    def receive(self, frame: VesselStreamResponse | None) -> None:
+    def receive(self, frame: Any) -> None:
         """Take a frame of the service, or None for its end.
 
         Raises:
@@ -131,7 +137,7 @@ class Exchange:
         kind = frame.WhichOneof("frame")
         if kind == "result":
             batch, _ = self._answered(frame.result.sequence)
-            batch.parts.append(decode(frame.result.answer))
+            batch.parts.append(self._messages.decode(frame.result.answer, self._layout.heads))
         elif kind == "error":
             batch, start = self._answered(frame.error.sequence)
             error = from_detail(frame.error.error)
@@ -139,7 +145,7 @@ class Exchange:
                 error.index += start
             self._fail(batch, error)
 
-    def outcomes(self) -> Iterator[Answer | ChunkError]:
+    def outcomes(self) -> Iterator[A | ChunkError]:
         """Hand over the batches that are complete, in the caller's order.
 
         Raises:
@@ -148,14 +154,14 @@ class Exchange:
         while self._batches and not self._batches[0].waiting:
             batch = self._batches.popleft()
             if batch.error is None:
-                yield join(batch.parts)
+                yield self._messages.join(batch.parts)
             elif self._raises:
                 batch.error.add_note(f"in batch {batch.position} of the stream")
                 raise batch.error
             else:
                 yield ChunkError(batch.position, batch.error)
 
-    def _answered(self, sequence: int) -> tuple[_Batch, int]:
+    def _answered(self, sequence: int) -> tuple[_Batch[A], int]:
         expected = self._sent - len(self._chunks)
         if not self._chunks or sequence != expected:
             raise ServiceFailure(f"an answer to chunk {sequence} instead of {expected}", code="malformed")
@@ -163,7 +169,7 @@ class Exchange:
         batch.waiting -= 1
         return batch, start
 
-    def _fail(self, batch: _Batch, error: DemurError) -> None:
+    def _fail(self, batch: _Batch[A], error: DemurError) -> None:
         batch.error = batch.error or error
         self._failed = True
         self.stale = self.stale or error.code == STALE_SCHEMA

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
-from numpy.ma import MaskedArray
 from numpy.typing import ArrayLike, NDArray
 
-from demur._describe import Description
+from demur._describe import Description, Head
 from demur._errors import InvalidInput
+from demur._numbers import FLOAT32, as_array, numbers
 
-FLOAT32 = np.dtype("<f4")
 _LIMIT = float(np.finfo(np.float32).max)
+_LISTED = 32
+"""Columns of a schema that a message lists; of a wider one it names the nearest only."""
+_BLOCK = 1024
+"""Rows that are packed column by column at a time, so that they stay in the cache."""
 
 
 class Columns(Protocol):
-    """Columns by name: a dict, any other mapping, or a data frame."""
+    """Columns by name: a dict or any other mapping."""
 
     def keys(self) -> Iterable[Any]:
         """Names of the columns."""
@@ -33,19 +37,42 @@ class Columns(Protocol):
         ...
 
 
-Rows: TypeAlias = Columns | ArrayLike
-"""What can be asked about: columns by name, or an array [N, F] or [F] in the declared order."""
+class Frame(Protocol):
+    """Columns by name: a data frame of pandas or polars, or a table of pyarrow."""
+
+    @property
+    def columns(self) -> Any:
+        """Names of the columns."""
+        ...
+
+    def __getitem__(self, name: str, /) -> Any:
+        """One column."""
+        ...
+
+
+Rows: TypeAlias = Columns | Frame | ArrayLike
+"""What can be asked about: columns by name, or an array [N, F] or [F] in the declared order.
+
+Columns that the service declares as metadata (``describe().metadata``) may come along by name and are not
+looked at. None, null and ``pandas.NA`` are NaN. A column of booleans is taken as 0 and 1 where these are the only
+values that the service declares for it, such as ``gfs_available``; elsewhere it is refused.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The declared columns of a service, prepared for packing."""
+    """The declared columns and heads of a service, prepared for packing and reading."""
 
     names: tuple[str, ...]
     units: tuple[str, ...]
     schema_hash: str
     max_rows: int
     known: frozenset[str]
+    metadata: tuple[str, ...] = ()
+    """Names that may come along and are dropped."""
+    flags: frozenset[str] = frozenset()
+    """Columns whose only values are 0 and 1."""
+    heads: tuple[Head, ...] = ()
 
     @classmethod
     def of(cls, described: Description) -> Layout:
@@ -55,6 +82,9 @@ class Layout:
             described.schema_hash,
             described.max_rows,
             frozenset(described.names),
+            described.metadata,
+            frozenset(feature.name for feature in described.features if set(feature.values) == {0.0, 1.0}),
+            described.heads,
         )
 
     @property
@@ -72,16 +102,37 @@ def pack(rows: Rows, layout: Layout) -> NDArray[np.float32]:
         InvalidInput: missing, unknown or doubled columns, unequal lengths, wrong shape, not numbers, or
             beyond what float32 holds.
     """
+    names = _names(rows)
+    if names is None:
+        return _from_array(cast(ArrayLike, rows), layout)
+    return _from_columns(cast(Columns, rows), names, layout)
+
+
+def _names(rows: Rows) -> list[Any] | None:
+    """Names of the columns, doubled ones too; None for an array."""
+    if hasattr(rows, "collect") and not hasattr(rows, "keys"):
+        raise InvalidInput(
+            f"rows are a {type(rows).__name__}, which holds no values yet; collect() it first",
+            code="not_collected",
+            field="rows",
+        )
+    if hasattr(rows, "column_names"):  # of a pyarrow table; its columns are values
+        return list(rows.column_names)
     if hasattr(rows, "keys"):
-        return _from_columns(cast(Columns, rows), layout)
-    return _from_array(rows, layout)
+        return list(rows.keys())
+    if hasattr(rows, "columns") and hasattr(rows, "__getitem__"):
+        return list(rows.columns)
+    return None
 
 
-def _from_columns(columns: Columns, layout: Layout) -> NDArray[np.float32]:
-    names = tuple(columns.keys())
+def _from_columns(columns: Columns, given: Sequence[Any], layout: Layout) -> NDArray[np.float32]:
+    names = [name for name in given if name not in layout.metadata] if layout.metadata else given
     if len(names) != len(layout.names) or layout.known != frozenset(names):
         raise _wrong_names(names, layout)
-    arrays = [_numbers(columns[name], name, unit) for name, unit in zip(layout.names, layout.units, strict=True)]
+    arrays = [
+        numbers(columns[name], name, unit, flag=name in layout.flags)
+        for name, unit in zip(layout.names, layout.units, strict=True)
+    ]
     for name, array in zip(layout.names, arrays, strict=True):
         if array.ndim > 1:
             raise InvalidInput(
@@ -93,61 +144,30 @@ def _from_columns(columns: Columns, layout: Layout) -> NDArray[np.float32]:
             )
     packed = np.empty((_length(arrays, layout), len(arrays)), FLOAT32)
     with np.errstate(over="raise"):
-        for position, array in enumerate(arrays):
-            try:
-                packed[:, position] = array
-            except FloatingPointError:
-                raise _too_big(array, layout, position) from None
+        for start in range(0, len(packed), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            for position, array in enumerate(arrays):
+                try:
+                    packed[block, position] = array[block] if array.ndim else array
+                except FloatingPointError:
+                    raise _too_big(array, layout, position) from None
     return packed
 
 
 def _from_array(rows: ArrayLike, layout: Layout) -> NDArray[np.float32]:
+    array = as_array(rows, "rows")
     width = len(layout.names)
-    array = _numbers(rows, "rows", None)
     if array.ndim == 1 and array.shape[0] == width:
         array = array.reshape(1, width)
     if array.ndim != 2 or array.shape[1] != width:
-        raise InvalidInput(
-            f"rows have shape {list(array.shape)}, not [N, {width}] or [{width}]; "
-            f"the columns in order: {', '.join(layout.names)}",
-            code="wrong_shape",
-            field="rows",
-            value=str(list(array.shape)),
-            allowed=f"[N, {width}] or [{width}]",
-        )
+        raise _wrong_shape(array.shape, layout)
+    array = numbers(array, "rows")
     with np.errstate(over="raise"):
         try:
             return np.ascontiguousarray(array, FLOAT32)
         except FloatingPointError:
             position = int(np.argwhere(_overflows(array).any(axis=0))[0, 0])
             raise _too_big(array[:, position], layout, position) from None
-
-
-def _numbers(values: Any, name: str, unit: str | None) -> NDArray[Any]:
-    """Real numbers as an array of any shape; masked entries become NaN."""
-    if isinstance(values, MaskedArray):
-        values = np.ma.filled(values.astype(np.float64), np.nan)
-    try:
-        array = np.asarray(values)
-    except ValueError:
-        raise InvalidInput(
-            f"{name} holds lists of unequal lengths", code="wrong_shape", field=name, unit=unit
-        ) from None
-    if array.dtype.kind in "fiu":
-        return array
-    if array.dtype.kind == "O" and not any(isinstance(value, (str, bytes, bool)) for value in array.flat):
-        try:
-            return array.astype(np.float64)
-        except (TypeError, ValueError, OverflowError):
-            pass
-    raise InvalidInput(
-        f"{name} holds {array.dtype} values, not real numbers",
-        code="not_numbers",
-        field=name,
-        value=str(array.dtype),
-        unit=unit,
-        allowed="real numbers",
-    )
 
 
 def _length(arrays: Sequence[NDArray[Any]], layout: Layout) -> int:
@@ -177,17 +197,45 @@ def _wrong_names(names: Sequence[Any], layout: Layout) -> InvalidInput:
         if name not in layout.known:
             return _wrong_name(name, "unknown_column", "is not a column of this model", layout)
     missing = [name for name in layout.names if name not in names]
-    problem = f"is missing (all missing: {', '.join(missing)})"
+    problem = f"is missing (all missing: {', '.join(missing[:_LISTED])}"
+    problem += f" and {len(missing) - _LISTED} more)" if len(missing) > _LISTED else ")"
     return _wrong_name(missing[0], "missing_column", problem, layout)
 
 
 def _wrong_name(name: Any, code: str, problem: str, layout: Layout) -> InvalidInput:
-    columns = ", ".join(f"{known} ({unit})" for known, unit in zip(layout.names, layout.units, strict=True))
+    columns = {known: f"{known} ({unit})" for known, unit in zip(layout.names, layout.units, strict=True)}
+    if len(columns) <= _LISTED:
+        allowed = f"the columns are {', '.join(columns.values())}"
+    else:
+        nearest = [columns[known] for known in get_close_matches(str(name), layout.names) if known != name]
+        similar = f"; similar ones are {', '.join(nearest)}" if nearest else ""
+        allowed = f"describe() names the {len(columns)} columns{similar}"
     return InvalidInput(
-        f"column {name!r} {problem}; the columns are {columns}",
+        f"column {name!r} {problem}; {allowed}",
         code=code,
         field=str(name),
         allowed=", ".join(layout.names),
+    )
+
+
+def _wrong_shape(shape: tuple[int, ...], layout: Layout) -> InvalidInput:
+    width, more = len(layout.names), len(layout.metadata)
+    if width > _LISTED:
+        columns = "describe() names the columns in order"
+    else:
+        columns = f"the columns in order: {', '.join(layout.names)}"
+    if more and len(shape) in (1, 2) and shape[-1] == width + more:
+        rest = f"rows[{':, ' if len(shape) == 2 else ''}{more}:]"
+        columns = (
+            f"they seem to hold the {more} metadata columns too ({', '.join(layout.metadata)}): "
+            f"pass columns by name, or {rest} where the metadata stand first"
+        )
+    return InvalidInput(
+        f"rows have shape {list(shape)}, not [N, {width}] or [{width}]; {columns}",
+        code="wrong_shape",
+        field="rows",
+        value=str(list(shape)),
+        allowed=f"[N, {width}] or [{width}]",
     )
 
 

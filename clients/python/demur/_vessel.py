@@ -1,322 +1,43 @@
-"""Shaft power of a cargo ship: the client of ``VesselService``."""
+"""The vessel task: shaft power of a cargo ship."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable
-from contextlib import aclosing
-from typing import Any, Literal, overload
-
-from demur._answer import Answer, decode
+from demur._answer import Answer, gaussian, join_gaussian
+from demur._async_row_service import AsyncRowService
 from demur._calls import AsyncCalls, Calls
-from demur._commit import Committed, commit_request, committed
-from demur._describe import Description, description
-from demur._errors import InvalidInput
-from demur._exchange import STALE_SCHEMA, ChunkError, Exchange, OnError
-from demur._label import Ids
-from demur._question import Manner, Purpose, predict_request
-from demur._retry import Deadline
-from demur._rows import Layout, Rows, pack
-from demur.v1.common_pb2 import DescribeRequest
-from demur.v1.labels_pb2_grpc import LabelServiceStub
+from demur._describe import Head
+from demur._question import RowMessages
+from demur._row_service import RowService
+from demur.v1.vessel_pb2 import VesselChunk, VesselPredictRequest, VesselPredictResponse, VesselStreamRequest
 from demur.v1.vessel_pb2_grpc import VesselServiceStub
 
 
-class Vessel:
-    """Asks about ships, blocking; for any number of threads."""
+class Vessel(RowService[Answer]):
+    """Asks about ships, blocking; for any number of threads.
+
+    Answers are shaft power in kW; uncertainties, and ``defer_above``, are in kW².
+    """
 
     def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self._stub: Any = VesselServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-        self._labels: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-        self._known: Layout | None = None
-
-    def describe(self, *, timeout: float | None = None) -> Description:
-        """What the service expects and promises, asked anew."""
-        return self._describe(self._calls.deadline(timeout))
-
-    def predict(
-        self,
-        rows: Rows,
-        *,
-        purpose: Purpose = "decide",
-        timeout: float | None = None,
-        defer_above: float | None = None,
-        members: bool = False,
-    ) -> Answer:
-        """Predict the shaft power of N rows in one call.
-
-        Args:
-            rows: columns by name (each a scalar, list, array or series; scalars are repeated), or an array
-                [N, F] or [F] in the declared order, best as C-contiguous float32. ``describe()`` tells names,
-                order and units.
-            purpose: ``decide`` for a real question, ``explore`` for a hypothetical one, ``replay`` for a past
-                one again. Only real ones are audited.
-            timeout: seconds for everything this call does, retries included; None for the client's own.
-            defer_above: defer above this uncertainty (kW²) even where the policy would answer.
-            members: also return what each member of the ensemble says.
-
-        Raises:
-            InvalidInput: names, shapes, units, ranges: said by the client before sending, or by the service.
-            TooLarge: more rows than the service takes in one call; use :meth:`stream`.
-            DemurError: any other of the tree in :mod:`demur`.
-        """
-        deadline = self._calls.deadline(timeout)
-        manner = Manner(purpose, defer_above, members)
-        layout = self._layout(deadline)
-        request = predict_request(pack(rows, layout), layout, manner)
-        try:
-            return decode(self._calls.unary(self._stub.Predict, request, deadline))
-        except InvalidInput as error:
-            if error.code == STALE_SCHEMA:
-                self._known = None
-            raise
-
-    def commit(self, units: Answer | Ids, *, timeout: float | None = None) -> Committed:
-        """Act on explored units: they become decided ones, durably; audits are drawn and labels asked for from now on.
-
-        Args:
-            units: an answer, its ``prediction_ids``, or some of them. Committing twice is as once.
-            timeout: seconds for the call; None for the client's own.
-
-        Raises:
-            InvalidInput: one is no id.
-            DemurError: any other of the tree in :mod:`demur`.
-        """
-        deadline = self._calls.deadline(timeout)
-        return committed(self._calls.unary(self._labels.Commit, commit_request(units), deadline))
-
-    @overload
-    def stream(
-        self,
-        batches: Iterable[Rows],
-        *,
-        purpose: Purpose = ...,
-        timeout: float | None = ...,
-        defer_above: float | None = ...,
-        members: bool = ...,
-        chunk_rows: int | None = ...,
-        window: int | None = ...,
-        on_error: Literal["raise"] = ...,
-    ) -> Generator[Answer, None, None]: ...
-    @overload
-    def stream(
-        self,
-        batches: Iterable[Rows],
-        *,
-        purpose: Purpose = ...,
-        timeout: float | None = ...,
-        defer_above: float | None = ...,
-        members: bool = ...,
-        chunk_rows: int | None = ...,
-        window: int | None = ...,
-        on_error: OnError,
-    ) -> Generator[Answer | ChunkError, None, None]: ...
-    def stream(
-        self,
-        batches: Iterable[Rows],
-        *,
-        purpose: Purpose = "explore",
-        timeout: float | None = None,
-        defer_above: float | None = None,
-        members: bool = False,
-        chunk_rows: int | None = None,
-        window: int | None = None,
-        on_error: OnError = "raise",
-    ) -> Generator[Answer, None, None] | Generator[Answer | ChunkError, None, None]:
-        """Predict batch after batch over one stream: one answer for each, in order, for any number of them.
-
-        Batches are drawn in the caller's thread, ahead of the answers by no more than the window; at most so
-        much is held in memory. With ``window=1`` each batch is drawn after the answer to the one before.
-        Closing the generator, or leaving its loop, cancels what is not finished.
-
-        Args:
-            batches: what ``predict`` takes, any number of rows each. One beyond a message or ``max_rows`` goes
-                in several chunks and is put together again.
-            purpose: as for ``predict``, but ``explore`` by default.
-            timeout: seconds for the whole stream; None for no limit.
-            defer_above: as for ``predict``.
-            members: as for ``predict``.
-            chunk_rows: split batches above this; None for as many as one call takes.
-            window: chunks on their way at once; None for as many as the service reads ahead.
-            on_error: ``raise`` at the batch that failed, or ``yield`` a :class:`ChunkError` in its place and
-                go on. A failure of the stream itself is always raised. The opening is retried, as ``predict``
-                is; once the service has accepted the stream nothing is.
-
-        Raises:
-            DemurError: as ``predict``, while the stream is read; wrong options at once.
-        """
-        manner = Manner(purpose, defer_above, members)
-        options = {"chunk_rows": chunk_rows, "window": window, "on_error": on_error}
-        return self._stream(batches, manner, Deadline(timeout), options)
-
-    def _stream(
-        self, batches: Iterable[Rows], manner: Manner, deadline: Deadline, options: dict[str, Any]
-    ) -> Generator[Any, None, None]:
-        exchange = Exchange(self._layout(deadline), manner, **options)
-        stream, first = self._calls.stream(self._stub.PredictStream, exchange.begin, deadline)
-        try:
-            exchange.accept(first)
-            for rows in batches:
-                for frame in exchange.offer(rows):
-                    stream.send(frame)
-                    while exchange.full:
-                        exchange.receive(stream.receive())
-                        yield from exchange.outcomes()
-                yield from exchange.outcomes()
-                if exchange.finishing:
-                    break
-            stream.end()
-            while exchange.open:
-                exchange.receive(stream.receive())
-                yield from exchange.outcomes()
-        finally:
-            stream.close()
-            if exchange.stale:
-                self._known = None
-
-    def _layout(self, deadline: Deadline) -> Layout:
-        known = self._known
-        return Layout.of(self._describe(deadline)) if known is None else known
-
-    def _describe(self, deadline: Deadline) -> Description:
-        described = description(self._calls.unary(self._stub.Describe, DescribeRequest(), deadline))
-        self._known = Layout.of(described)
-        return described
+        super().__init__(calls, _MESSAGES)
 
 
-class AsyncVessel:
-    """Asks about ships, on the running event loop; for any number of its tasks."""
+class AsyncVessel(AsyncRowService[Answer]):
+    """Asks about ships, on the running event loop; for any number of its tasks. As :class:`Vessel` otherwise."""
 
     def __init__(self, calls: AsyncCalls) -> None:
-        self._calls = calls
-        self._stub: Any = VesselServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-        self._labels: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-        self._known: Layout | None = None
-
-    async def describe(self, *, timeout: float | None = None) -> Description:
-        """As :meth:`Vessel.describe`."""
-        return await self._describe(self._calls.deadline(timeout))
-
-    async def predict(
-        self,
-        rows: Rows,
-        *,
-        purpose: Purpose = "decide",
-        timeout: float | None = None,
-        defer_above: float | None = None,
-        members: bool = False,
-    ) -> Answer:
-        """As :meth:`Vessel.predict`."""
-        deadline = self._calls.deadline(timeout)
-        manner = Manner(purpose, defer_above, members)
-        layout = await self._layout(deadline)
-        request = predict_request(pack(rows, layout), layout, manner)
-        try:
-            return decode(await self._calls.unary(self._stub.Predict, request, deadline))
-        except InvalidInput as error:
-            if error.code == STALE_SCHEMA:
-                self._known = None
-            raise
-
-    async def commit(self, units: Answer | Ids, *, timeout: float | None = None) -> Committed:
-        """As :meth:`Vessel.commit`."""
-        deadline = self._calls.deadline(timeout)
-        return committed(await self._calls.unary(self._labels.Commit, commit_request(units), deadline))
-
-    @overload
-    def stream(
-        self,
-        batches: Iterable[Rows] | AsyncIterable[Rows],
-        *,
-        purpose: Purpose = ...,
-        timeout: float | None = ...,
-        defer_above: float | None = ...,
-        members: bool = ...,
-        chunk_rows: int | None = ...,
-        window: int | None = ...,
-        on_error: Literal["raise"] = ...,
-    ) -> AsyncGenerator[Answer, None]: ...
-    @overload
-    def stream(
-        self,
-        batches: Iterable[Rows] | AsyncIterable[Rows],
-        *,
-        purpose: Purpose = ...,
-        timeout: float | None = ...,
-        defer_above: float | None = ...,
-        members: bool = ...,
-        chunk_rows: int | None = ...,
-        window: int | None = ...,
-        on_error: OnError,
-    ) -> AsyncGenerator[Answer | ChunkError, None]: ...
-    def stream(
-        self,
-        batches: Iterable[Rows] | AsyncIterable[Rows],
-        *,
-        purpose: Purpose = "explore",
-        timeout: float | None = None,
-        defer_above: float | None = None,
-        members: bool = False,
-        chunk_rows: int | None = None,
-        window: int | None = None,
-        on_error: OnError = "raise",
-    ) -> AsyncGenerator[Answer, None] | AsyncGenerator[Answer | ChunkError, None]:
-        """As :meth:`Vessel.stream`; batches may come from an asynchronous iterable.
-
-        Leaving the loop early cancels when the generator is closed: at once inside
-        ``contextlib.aclosing(...)``, else when the event loop collects it.
-        """
-        manner = Manner(purpose, defer_above, members)
-        options = {"chunk_rows": chunk_rows, "window": window, "on_error": on_error}
-        return self._stream(batches, manner, Deadline(timeout), options)
-
-    async def _stream(
-        self,
-        batches: Iterable[Rows] | AsyncIterable[Rows],
-        manner: Manner,
-        deadline: Deadline,
-        options: dict[str, Any],
-    ) -> AsyncGenerator[Any, None]:
-        exchange = Exchange(await self._layout(deadline), manner, **options)
-        stream, first = await self._calls.stream(self._stub.PredictStream, exchange.begin, deadline)
-        try:
-            exchange.accept(first)
-            async with aclosing(_each(batches)) as source:
-                async for rows in source:
-                    for frame in exchange.offer(rows):
-                        stream.send(frame)
-                        while exchange.full:
-                            exchange.receive(await stream.receive())
-                            for outcome in exchange.outcomes():
-                                yield outcome
-                    for outcome in exchange.outcomes():
-                        yield outcome
-                    if exchange.finishing:
-                        break
-            stream.end()
-            while exchange.open:
-                exchange.receive(await stream.receive())
-                for outcome in exchange.outcomes():
-                    yield outcome
-        finally:
-            stream.close()
-            if exchange.stale:
-                self._known = None
-
-    async def _layout(self, deadline: Deadline) -> Layout:
-        known = self._known
-        return Layout.of(await self._describe(deadline)) if known is None else known
-
-    async def _describe(self, deadline: Deadline) -> Description:
-        described = description(await self._calls.unary(self._stub.Describe, DescribeRequest(), deadline))
-        self._known = Layout.of(described)
-        return described
+        super().__init__(calls, _MESSAGES)
 
 
-async def _each(batches: Iterable[Rows] | AsyncIterable[Rows]) -> AsyncGenerator[Rows, None]:
-    if isinstance(batches, AsyncIterable):
-        async for rows in batches:
-            yield rows
-    else:
-        for rows in batches:
-            yield rows
+def _decode(response: VesselPredictResponse, heads: tuple[Head, ...]) -> Answer:
+    return gaussian(response.power, response.model, response.recorded)
+
+
+_MESSAGES = RowMessages(
+    stub=VesselServiceStub,
+    question=VesselPredictRequest,
+    frame=VesselStreamRequest,
+    chunk=VesselChunk,
+    decode=_decode,
+    join=join_gaussian,
+)

@@ -1,0 +1,97 @@
+"""Whatever holds numbers (scalars, lists, arrays, series of data frames) to arrays of real numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.ma import MaskedArray
+from numpy.typing import NDArray
+
+from demur._errors import InvalidInput
+
+FLOAT32 = np.dtype("<f4")
+
+_SHOWN = 40
+"""Characters of a refused value that a message shows."""
+
+
+def numbers(values: Any, name: str, unit: str | None = None, *, flag: bool = False) -> NDArray[Any]:
+    """Real numbers as an array of any shape; what is masked, None, null or ``pandas.NA`` becomes NaN.
+
+    Args:
+        flag: the column's only values are 0 and 1, so that booleans mean them. Elsewhere a boolean is a mistake.
+
+    Raises:
+        InvalidInput: lists of unequal lengths, or what is no real number; the message shows the first.
+    """
+    given = as_array(values, name, unit)
+    mask = np.ma.getmaskarray(given) if isinstance(given, MaskedArray) else None
+    array = np.asarray(given)
+    if array.dtype.kind == "O":
+        return _of_objects(array, mask, name, unit, flag)
+    if array.dtype.kind not in ("fiub" if flag else "fiu"):
+        raise _refused(array, next(array.flat, None), 0, name, unit)
+    return array if mask is None else np.where(mask, np.nan, array)
+
+
+def as_array(values: Any, name: str, unit: str | None = None) -> NDArray[Any]:
+    """An array of whatever kind, masked where it was.
+
+    Raises:
+        InvalidInput: lists of unequal lengths.
+    """
+    if isinstance(values, MaskedArray):
+        return values
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise InvalidInput(
+            f"{name} holds lists of unequal lengths", code="wrong_shape", field=name, unit=unit
+        ) from None
+
+
+def _of_objects(
+    array: NDArray[Any], mask: NDArray[np.bool_] | None, name: str, unit: str | None, flag: bool
+) -> NDArray[np.float64]:
+    """Mixed values, as columns with missing ones often are."""
+    missing: Iterable[Any] = [False] * array.size if mask is None else mask.flat
+    found = np.empty(array.size, np.float64)
+    for place, (value, absent) in enumerate(zip(array.flat, missing, strict=True)):
+        if absent or _is_null(value):
+            found[place] = np.nan
+            continue
+        try:
+            found[place] = _real(value, flag)
+        except (TypeError, ValueError, OverflowError):
+            raise _refused(array, value, place, name, unit) from None
+    return found.reshape(array.shape)
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType"  # pandas.NA, without pandas
+
+
+def _real(value: Any, flag: bool) -> float:
+    if isinstance(value, (str, bytes, complex, np.complexfloating, np.ndarray)):
+        raise TypeError
+    if isinstance(value, (bool, np.bool_)) and not flag:
+        raise TypeError
+    return float(value)
+
+
+def _refused(array: NDArray[Any], value: Any, place: int, name: str, unit: str | None) -> InvalidInput:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    row = int(np.unravel_index(place, array.shape)[0]) if array.ndim and array.size else None
+    where = "" if row is None else f", such as {shown} in row {row}"
+    return InvalidInput(
+        f"{name} holds {array.dtype} values{where}, not real numbers",
+        code="not_numbers",
+        field=name,
+        value=str(array.dtype),
+        unit=unit,
+        allowed="real numbers",
+        index=row,
+    )
