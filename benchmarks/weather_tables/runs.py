@@ -29,6 +29,7 @@ class Plan:
     """How large the runs are."""
 
     members: int
+    networks: int
     trees: int
     tree_rows: int
     network_rows: int
@@ -71,7 +72,7 @@ class Work:
             fit.labelled(data["train"], self.plan.network_rows),
             fit.labelled(data["dev_in"]),
             settings=PRESETS["fast"],
-            members=self.plan.members,
+            members=self.plan.networks,
             classes=HEADS[1].classes,
             sentinels=tuple((place, float(value)) for place, value in SCHEMA.sentinels),
             checkpoint=self.folder / "networks",
