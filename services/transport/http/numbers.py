@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from models.schema import Schema
 from services.errors import InvalidInput
+from services.validate import allowed
 
 Number = float | None
 """null is NaN: a missing value, where the schema allows one."""
@@ -125,14 +126,14 @@ def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.floa
     value = values[index]
     text = "null" if value is None else f"{value:g}"
     said, problem = (text, "is not a number") if value is None else (f"{text} {feature.unit}", "is out of range")
+    words, short = allowed(feature)
     raise InvalidInput(
-        f"{name} = {said} in row {index} {problem}: allowed are {feature.lower:g} to {feature.upper:g} "
-        f"{feature.unit}; correct the value or drop the row",
+        f"{name} = {said} in row {index} {problem}: allowed are {words}; correct the value or drop the row",
         code="not_finite" if value is None else "out_of_range",
         field=name,
         value=text,
         unit=feature.unit,
-        allowed=f"[{feature.lower:g}, {feature.upper:g}]",
+        allowed=short,
         index=index,
     )
 
