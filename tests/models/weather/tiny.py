@@ -99,9 +99,7 @@ class Tiny:
     @cached_property
     def virtual(self) -> Artefact:
         """One model a head, cut into ten."""
-        cut = boosting.train(
-            self.data, HEADS, SCHEMA, self.folder / "cut", members=1, settings=TREES, virtual=True
-        )
+        cut = boosting.train(self.data, HEADS, SCHEMA, self.folder / "cut", members=1, settings=TREES, virtual=True)
         return self.built("virtual", cut)
 
     @cached_property
