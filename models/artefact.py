@@ -121,6 +121,13 @@ class Artefact:
 
     @property
     def schema(self) -> Schema:
+        """What rows of it are.
+
+        Raises:
+            ArtefactError: the manifest declares no features.
+        """
+        if not self.manifest.schema:
+            raise ArtefactError(f"{self.directory}: the manifest declares no features")
         return Schema(self.manifest.schema, self.manifest.metadata)
 
     def path(self, file: str) -> Path:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import math
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from services.ledger.metrics import LedgerMetrics
 from services.ledger.outstanding import Outstanding
 from services.ledger.policies import Bound
 from services.ledger.store import Store
+from services.ledger.tables import PROFILE_CHARACTERS
 from services.ledger.writer import Clock, Writer
 from services.logging import get_logger
 from services.metrics import Metrics
@@ -98,6 +100,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     Raises:
         ArtefactError, ProviderUnavailable: the artefact cannot be run as asked.
         LedgerRefused: the ledger's address is none, or its driver is not installed.
+        SettingsError: settings that do not fit the artefact's heads and what was calibrated for them.
     """
     scheduler = Scheduler(
         Limits(
@@ -110,14 +113,15 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     )
     offload = Offload()
     metrics.watch(scheduler)
-    measures = settings.measure_by_head
     numeric = profile(settings, artefact)
-    calibrations = {
-        name: _calibration(by_profile.get(numeric), measures.get(name))
-        for name, by_profile in artefact.manifest.heads.items()
-    }
-    # scores of different measures are never mixed: whoever reads the ledger tells such streams apart by profile
-    in_force = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
+    calibrated = {name: by_profile.get(numeric) for name, by_profile in artefact.manifest.heads.items()}
+    measures = {
+        name: measure
+        for name, measure in settings.measure_by_head.items()
+        if (known := calibrated.get(name)) is not None and measure in known.others
+    }  # but for heads that keep their own; what is none of both is refused below
+    calibrations = {name: None if one is None else one.by(measures.get(name, "")) for name, one in calibrated.items()}
+    in_force = _with_measures(numeric, measures)
 
     def policy(head: Head) -> Policy:
         chosen = choose(
@@ -149,7 +153,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             deployments = [
                 Deployment(
                     task=artefact.manifest.task,
-                    model=artefact.tag,
+                    model=artefact.tag + (f"@{measures[head.name]}" if head.name in measures else ""),
                     head=head,
                     profile=in_force,
                     members=artefact.manifest.members * artefact.manifest.samples,
@@ -239,8 +243,12 @@ def durable(
     return ledger
 
 
-def _calibration(found: Calibration | None, measure: str | None) -> Calibration | None:
-    return found if found is None or measure is None else found.by(measure)
+def _with_measures(numeric: str, measures: Mapping[str, str]) -> str:
+    """What policies are bound to: what an operator set for one measure does not hold for another."""
+    text = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
+    if len(text) <= PROFILE_CHARACTERS:
+        return text
+    return f"{numeric},measures={hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def _check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head]) -> None:

@@ -26,7 +26,7 @@ from services.errors import NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.reference import find
-from services.settings import Settings, address
+from services.settings import Settings, SettingsError, address
 from services.store import Store
 from services.system import die_with_parent
 from services.transport.grpc.server import GrpcServer
@@ -65,7 +65,7 @@ class Process:
         self.lifecycle = Lifecycle()
         try:
             await self._start(self.lifecycle)
-        except (ArtefactError, LookupError, ProviderUnavailable, RuntimeError) as error:
+        except (ArtefactError, LookupError, ProviderUnavailable, RuntimeError, SettingsError) as error:
             self.lifecycle.reason = f"failed to start: {error}"
             _log.error(self.lifecycle.reason, extra={"fields": {"task": settings.task}})
 

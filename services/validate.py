@@ -70,6 +70,7 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
         if column.name in by_name:
             raise _name_error(column.name, "doubled_column", "is given twice; give each column once", schema)
         if column.name in schema.metadata:
+            by_name[column.name] = column
             continue
         if column.name not in schema.position:
             raise _name_error(column.name, "unknown_column", "is not a column of this model", schema)
@@ -132,7 +133,7 @@ def check(schema: Schema, rows: Rows) -> Rows:
     more = f" ({len(wrong) - 1} more values are refused)" if len(wrong) > 1 else ""
     finite = np.isfinite(value)
     reason = "is out of range" if finite else "is not a finite number"
-    words, allowed = _allowed(feature)
+    words, short = allowed(feature)
     raise InvalidInput(
         f"{feature.name} = {value:g} {feature.unit} in row {row} {reason}: allowed are {words}; correct the value or "
         f"drop the row{more}",
@@ -140,7 +141,7 @@ def check(schema: Schema, rows: Rows) -> Rows:
         field=feature.name,
         value=f"{value:g}",
         unit=feature.unit,
-        allowed=allowed,
+        allowed=short,
         index=row,
     )
 
@@ -154,15 +155,14 @@ def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], 
     return found
 
 
-def _allowed(feature: Feature) -> tuple[str, str]:
+def allowed(feature: Feature) -> tuple[str, str]:
     """What may be given, in words and in short."""
+    words, short = f"{feature.lower:g} to {feature.upper:g} {feature.unit}", f"[{feature.lower:g}, {feature.upper:g}]"
     if feature.values:
-        few = ", ".join(f"{value:g}" for value in feature.values)
-        return few, few
-    words = f"{feature.lower:g} to {feature.upper:g} {feature.unit}"
+        words = short = ", ".join(f"{value:g}" for value in feature.values)
     if missing := [*(["NaN"] if feature.nullable else []), *(f"{value:g}" for value in feature.sentinels)]:
         words += f" (missing: {' or '.join(missing)})"
-    return words, f"[{feature.lower:g}, {feature.upper:g}]"
+    return words, short
 
 
 def _width(schema: Schema, row_count: int, nbytes: int) -> str:

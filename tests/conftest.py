@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.weather.tiny import Tiny
 from tests.postgres import Postgres, running_postgres
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -20,6 +21,12 @@ def test_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no test data at {path}; set DEMUR_TEST_DATA")
     return path
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
+    """Small weather artefacts; each is trained when a test asks for it first."""
+    return Tiny(tmp_path_factory.mktemp("weather"))
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
 """Members reduced to sufficient statistics: a row executor over any executor of members.
 
 Statistics are computed in float64 and handed on in float32, rows along the last axis, so that the scheduler can cut
-and join passes. What exceeds float32 becomes its largest number: variances of 1e37 stay comparable, and JSON has a
-number for them.
+and join passes. What exceeds half of float32's largest number becomes that half: variances of 1e37 stay comparable,
+the sum of two of them has a number in float32, and so in JSON.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Arrays = tuple[Array, ...]
 QUANTUM_SECONDS = 0.03
 """What interactive work may have to wait for."""
 MOST_ROWS = 1024
-_LARGEST = float(np.finfo(np.float32).max)
+_LARGEST = float(np.finfo(np.float32).max) / 2
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ class Deployment:
 
     task: str
     model: str
+    """Name of the stream that the head's units are written to: the artefact's tag, and behind an @ the measure where
+    it is not the head's own, for scores of different measures are never mixed."""
     head: Head
     profile: str
     members: int

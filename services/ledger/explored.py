@@ -69,8 +69,20 @@ class Tally:
 class Explored:
     """Portions by age, bounded in bytes and seconds; use it from one event loop."""
 
-    def __init__(self, most_bytes: int, most_seconds: float, clock: Callable[[], float], seed: int = 0) -> None:
-        """``clock`` is monotonic, in seconds."""
+    def __init__(
+        self,
+        most_bytes: int,
+        most_seconds: float,
+        clock: Callable[[], float],
+        seed: int = 0,
+        streams: Mapping[str, str] | None = None,
+    ) -> None:
+        """
+        Args:
+            clock: monotonic, in seconds.
+            streams: head to the name that its units are counted under; the model's own where there is none.
+        """
+        self._streams = dict(streams or {})
         self.units = 0
         """Units that are held."""
         self.nbytes = 0
@@ -84,7 +96,8 @@ class Explored:
     def add(self, portion: Portion, payload: Payload | None, now: float) -> None:
         """Counts a portion, and holds it if it was explored (not replayed)."""
         for head, verdict in portion.verdicts.items():
-            key = Key(head, portion.model, verdict.policy.version, portion.purpose)
+            model = self._streams.get(head, portion.model)
+            key = Key(head, model, verdict.policy.version, portion.purpose)
             tally = self._tallies.get(key)
             if tally is None:
                 tally = self._tallies[key] = Tally(first_time=now)

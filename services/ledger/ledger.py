@@ -104,9 +104,10 @@ class DurableLedger:
         """``outstanding`` is what the writer's ``complete_until`` asks."""
         self.writer = writer
         self.options = options
-        self.explored = Explored(options.explore_bytes, options.explore_seconds, monotonic)
         self._outstanding = outstanding
         self._deployments = Deployments(deployments, outstanding.clock)
+        self._streams = {one.head.name: one.model for one in deployments}
+        self.explored = Explored(options.explore_bytes, options.explore_seconds, monotonic, streams=self._streams)
         self._edges = {one.head.name: _edges(one) for one in deployments}
         self._counts = counts
         self._judging = {head.name: _judging(head) for head in heads}
@@ -187,7 +188,7 @@ class DurableLedger:
         else:
             deferred = verdict.decisions == Decision.DEFER
             itemised = np.flatnonzero(deferred | (self._draws.uniforms(first, n) < rate))
-        key = Key(head, portion.model, verdict.policy.version, "decide")
+        key = Key(head, self._streams.get(head, portion.model), verdict.policy.version, "decide")
         decided = self._whole(Decided(key, first, verdict.uncertainty, verdict.decisions, rate, itemised=itemised))
         if len(decided.itemised):
             self._keep(decided, portion, payload, decided.itemised)
@@ -200,7 +201,7 @@ class DurableLedger:
         rate = propensity(verdict.policy, uncertainty)
         drawn = self._draws.uniforms(ids.first + start, end - start) < rate
         itemised = np.flatnonzero((decisions == Decision.DEFER) | drawn)
-        key = Key(head, held.portion.model, verdict.policy.version, "decide")
+        key = Key(head, self._streams.get(head, held.portion.model), verdict.policy.version, "decide")
         decided = self._whole(Decided(key, ids.first + start, uncertainty, decisions, rate, itemised=itemised))
         if len(decided.itemised):
             self._keep(decided, held.portion, held.payload, decided.itemised + start)

@@ -26,6 +26,8 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
+PROFILE_CHARACTERS = 64
+"""Most that the name of a numeric profile may have."""
 OPEN = ("requested", "claimed")
 """``item.state`` of a request that somebody can still answer."""
 UNASKED = "unasked"
@@ -68,7 +70,7 @@ deployment = Table(
     *_place(),
     Column("model", String(255), primary_key=True),
     Column("head", String(64), primary_key=True),
-    Column("profile", String(64), primary_key=True),
+    Column("profile", String(PROFILE_CHARACTERS), primary_key=True),
     Column("task", String(32), nullable=False),
     Column("time", Double, nullable=False),
     Column("document", Text, nullable=False),  # JSON: head, members, calibration, quality: what the monitor judges by
@@ -83,7 +85,7 @@ policy = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),  # 1, 2, ...: compare-and-set by uniqueness
     Column("version", String(96), nullable=False),
     Column("model", String(255), nullable=False),  # and profile: what the policy is bound to
-    Column("profile", String(64), nullable=False),
+    Column("profile", String(PROFILE_CHARACTERS), nullable=False),
     Column("time", Double, nullable=False),
     Column("author", String(128), nullable=False),
     Column("reason", Text, nullable=False),

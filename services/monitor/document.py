@@ -124,6 +124,7 @@ def _stream(one: StreamState, now: float) -> Json:
         "head": one.key.head,
         "model": one.key.model,
         "unit": head.unit,
+        "measure": one.measure,
         "error": head.error,
         "error_unit": head.error_unit,
         "acceptable": head.acceptable,

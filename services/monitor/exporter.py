@@ -273,7 +273,7 @@ def _policies(known: Published) -> Iterator[Metric]:
     )
     for stream in known.streams:
         head = stream.head
-        info.add_metric((*stream.key, head.unit, head.error_unit, head.ensemble_measure, head.error), 1)
+        info.add_metric((*stream.key, head.unit, head.error_unit, stream.measure, head.error), 1)
     yield from (threshold, target, info)
 
 

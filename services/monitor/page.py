@@ -89,7 +89,7 @@ class Pages:
             _table(stream.head, own),
             _drift(shown),
             ""
-            if policy is None
+            if policy is None or policy.measure != stream.measure
             else f"<p class=note>Threshold in force: {numerals.numeral(policy.threshold)} "
             f"of <code>{escape(policy.measure)}</code> ({escape(policy.mode.replace('_', ' '))}).</p>",
         ]

@@ -304,6 +304,7 @@ class Monitor:
         return StreamState(
             key=stream.profile.key,
             head=stream.profile.head,
+            measure=stream.profile.measure,
             requests=stream.states(),
             oldest_request=stream.oldest_request(),
             delays={source: found.copy() for source, found in stream.delays.items() if any(found.counts)},

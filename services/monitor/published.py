@@ -50,6 +50,8 @@ class StreamState:
 
     key: Key
     head: Head
+    measure: str
+    """That its units are deferred by."""
     requests: Mapping[str, int]
     """State to how many requests of the last 30 days are in it."""
     oldest_request: float | None

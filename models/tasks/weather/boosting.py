@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from models.building import Labelled
 from models.head import Head
 from models.schema import Schema
 from models.tasks.weather.ensemble import VIRTUAL, Ensemble
+from models.tasks.weather.resume import claim
 
 
 @dataclass(frozen=True)
@@ -108,18 +109,19 @@ def train(
     """Trains ``members`` models a head on ``data["train"]``, watching ``data["dev_in"]``.
 
     Args:
-        folder: finished models are kept there, and found again.
+        folder: finished models are kept there, and found again by the same training.
         virtual: train for virtual ensembles (stochastic gradient Langevin boosting), one model a head.
 
     Raises:
-        ValueError: no members, missing tables, a head without labels, or what CatBoost refuses.
+        ValueError: no members, missing tables, a head without labels, a folder of another training, or what CatBoost
+            refuses.
     """
     if members < 1:
         raise ValueError(f"an ensemble needs at least one member, got {members}")
     missing = [name for name in ("train", "dev_in") if name not in data]
     if missing:
         raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
-    folder.mkdir(parents=True, exist_ok=True)
+    claim(folder, _description(data, schema, settings, virtual))
     seeds = tuple(seed * 1000 + member for member in range(members))
     sizes = {head.name: getattr(settings, head.kind) for head in heads}
     clock = _Clock(work=sum(one.iterations for one in sizes.values()) * members, told=progress)
@@ -143,6 +145,20 @@ def train(
         training=_told(settings, heads, len(_chosen(data["train"], settings)), virtual),
         samples=VIRTUAL if virtual else 1,
     )
+
+
+def _description(data: Mapping[str, Labelled], schema: Schema, settings: Settings, virtual: bool) -> dict[str, str]:
+    """What makes the models of a seed what they are."""
+    import catboost
+
+    return {
+        "settings": repr(replace(settings, threads=0)),
+        "virtual": str(virtual),
+        "features": ", ".join(schema.names),
+        "rows": data["train"].fingerprint,
+        "dev": data["dev_in"].fingerprint,
+        "catboost": catboost.__version__,
+    }
 
 
 def _pools(data: Mapping[str, Labelled], head: Head, schema: Schema, settings: Settings) -> tuple[Any, Any]:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from models.artefact import Artefact, Executor
+import numpy as np
+
+from models.artefact import Artefact, ArtefactError, Executor
 from models.executors.graph_members import GraphMembers
 from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
@@ -20,15 +22,32 @@ Provider = Literal["cpu", "cuda"]
 
 
 def heads(artefact: Artefact) -> tuple[Head, ...]:
-    """The task's heads that this artefact has."""
-    return tuple(head for head in HEADS if head.name in artefact.manifest.heads)
+    """The task's heads that this artefact has.
+
+    Raises:
+        ArtefactError: it has none.
+    """
+    found = tuple(head for head in HEADS if head.name in artefact.manifest.heads)
+    if not found:
+        raise ArtefactError(f"{artefact.directory}: has none of the heads {', '.join(head.name for head in HEADS)}")
+    return found
 
 
 def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1) -> MemberExecutor:
-    """All members of all executors of an artefact; see ``opened``."""
+    """All members of all executors of an artefact.
+
+    Raises:
+        ArtefactError: other numbers of members than the manifest says, or see ``opened``.
+        ProviderUnavailable: see ``opened``.
+    """
     manifest = artefact.manifest
     executors = (manifest.executor, *manifest.joined)
-    return opened(artefact.path, executors, artefact.schema, heads(artefact), provider=provider, threads=threads)
+    found = opened(artefact.path, executors, artefact.schema, heads(artefact), provider=provider, threads=threads)
+    told = manifest.members * manifest.samples
+    for name, said in found(np.zeros((1, len(artefact.schema)), np.float32)).items():
+        if len(said) != told:
+            raise ArtefactError(f"{artefact.directory}: {len(said)} members of {name}, the manifest says {told}")
+    return found
 
 
 def opened(
@@ -55,6 +74,8 @@ def opened(
     def part(executor: Executor) -> MemberExecutor:
         if executor.kind == "onnx":
             return GraphMembers(OnnxGraph(path(executor.file), provider=provider, threads=threads), names)
+        if without := [name for name in names if not executor.models.get(name)]:
+            raise ArtefactError(f"the manifest names no CatBoost models of {', '.join(without)}")
         opened = {h.name: [open_model(path(name), h, schema) for name in executor.models[h.name]] for h in heads}
         return NativeTrees(opened, threads=threads, virtual=executor.virtual)
 

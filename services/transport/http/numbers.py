@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from models.schema import Schema
 from services.errors import InvalidInput
+from services.validate import allowed
 
 Number = float | None
 """null is NaN: a missing value, where the schema allows one."""
 _QUOTED_BYTES = 1 << 20
 """Longer texts are not taken apart to quote the value: it would cost more than the refused work."""
 _SHORT_CHARACTERS = 40
+_WORDS = frozenset({str, bool})
 _INDEX = re.compile(r"`\$\[(\d+)\]")
 """Where msgspec says that it stopped."""
 
@@ -53,7 +55,7 @@ def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
     except msgspec.ValidationError as error:
         if (index := _index(error)) is None:
             raise
-        if len(raw) > _QUOTED_BYTES:
+        if len(raw) > _QUOTED_BYTES and not skipped:
             raise _no_number("a value", "", index, "") from error
         row = msgspec.json.decode(raw, type=list[msgspec.Raw])[index]
         try:
@@ -75,6 +77,21 @@ def rows(raw: bytes, skipped: Collection[str] = ()) -> list[dict[str, Number]]:
 
 
 def _rows_with_metadata(raw: bytes, skipped: Collection[str]) -> list[dict[str, Number]]:
+    """Rows whose metadata are texts, as a rule: then one pass over all, and no value is decoded by itself."""
+    try:
+        rows: list[dict[str, Any]] = msgspec.json.decode(raw, type=list[dict[str, float | str | bool | None]])
+    except msgspec.ValidationError:
+        return _rows_with_anything(raw, skipped)
+    for index, row in enumerate(rows):
+        for name in row.keys() & skipped:
+            row[name] = None
+        if not _WORDS.isdisjoint(map(type, row.values())):
+            name, value = next((name, value) for name, value in row.items() if type(value) in _WORDS)
+            raise _no_number(name, name, index, _short(msgspec.json.encode(value)))
+    return rows
+
+
+def _rows_with_anything(raw: bytes, skipped: Collection[str]) -> list[dict[str, Number]]:
     found = []
     for index, row in enumerate(msgspec.json.decode(raw, type=list[dict[str, msgspec.Raw]])):
         for name, value in row.items():
@@ -109,14 +126,14 @@ def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.floa
     value = values[index]
     text = "null" if value is None else f"{value:g}"
     said, problem = (text, "is not a number") if value is None else (f"{text} {feature.unit}", "is out of range")
+    words, short = allowed(feature)
     raise InvalidInput(
-        f"{name} = {said} in row {index} {problem}: allowed are {feature.lower:g} to {feature.upper:g} "
-        f"{feature.unit}; correct the value or drop the row",
+        f"{name} = {said} in row {index} {problem}: allowed are {words}; correct the value or drop the row",
         code="not_finite" if value is None else "out_of_range",
         field=name,
         value=text,
         unit=feature.unit,
-        allowed=f"[{feature.lower:g}, {feature.upper:g}]",
+        allowed=short,
         index=index,
     )
 

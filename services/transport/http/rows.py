@@ -122,15 +122,15 @@ def _rows(raw: msgspec.Raw, skipped: Collection[str]) -> dict[str, list[Number]]
         raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
     names = rows[0].keys()
     for index, row in enumerate(rows):
-        if row.keys() != names:
-            name = sorted(names ^ row.keys())[0]
+        if row.keys() != names and (differing := (names ^ row.keys()) - set(skipped)):
+            name = sorted(differing)[0]
             raise InvalidInput(
                 f"row {index} and row 0 differ in column {name!r}; give every row the same columns",
                 code="unequal_rows",
                 field=name,
                 index=index,
             )
-    return {name: [row[name] for row in rows] for name in names}
+    return {name: [] if name in skipped else [row[name] for row in rows] for name in names}
 
 
 def _refuse_doubled(raw: msgspec.Raw, names: int) -> None:
@@ -148,7 +148,7 @@ def _load_undoubled(text: bytes) -> None:
             found[name] = value
         return found
 
-    json.loads(text, object_pairs_hook=pairs)
+    json.loads(text, object_pairs_hook=pairs, parse_int=float)  # int() refuses thousands of digits
 
 
 def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[str, Any]:

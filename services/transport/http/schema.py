@@ -86,7 +86,9 @@ def _wish(description: Description) -> Json:
 
 def _value(feature: Any) -> Json:
     kind: Json = {"type": ["number", "null"] if feature.nullable else "number"}
-    kind |= {"enum": list(feature.values)} if feature.values else {"minimum": feature.lower, "maximum": feature.upper}
+    missing = [None] * feature.nullable
+    few = {"enum": [*feature.values, *missing]}
+    kind |= few if feature.values else {"minimum": feature.lower, "maximum": feature.upper}
     about: Json = {"description": f"{feature.description} Unit: {feature.unit}.", "x-unit": feature.unit}
     if not feature.sentinels:
         return kind | about

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from models import npz
+from models.tasks.weather.resume import claim, write_whole
 from models.tasks.weather.transformer.ensemble import Weights
-
-DESCRIPTION = "training.json"
 
 
 @dataclass(frozen=True)
@@ -27,17 +25,7 @@ class Checkpoint:
     """What makes the trained weights what they are."""
 
     def __post_init__(self) -> None:
-        path = self.directory / DESCRIPTION
-        self.directory.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            _write(path, json.dumps(self.description, indent=1, sort_keys=True).encode())
-        found = json.loads(path.read_text())
-        other = sorted(name for name in found | self.description if found.get(name) != self.description.get(name))
-        if other:
-            raise ValueError(
-                f"{self.directory} holds members of another training, with a different {', '.join(other)}: "
-                "name another folder, or remove this one"
-            )
+        claim(self.directory, self.description)
 
     def load(self, seed: int) -> tuple[Weights, dict[str, float]] | None:
         """Weights and outcome of a member; None if it is not finished."""
@@ -54,13 +42,7 @@ class Checkpoint:
     def save(self, seed: int, weights: Weights, outcome: dict[str, float]) -> None:
         """Keeps a finished member; a file is there completely or not at all."""
         numbers = {f"outcome.{name}": np.float64(value) for name, value in outcome.items()}
-        _write(self._path(seed), npz.encode(weights | numbers))
+        write_whole(self._path(seed), npz.encode(weights | numbers))
 
     def _path(self, seed: int) -> Path:
         return self.directory / f"member-{seed}.npz"
-
-
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_name(path.name + ".part")
-    part.write_bytes(content)
-    part.replace(path)

@@ -1,0 +1,123 @@
+"""Training of trees: progress, going on where it was, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.building import Labelled
+from models.executors.trees.model import open_model
+from models.schema import Schema
+from models.tasks.weather import boosting
+from models.tasks.weather.boosting import Progress, Settings, Trees, train
+from models.tasks.weather.ensemble import Ensemble
+from models.tasks.weather.spec import HEADS, PRECIPITATION, TEMPERATURE
+from tests.models.weather.tiny import SCHEMA, table
+
+QUICK = Settings(Trees(2, 12, 0.3), Trees(2, 8, 0.3), patience=20, threads=1, borders=16)
+DATA = {"train": table(200, 1), "dev_in": table(150, 2)}
+
+
+def trained(folder: Path, data: dict[str, Labelled] = DATA, settings: Settings = QUICK, members: int = 2) -> Ensemble:
+    return train(data, HEADS, SCHEMA, folder, members=members, settings=settings)
+
+
+def test_members_differ_and_seeds_repeat(tmp_path: Path) -> None:
+    one, other = trained(tmp_path / "a"), trained(tmp_path / "b")
+    said = [
+        [
+            np.asarray(open_model(ensemble.files[name], head, SCHEMA).native.predict(DATA["dev_in"].features))
+            for head in HEADS
+            for name in ensemble.executors[0].models[head.name]
+        ]
+        for ensemble in (one, other)
+    ]
+    for first, second in zip(*said, strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(said[0][0], said[0][1])
+    assert one.seeds == (0, 1)
+    assert train(DATA, HEADS, SCHEMA, tmp_path / "c", members=1, seed=7, settings=QUICK).seeds == (7000,)
+
+
+def test_progress_rises_to_the_end(tmp_path: Path) -> None:
+    told: list[Progress] = []
+    train(DATA, HEADS, SCHEMA, tmp_path, members=2, settings=QUICK, progress=told.append)
+    shares = [one.share for one in told]
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0, abs=0.05)
+    assert all(one.eta >= 0 for one in told)
+    assert {(one.head, one.member) for one in told} == {(head.name, n) for head in HEADS for n in range(2)}
+    assert str(told[0]).startswith("temperature member 1/2 tree 1/12  ETA ")
+
+
+def test_a_training_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+    first = trained(tmp_path)
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob("*.cbm")}
+    (tmp_path / "temperature-2.cbm").unlink()
+    again = trained(tmp_path, members=3)
+    assert again.members == 3
+    for name, moment in kept.items():
+        assert (first.files[name].stat().st_mtime_ns == moment) == (name != "temperature-2.cbm")
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.parametrize("what", ["rows", "dev", "settings", "features", "virtual"])
+def test_members_of_another_training_are_not_taken_for_ones_own(tmp_path: Path, what: str) -> None:
+    trained(tmp_path)
+    data, settings, schema = dict(DATA), QUICK, SCHEMA
+    if what == "rows":
+        data["train"] = table(200, 9)
+    elif what == "dev":
+        data["dev_in"] = table(150, 9)
+    elif what == "settings":
+        settings = replace(QUICK, borders=17)
+    elif what == "features":
+        first, *rest = SCHEMA.features
+        schema = Schema((replace(first, name="other"), *rest))
+    with pytest.raises(ValueError, match=f"members of another training, with a different {what}: name another folder"):
+        train(data, HEADS, schema, tmp_path, members=2, settings=settings, virtual=what == "virtual")
+
+
+def test_more_threads_are_the_same_training(tmp_path: Path) -> None:
+    trained(tmp_path)
+    trained(tmp_path, settings=replace(QUICK, threads=2))
+
+
+def test_early_stopping_cuts_a_model_back_to_its_best(tmp_path: Path) -> None:
+    """Of labels that are noise nothing can be learned: the first trees are the best."""
+    noise = {
+        name: Labelled(one.features, {"temperature": np.random.default_rng(n).normal(size=len(one))})
+        for n, (name, one) in enumerate(DATA.items())
+    }
+    settings = replace(QUICK, gaussian=Trees(4, 200, 0.5), patience=5)
+    found = train(noise, (TEMPERATURE,), SCHEMA, tmp_path, members=1, settings=settings)
+    (path,) = found.files.values()
+    assert open_model(path, TEMPERATURE, SCHEMA).trees < 50
+
+
+def test_rows_beyond_the_most_are_left_out_evenly(tmp_path: Path) -> None:
+    found = trained(tmp_path, settings=replace(QUICK, max_rows=50), members=1)
+    assert found.training["rows"] == 50
+    assert boosting._chosen(DATA["train"], replace(QUICK, max_rows=3)).tolist() == [0, 99, 199]
+
+
+def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least one member, got 0"):
+        trained(tmp_path / "a", members=0)
+    with pytest.raises(ValueError, match="missing: dev_in"):
+        trained(tmp_path / "b", {"train": DATA["train"]})
+    dry = {name: Labelled(one.features, {"temperature": one.labels["temperature"]}) for name, one in DATA.items()}
+    with pytest.raises(ValueError, match="no labels of the head precipitation"):
+        trained(tmp_path / "c", dry)
+    one = Labelled(DATA["train"].features, {"precipitation": np.zeros(200, np.uint8)})
+    with pytest.raises(ValueError, match="CatBoost cannot train precipitation"):
+        train({"train": one, "dev_in": one}, (PRECIPITATION,), SCHEMA, tmp_path / "d", members=1, settings=QUICK)
+
+
+def test_presets_are_the_papers_and_a_small_one() -> None:
+    full = boosting.PRESETS["full"]
+    assert (full.gaussian, full.categorical) == (Trees(8, 20_000, 0.3), Trees(6, 10_000, 0.4))
+    assert boosting.PRESETS["fast"].gaussian.iterations <= 300

@@ -1,0 +1,134 @@
+"""A weather artefact behind both protocols, as a process serves it but for the sockets of HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import httpx
+import numpy as np
+from numpy.typing import NDArray
+from prometheus_client import CollectorRegistry
+
+from demur.v1 import common_pb2, weather_pb2
+from demur.v1.weather_pb2_grpc import WeatherServiceStub
+from models.artefact import Artefact
+from services.assembly import Assembled, assemble
+from services.lifecycle import Lifecycle
+from services.metrics import Metrics
+from services.settings import Settings
+from services.transport.grpc.server import GrpcServer
+from services.transport.http.app import application
+from tests.contract.serving import detail
+from tests.models.weather.tiny import SCHEMA
+
+Rows = NDArray[np.float32]
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running weather service."""
+
+    assembled: Assembled
+    stub: WeatherServiceStub
+    http: httpx.AsyncClient
+
+    async def json(self, body: Json | bytes) -> tuple[int, Json]:
+        """Status and answer of a JSON question; a refusal is its error. Numbers that JSON has not fail the test."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        response = await self.http.post("/v1/predict", content=content)
+        found = json.loads(response.content, parse_constant=_no_constant)
+        return response.status_code, found.get("error", found)
+
+    async def answer(self, rows: Rows, **wishes: Any) -> Json:
+        status, found = await self.json(body(rows) | wishes)
+        assert status == 200, found
+        return found
+
+    async def refusal(self, given: Json | bytes) -> Json:
+        status, error = await self.json(given)
+        assert status in (413, 422), error
+        return error | {"status": status}
+
+    async def message(self, rows: Any, **wishes: Any) -> weather_pb2.WeatherPredictResponse:
+        """The answer over gRPC to packed rows, or to a ``common_pb2.Rows``."""
+        given = packed(rows) if isinstance(rows, np.ndarray) else rows
+        return await self.stub.Predict(weather_pb2.WeatherPredictRequest(rows=given, **wishes))
+
+    async def refused(self, rows: Any, **wishes: Any) -> Json:
+        """The typed detail of a refusal over gRPC, with its code."""
+        try:
+            await self.message(rows, **wishes)
+        except grpc.aio.AioRpcError as error:
+            return detail(error) | {"status": error.code().name}
+        raise AssertionError("it was answered")
+
+
+@asynccontextmanager
+async def serving(artefact: Artefact, home: Path | None = None, **settings: Any) -> AsyncIterator[Served]:
+    """Serves an artefact; decisions are recorded where a home is given."""
+    place = {"ledger": "none"} if home is None else {"home": home}
+    chosen = Settings(**({"task": "weather", "lanes": 1, "drain_seconds": 5.0} | place | settings))
+    metrics, lifecycle = Metrics("weather", CollectorRegistry()), Lifecycle()
+    assembled = assemble(artefact, chosen, metrics)
+    try:
+        assembled.tenant.warm_up()
+        await assembled.start()
+        try:
+            server = GrpcServer(assembled.tenant, chosen, metrics, assembled.desk)
+            await server.start("127.0.0.1:0")
+            lifecycle.reason = ""
+            await server.ready()
+            app = application(assembled.tenant, chosen, metrics, lifecycle, assembled.desk, assembled.keeper)
+            transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+            async with (
+                grpc.aio.insecure_channel(
+                    f"127.0.0.1:{server.port}", [("grpc.max_send_message_length", -1)]
+                ) as channel,
+                httpx.AsyncClient(transport=transport, base_url="http://weather", timeout=60) as http,
+            ):
+                yield Served(assembled, WeatherServiceStub(channel), http)
+            await server.drain(0)
+        finally:
+            await assembled.stop()
+    finally:
+        assembled.close()
+
+
+def packed(rows: Rows) -> common_pb2.Rows:
+    content = np.ascontiguousarray(rows, "<f4").tobytes()
+    return common_pb2.Rows(packed=common_pb2.PackedRows(row_count=len(rows), values=content))
+
+
+def named(rows: Rows, names: Sequence[str] = SCHEMA.names, **more: Sequence[float]) -> common_pb2.Rows:
+    """Columns by name, and further ones."""
+    columns = [common_pb2.NamedColumn(name=n, values=rows[:, i].tolist()) for i, n in enumerate(names)]
+    columns += [common_pb2.NamedColumn(name=n, values=values) for n, values in more.items()]
+    return common_pb2.Rows(named=common_pb2.NamedColumns(columns=columns))
+
+
+def body(rows: Rows) -> Json:
+    """Columns by name; NaN is null."""
+    values = np.where(np.isnan(rows), None, rows.astype(object))
+    return {"columns": {name: values[:, index].tolist() for index, name in enumerate(SCHEMA.names)}}
+
+
+def by_row(rows: Rows, **more: Any) -> Json:
+    """A list of objects, each with further values."""
+    found = body(rows)["columns"]
+    return {"rows": [dict(zip(found, values, strict=True)) | more for values in zip(*found.values(), strict=True)]}
+
+
+def numbers(content: bytes, *shape: int) -> Rows:
+    """Packed float32."""
+    return np.frombuffer(content, "<f4").reshape(shape or (-1,))
+
+
+def _no_constant(name: str) -> float:
+    raise AssertionError(f"{name} is no JSON")
