@@ -15,7 +15,7 @@ from models.executors.onnx import OnnxGraph
 from models.tasks.weather.transformer import export as exporting
 from models.tasks.weather.transformer import frozen, network
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
-from models.tasks.weather.transformer.export import Layout, export, layout_for
+from models.tasks.weather.transformer.export import export
 from models.tasks.weather.transformer.scaling import LIMIT
 from models.tasks.weather.transformer.settings import PAPER, SMALL, Sizes
 from tests.models.tasks.weather.transformer.conftest import some_rows
@@ -24,9 +24,9 @@ Untrained = Callable[..., TrainedEnsemble]
 TINY = Sizes(width=12, heads=3, blocks=2, attention_dropout=0.1, hidden_dropout=0.3)
 
 
-def served(ensemble: TrainedEnsemble, folder: Path, layout: Layout | None = None) -> GraphMembers:
+def served(ensemble: TrainedEnsemble, folder: Path) -> GraphMembers:
     path = folder / "ensemble.onnx"
-    path.write_bytes(export(ensemble, layout))
+    path.write_bytes(export(ensemble))
     return GraphMembers(OnnxGraph(path), ensemble.heads)
 
 
@@ -63,21 +63,19 @@ def assert_same(fused, separate: dict[str, np.ndarray]) -> None:
         np.testing.assert_allclose(fused[name], array, rtol=1e-5, atol=1e-5 * scale)
 
 
-@pytest.mark.parametrize("layout", ["stacked", "split"])
 @pytest.mark.parametrize(("members", "samples"), [(1, 1), (3, 1), (1, 4), (2, 3)])
-def test_fused_is_separate(untrained: Untrained, tmp_path, layout, members, samples) -> None:
+def test_fused_is_separate(untrained: Untrained, tmp_path, members, samples) -> None:
     ensemble = untrained(SMALL, members, samples=samples)
     rows = some_rows(37, 123, seed=1)
-    assert_same(served(ensemble, tmp_path, layout)(rows), one_by_one(ensemble, rows))
+    assert_same(served(ensemble, tmp_path)(rows), one_by_one(ensemble, rows))
 
 
-@pytest.mark.parametrize("layout", ["stacked", "split"])
 @pytest.mark.parametrize("blocks", [1, 2, 3])
-def test_any_number_of_blocks_and_any_dropout_is_exported(untrained: Untrained, tmp_path, layout, blocks) -> None:
+def test_any_number_of_blocks_and_any_dropout_is_exported(untrained: Untrained, tmp_path, blocks) -> None:
     sizes = replace(TINY, blocks=blocks, residual_dropout=0.2)
     ensemble = untrained(sizes, 2, samples=3, features=9)
     rows = some_rows(10, 9, seed=1)
-    assert_same(served(ensemble, tmp_path, layout)(rows), one_by_one(ensemble, rows))
+    assert_same(served(ensemble, tmp_path)(rows), one_by_one(ensemble, rows))
 
 
 @pytest.mark.parametrize(
@@ -101,11 +99,6 @@ def test_the_size_of_the_paper_is_exported(untrained: Untrained, tmp_path) -> No
     assert_same(served(ensemble, tmp_path)(rows), one_by_one(ensemble, rows))
 
 
-def test_small_networks_are_stacked_and_large_ones_split() -> None:
-    assert layout_for(SMALL) == "stacked"
-    assert layout_for(PAPER) == "split"
-
-
 def test_constants_are_those_of_the_network() -> None:
     assert (exporting.FLOOR, exporting.EPSILON) == (network.FLOOR, network.EPSILON)
 
@@ -121,10 +114,9 @@ def test_ten_small_members_fit_the_repository(untrained: Untrained) -> None:
     assert len(export(untrained(SMALL, 1, samples=10))) < 0.2e6
 
 
-@pytest.mark.parametrize("layout", ["stacked", "split"])
-def test_a_sentinel_is_nan_and_neither_is_a_value(untrained: Untrained, tmp_path, layout) -> None:
+def test_a_sentinel_is_nan_and_neither_is_a_value(untrained: Untrained, tmp_path) -> None:
     ensemble = untrained(TINY, 2, features=4)
-    run = served(ensemble, tmp_path, layout)
+    run = served(ensemble, tmp_path)
     rows = np.repeat(ensemble.scaling.mean[None], 4, axis=0)
     rows[0, 1], rows[1, 1], rows[2, 1] = np.nan, -9999.0, -9998.0
     mean = run(rows)["temperature"][..., 0]
@@ -137,8 +129,7 @@ def test_a_sentinel_is_nan_and_neither_is_a_value(untrained: Untrained, tmp_path
     assert (mean[:, 0] != mean[:, 1]).all(), "the sentinel of one feature is a value of another"
 
 
-@pytest.mark.parametrize("layout", ["stacked", "split"])
-def test_no_row_makes_an_answer_that_is_not_finite(untrained: Untrained, tmp_path, layout) -> None:
+def test_no_row_makes_an_answer_that_is_not_finite(untrained: Untrained, tmp_path) -> None:
     ensemble = untrained(SMALL, 2)
     never_varied = ensemble.scaling.inverse.copy()
     never_varied[5] = 0
@@ -146,13 +137,13 @@ def test_no_row_makes_an_answer_that_is_not_finite(untrained: Untrained, tmp_pat
     largest = np.finfo(np.float32).max
     values = (np.nan, np.inf, -np.inf, largest, -largest, 1e-45, 0.0)
     rows = np.repeat(np.array(values, np.float32)[:, None], 123, axis=1)
-    said = served(ensemble, tmp_path, layout)(rows)
+    said = served(ensemble, tmp_path)(rows)
     assert all(np.isfinite(array).all() for array in said.values())
     assert (said["temperature"][..., 1] > 0).all()
     np.testing.assert_allclose(said["precipitation"].sum(axis=-1), 1, rtol=1e-5)
     at_limit = ensemble.scaling.mean + np.float32(1.01 * LIMIT) / np.where(never_varied > 0, never_varied, 1)
     np.testing.assert_allclose(
-        said["temperature"][:, 3], served(ensemble, tmp_path, layout)(at_limit[None])["temperature"][:, 0], rtol=1e-4
+        said["temperature"][:, 3], served(ensemble, tmp_path)(at_limit[None])["temperature"][:, 0], rtol=1e-4
     )
     np.testing.assert_array_equal(said["temperature"][:, 1], said["temperature"][:, 3])
 
