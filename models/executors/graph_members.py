@@ -17,7 +17,7 @@ class GraphMembers:
         ArtefactError: the graph has no output of that name.
     """
 
-    def __init__(self, graph: OnnxGraph, heads: tuple[str, ...], *, pass_rows: int = 16) -> None:
+    def __init__(self, graph: OnnxGraph, heads: tuple[str, ...], *, pass_rows: int = 8) -> None:
         """
         Args:
             pass_rows: most rows of one pass over the graph. Longer passes are slower a row once what a layer

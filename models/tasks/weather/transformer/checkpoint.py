@@ -41,7 +41,7 @@ class Checkpoint:
 
     def save(self, seed: int, weights: Weights, outcome: dict[str, float]) -> None:
         """Keeps a finished member; a file is there completely or not at all."""
-        numbers = {f"outcome.{name}": np.float64(value) for name, value in outcome.items()}
+        numbers = {f"outcome.{name}": np.asarray(value, np.float64) for name, value in outcome.items()}
         write_whole(self._path(seed), npz.encode(weights | numbers))
 
     def _path(self, seed: int) -> Path:

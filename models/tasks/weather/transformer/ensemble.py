@@ -67,7 +67,7 @@ class TrainedEnsemble:
 
     def outputs(self, head: str) -> int:
         """Numbers that the head's last layer gives: 2, or one a class."""
-        return self.weights[f"{head}.weight"].shape[1]
+        return int(self.weights[f"{head}.weight"].shape[1])
 
     def select(self, members: slice) -> TrainedEnsemble:
         """Some of the members; their frozen masks stay what they were."""

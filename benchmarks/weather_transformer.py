@@ -1,0 +1,150 @@
+"""How much of the machine's matrix multiplication rate FT-Transformer ensembles reach, one thread, in process.
+
+    python -m benchmarks.weather_transformer [--seconds 8]
+
+A case is rows passed through ``GraphMembers`` as they are served; "loop" is one graph a member, run in turn. Rates
+count the multiplications and additions of the matrix products that the graph computes, and nothing else that it does.
+The reference is the faster of ONNX Runtime and torch at 1024 x 1024 x 1024, measured turn by turn with the cases.
+Weights are untrained (time does not depend on them).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from benchmarks import machine
+from benchmarks.figures import Figure, table
+from benchmarks.timing import interleaved
+from models.executors.graph import Graph
+from models.executors.graph_members import GraphMembers
+from models.executors.onnx import OnnxGraph
+from models.tasks.weather.spec import CLASSES
+from models.tasks.weather.transformer import network
+from models.tasks.weather.transformer.ensemble import TrainedEnsemble
+from models.tasks.weather.transformer.export import export
+from models.tasks.weather.transformer.scaling import Scaling
+from models.tasks.weather.transformer.settings import PAPER, SMALL, Sizes
+
+FEATURES = 123
+BATCHES = (1, 16, 64, 256)
+CASES = {"paper size, 5 members": (PAPER, 5), "small, 10 members": (SMALL, 10)}
+SIDE = 1024
+"""Of the square matrices whose product is the reference."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=8, help="of each comparison")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    sys.stdout.write(f"{machine.line()}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        figures = list(measure(Path(folder), given.seconds))
+    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+    return 0
+
+
+def measure(folder: Path, seconds: float) -> Iterator[Figure]:
+    """Share of the reference rate, and what fusing saves, for each size and number of rows."""
+    products = reference(folder)
+    for name, (sizes, members) in CASES.items():
+        ensemble = untrained(sizes, members)
+        fused = opened(ensemble, folder)
+        loop = [opened(ensemble.select(slice(one, one + 1)), folder) for one in range(members)]
+        sampled = opened(ensemble.select(slice(0, 1)).sampled(), folder)
+        for count in BATCHES:
+            given = rows(count)
+            timed = interleaved(
+                {
+                    "fused": partial(fused, given),
+                    "loop": partial(in_turn, loop, given),
+                    "one": partial(loop[0], given),
+                    "sampled": partial(sampled, given),
+                    **products,
+                },
+                seconds,
+                warm_up=1,
+            )
+            part = f"FT-Transformer of {name}, {count} rows"
+            peak = max(2 * SIDE**3 / timed[product].p50 for product in products)
+            took = timed["fused"].p50
+            rate = operations(sizes) * members * count / took
+            yield Figure(
+                part,
+                "one thread's rate over sgemm",
+                100 * rate / peak,
+                "%",
+                at_least=50.0,
+                note=f"{rate / 1e9:.0f} of {peak / 1e9:.0f} GFLOP/s, {took / count * 1e3:.2f} ms/row, "
+                f"±{timed['fused'].spread():.0%}",
+            )
+            yield Figure(
+                part, "fused over a loop", took / timed["loop"].p50, "x", note=f"±{timed['loop'].spread():.0%}"
+            )
+            yield Figure(part, "members over one", took / timed["one"].p50, "x")
+            yield Figure(part, "10 frozen masks over one member", timed["sampled"].p50 / timed["one"].p50, "x")
+
+
+def operations(sizes: Sizes, features: int = FEATURES) -> int:
+    """Multiplications and additions in the matrix products of one row and member, as exported."""
+    width, hidden, tokens = sizes.width, sizes.hidden, features + 1
+    block = tokens * (4 * width**2 + 2 * tokens * width + 3 * width * hidden)
+    pooled = 2 * sizes.heads * width**2 + 2 * tokens * sizes.heads * width + 3 * width * hidden
+    return 2 * ((sizes.blocks - 1) * block + pooled + width * (2 + CLASSES))
+
+
+def reference(folder: Path) -> dict[str, Callable[[], object]]:
+    """Products of square matrices by two libraries, one thread each."""
+    left, right = np.random.default_rng(0).normal(size=(2, SIDE, SIDE)).astype(np.float32)
+    graph = Graph("product")
+    graph.output("product", graph.input("rows", ("N", SIDE)) @ right, ("N", SIDE))
+    path = folder / "product.onnx"
+    path.write_bytes(graph.serialise())
+    session = OnnxGraph(path)
+    return {
+        "onnxruntime": partial(session.run, {"rows": left}, ("product",)),
+        "torch": partial(torch.mm, torch.from_numpy(left), torch.from_numpy(right)),
+    }
+
+
+def untrained(sizes: Sizes, members: int) -> TrainedEnsemble:
+    """An ensemble with first weights, for the default schema's number of features."""
+    scaling = Scaling(
+        np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), np.empty((0, FEATURES), np.float32)
+    )
+    parts = [network.export(network.Network(sizes, scaling, classes=CLASSES)) for _ in range(members)]
+    weights = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
+    return TrainedEnsemble("ft_transformer", sizes, scaling, weights, tuple(range(members)))
+
+
+def opened(ensemble: TrainedEnsemble, folder: Path) -> GraphMembers:
+    path = folder / "ensemble.onnx"
+    path.write_bytes(export(ensemble))
+    return GraphMembers(OnnxGraph(path), ensemble.heads)
+
+
+def in_turn(members: list[GraphMembers], given: NDArray[np.float32]) -> None:
+    for one in members:
+        one(given)
+
+
+def rows(count: int) -> NDArray[np.float32]:
+    """Rows of standard normal values, one in twenty missing."""
+    draw = np.random.default_rng(count)
+    drawn = draw.normal(size=(count, FEATURES)).astype(np.float32)
+    drawn[draw.random(drawn.shape) < 0.05] = np.nan
+    return drawn
+
+
+if __name__ == "__main__":
+    sys.exit(main())
