@@ -69,7 +69,7 @@ def section(one: Judged) -> Section:
     classes = None
     if one.precipitation is not None:
         known = one.precipitation.by_model
-        pair = judge.differences(
+        less = judge.differences(
             data,
             judge.precipitation_scores(data, known[TEN][0]),
             judge.precipitation_scores(data, known[REGRESSED][0]),
@@ -79,14 +79,16 @@ def section(one: Judged) -> Section:
                 name: judge.over_models([judge.precipitation(data, each) for each in models])
                 for name, models in known.items()
             },
-            {f"{TEN} less {REGRESSED}": pair},
+            {f"{TEN} less {REGRESSED}": less},
         )
     mixture = {
         name: judge.mixture_crps(data, members.mean, members.variance)
         for name, members in one.temperature.members.items()
     }
     within = judge.answered_within(data, said[TEN][0])
-    return Section(data, Head(rows, better), classes, mixture, one.temperature.trees, within)
+    pair = (one.extended, TEN)
+    crossed = {(a, b): judge.crossed(data, said[a][0], said[b][0]) for a in pair for b in pair}
+    return Section(data, Head(rows, better), classes, mixture, one.temperature.trees, within, crossed)
 
 
 def draw(sets: Sequence[Judged], out: Path) -> None:

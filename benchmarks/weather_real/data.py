@@ -52,6 +52,22 @@ class Split:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Some rows of a set, in time order, with what is known of them."""
+
+    rows: NDArray[np.float32]
+    """Features in the order of the set's schema, float32 [N, F]."""
+    time: Floats
+    """Seconds since 1970 [N]."""
+    labels: dict[str, NDArray[Any]]
+    """Head name to its labels [N]: °C, and classes 0 to 8."""
+    shifted: Mask
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
 class RealSet:
     """N rows in time order: what was forecast, what was observed, and how the rows are used."""
 
@@ -84,6 +100,11 @@ class RealSet:
     shift: str
     """What the shift is, in words."""
     split: Split
+
+    def part(self, mask: Mask) -> Part:
+        """The rows of a mask [N], as training, calibration or a service takes them: ``part(split.train)``."""
+        labels = {head: values[mask] for head, values in self.labels.items()}
+        return Part(self.rows[mask], self.time[mask], labels, self.shifted[mask])
 
     @property
     def heads(self) -> tuple[Head, ...]:
@@ -278,9 +299,8 @@ class _Table:
 
 
 def _read(path: Path) -> _Table:
-    opened = gzip.open(path, "rt") if path.suffix == ".gz" else path.open()
-    with opened as file:
-        header, *rows = csv.reader(file)
+    text = (gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()).decode()
+    header, *rows = csv.reader(text.splitlines())
     return _Table({name: list(values) for name, values in zip(header, zip(*rows, strict=True), strict=True)})
 
 

@@ -37,7 +37,7 @@ from models.uncertainty import score
 
 COLOURS = {"raw": "#999999", "emos": "#0072b2", TEN: "#d55e00", BOTH: "#009e73"}
 LEVELS = np.linspace(0.05, 0.95, 19)
-_PNG = {"dpi": 90, "metadata": {"Software": None}}
+_PNG: Any = {"dpi": 90, "metadata": {"Software": None}}
 
 
 @dataclass(frozen=True)

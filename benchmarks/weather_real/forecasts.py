@@ -101,19 +101,15 @@ def precipitation(data: RealSet, seeds: tuple[int, ...] = SEEDS, trees: int = TR
     Raises:
         ValueError: the set has no classes.
     """
-    if (
-        data.precipitation is None
-        or data.raw_classes is None
-        or data.centred_classes is None
-        or data.predictors is None
-    ):
+    labels, raw, centred, inputs = data.precipitation, data.raw_classes, data.centred_classes, data.predictors
+    if labels is None or raw is None or centred is None or inputs is None:
         raise ValueError(f"{data.title} has no precipitation classes")
-    train, labels = data.split.train, data.precipitation
-    regressed = loglinear.fit(data.predictors[train], labels[train], CLASSES).predict(data.predictors)
+    train = data.split.train
+    regressed = loglinear.fit(inputs[train], labels[train], CLASSES).predict(inputs)
     members, total = _classifiers(data, labels, seeds, trees)
     by_model = {
-        SHARES: [Categorical(_shares(data.raw_classes))],
-        CENTRED_SHARES: [Categorical(_shares(data.centred_classes))],
+        SHARES: [Categorical(_shares(raw))],
+        CENTRED_SHARES: [Categorical(_shares(centred))],
         REGRESSED: [Categorical(regressed)],
         SINGLE: [categorical.predictive(members[i : i + 1]) for i in range(len(members))],
         TEN: [categorical.predictive(members)],

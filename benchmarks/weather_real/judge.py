@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from models.predictive import Categorical, Gaussian, Predictive
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 from models.uncertainty import score
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
 Figures = dict[str, float]
 ByDomain = dict[str, Figures]
@@ -102,6 +103,15 @@ def temperature(data: RealSet, said: Gaussian) -> ByDomain:
             "deferred_rmse": _root_mean(errors.values[~answered[mask]]),
         }
     return found
+
+
+def crossed(data: RealSet, means: Gaussian, uncertainty: Gaussian) -> dict[str, float]:
+    """R-AUC by domain of one model's errors in the order of another's uncertainty, °C²."""
+    errors, scores = squared_error(data.temperature, means.mean), score(uncertainty, measure(uncertainty))
+    return {
+        domain: figures(Errors(errors[mask], TEMPERATURE.acceptable, _RULES), scores[mask]).r_auc
+        for domain, mask in domains(data).items()
+    }
 
 
 def precipitation(data: RealSet, said: Categorical) -> ByDomain:
@@ -208,10 +218,10 @@ def differences(
             chosen = np.concatenate([parts[i] for i in random.integers(len(parts), size=len(parts))])
             for key in first:
                 drawn[key][turn] = first[key](chosen) - second[key](chosen)
-        found[domain] = {
-            key: (first[key](rows) - second[key](rows), *map(float, np.quantile(drawn[key], (0.025, 0.975))))
-            for key in first
-        }
+        found[domain] = {}
+        for key, values in drawn.items():
+            low, high = np.quantile(values, (0.025, 0.975))
+            found[domain][key] = first[key](rows) - second[key](rows), float(low), float(high)
     return found
 
 

@@ -41,6 +41,8 @@ class Section:
     within: Mapping[str, tuple[float, float, float]]
     """Of CatBoost, ten, by domain: share outside the training range; share answered and RMSE where those are deferred
     as well."""
+    crossed: Mapping[tuple[str, str], Mapping[str, float]]
+    """R-AUC by domain of the first model's errors in the order of the second's uncertainty."""
 
 
 Form = Callable[[float], str]
@@ -58,7 +60,7 @@ def document(sections: Sequence[Section]) -> str:
         "",
         "## Data and splits",
         "",
-        "| set | forecasts | rows: train, stop, calibrate, test in, test shifted | shifted |",
+        "| set | forecasts | rows: train / stop / calibrate / test in / test shifted | shifted |",
         "|---|---|---|---|",
     ]
     for section in sections:
@@ -93,8 +95,9 @@ def document(sections: Sequence[Section]) -> str:
         "| EMOS | normal; mean a + b (ensemble mean), variance c + d (ensemble variance), minimum CRPS (Gneiting et "
         "al. 2005); *with elevation*, *with season* (sine and cosine of the day): linear terms more in the mean |",
         "| log-linear | multinomial logistic regression on means, spreads, share of wet members, season |",
-        f"| CatBoost, single | RMSEWithUncertainty or MultiClass, at most {TREES} trees of depth {REGRESSION['depth']}, "
-        f"rate {REGRESSION['learning_rate']}, patience {PATIENCE}; mean ± σ of {len(SEEDS)} seeds |",
+        f"| CatBoost, single | RMSEWithUncertainty or MultiClass; at most {TREES} trees of depth "
+        f"{REGRESSION['depth']}, rate {REGRESSION['learning_rate']}, patience {PATIENCE}; mean ± σ of {len(SEEDS)} "
+        "seeds |",
         f"| CatBoost, ten | those {len(SEEDS)} as one ensemble: what Demur serves |",
         "| EMOS + ten | ten more, fitted to what EMOS with its further term leaves; their sum (not served: an artefact "
         "of trees has no linear part) |",
@@ -109,7 +112,7 @@ def document(sections: Sequence[Section]) -> str:
     for section in sections:
         lines += _temperature(section)
         if section.precipitation is not None:
-            lines += _precipitation(section.precipitation)
+            lines += _precipitation(section.data.title, section.precipitation)
     lines += [
         "",
         "## Pictures",
@@ -189,11 +192,22 @@ def _temperature(section: Section) -> list[str]:
         f"{_share(shifted[1])}, with an RMSE of {_two(inside[2])} / {_two(shifted[2])} °C. ({section.trees} trees in "
         f"all. CRPS of the members' mixture, not of the normal of its mean and variance: {'; '.join(mixtures)}.)",
     ]
+    names = list(dict.fromkeys(one for one, _ in section.crossed))
+    if names:
+        lines += ["", "Whose errors, in the order of whose uncertainty: R-AUC, °C², in / shifted.", ""]
+        lines += [
+            f"| errors of | {' | '.join(f'order of {name}' for name in names)} |",
+            "|---" * (len(names) + 1) + "|",
+        ]
+    for one in names:
+        areas = (section.crossed[one, other] for other in names)
+        cells = (f"{_two(area['in'])} / {_two(area['shifted'])}" for area in areas)
+        lines.append(f"| {one} | {' | '.join(cells)} |")
     return lines + _differences(head)
 
 
-def _precipitation(head: Head) -> list[str]:
-    lines = ["", "## Innsbruck: precipitation class", "", "In / shifted / all.", ""]
+def _precipitation(title: str, head: Head) -> list[str]:
+    lines = ["", f"## {title}: precipitation class", "", "In / shifted / all.", ""]
     lines += _table(
         head,
         [
@@ -221,7 +235,7 @@ def _precipitation(head: Head) -> list[str]:
         spread=False,
     )
     impossible = {name: found["all"]["impossible"] for name, (found, _) in head.rows.items()}
-    worst = "; ".join(f"{name} {share:.0%}" for name, share in impossible.items() if share > 0)
+    worst = "; ".join(f"{name} {_share(share)}" for name, share in impossible.items() if share > 0)
     if worst:
         lines += ["", f"An infinite log score: what came had been called impossible (share of the rows: {worst})."]
     return lines + _differences(head)
@@ -261,7 +275,7 @@ def _table(
 
 
 def _listed(counts: Sequence[int]) -> str:
-    return ", ".join(f"{count:,}" for count in counts)
+    return " / ".join(map(str, counts))
 
 
 def _number(value: float, digits: int) -> str:

@@ -60,7 +60,7 @@ def _spread(distance: Float64, variance: Float64) -> Float64:
     from scipy.special import ndtr
 
     deviation = np.sqrt(variance)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         z = np.where(deviation > 0, distance / deviation, 0.0)
     known = 2 * deviation * np.exp(-0.5 * z**2) / _ROOT_2_PI + distance * (2 * ndtr(z) - 1)
     return np.asarray(np.where(deviation > 0, known, np.abs(distance)))
