@@ -1,8 +1,7 @@
 """The three real sets as arrays with names, units, ranges, times, labels and splits.
 
 They lie in ``weather`` of DEMUR_TEST_DATA (default: ../shared/data beside the repository) and are never copied into
-it. A split goes by time; between its parts lie ``GAP_DAYS`` without rows, since an observation is known only after
-the longest lead time. What is called shifted (a region or a season) is left out of training and calibration.
+it.
 """
 
 from __future__ import annotations
@@ -19,14 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.head import Head
+from benchmarks.weather_real.realset import DAY, Floats, RealSet, by_dates, by_years, in_months
 from models.schema import Feature, Schema
-from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 
 ROOT = Path(__file__).resolve().parents[2]
-GAP_DAYS = 2.0
 KELVIN = 273.15
-DAY = 86_400.0
 EAST = -121.0
 """Degrees of longitude: in the Pacific Northwest the Cascades lie west of it, a drier and colder winter east."""
 WET_MM = 0.1
@@ -34,90 +30,6 @@ WET_MM = 0.1
 SNOW_BELOW, SLEET_BELOW = 0.0, 2.0
 """°C of the 12-hour minimum: up to the first precipitation is snow, up to the second sleet, above rain."""
 NO_PRECIPITATION, RAIN, SLEET, SNOW = 5, 6, 7, 8
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Split:
-    """Which rows serve what, bool [N] each; the parts do not overlap. Only ``test`` holds shifted rows."""
-
-    train: Mask
-    stop: Mask
-    """For early stopping."""
-    calibrate: Mask
-    """For thresholds and intervals: neither trained on nor stopped by."""
-    test: Mask
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some rows of a set, in time order, with what is known of them."""
-
-    rows: NDArray[np.float32]
-    """Features in the order of the set's schema, float32 [N, F]."""
-    time: Floats
-    """Seconds since 1970 [N]."""
-    labels: dict[str, NDArray[Any]]
-    """Head name to its labels [N]: °C, and classes 0 to 8."""
-    shifted: Mask
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-
-@dataclass(frozen=True)
-class RealSet:
-    """N rows in time order: what was forecast, what was observed, and how the rows are used."""
-
-    name: str
-    title: str
-    schema: Schema
-    rows: NDArray[np.float32]
-    """Features in schema order, float32 [N, F]; NaN is missing."""
-    time: Floats
-    """When the forecast is valid, seconds since 1970 [N]."""
-    temperature: Floats
-    """Observed, °C [N]."""
-    precipitation: NDArray[np.int64] | None
-    """Observed class [N], codes 5 to 8 of the official nine; None where it was not observed."""
-    raw_mean: Floats
-    """Of the weather model's ensemble, °C [N]."""
-    raw_variance: Floats
-    """Of its members (ddof 0), °C² [N]."""
-    raw_classes: NDArray[np.int64] | None
-    """Class that each member of the weather model means [M, N]."""
-    centred_classes: NDArray[np.int64] | None
-    """The same after its mean error of temperature in training was taken off."""
-    covariates: Floats
-    """What EMOS may take for its mean besides the ensemble's, of the order of 1, [N, K]."""
-    covariate: str
-    """What they are, in a word."""
-    predictors: Floats | None
-    """Standardised inputs of the log-linear baseline for classes, [N, P]."""
-    shifted: Mask
-    shift: str
-    """What the shift is, in words."""
-    split: Split
-
-    def part(self, mask: Mask) -> Part:
-        """The rows of a mask [N], as training, calibration or a service takes them: ``part(split.train)``."""
-        labels = {head: values[mask] for head, values in self.labels.items()}
-        return Part(self.rows[mask], self.time[mask], labels, self.shifted[mask])
-
-    @property
-    def heads(self) -> tuple[Head, ...]:
-        """The heads that the set has labels for."""
-        return (TEMPERATURE,) if self.precipitation is None else (TEMPERATURE, PRECIPITATION)
-
-    @property
-    def labels(self) -> dict[str, NDArray[Any]]:
-        """Labels of each head [N]: °C, and classes 0 to 8."""
-        found: dict[str, NDArray[Any]] = {TEMPERATURE.name: self.temperature}
-        if self.precipitation is not None:
-            found[PRECIPITATION.name] = self.precipitation
-        return found
 
 
 def folder() -> Path:
@@ -142,7 +54,7 @@ def pacific_northwest(path: Path) -> RealSet:
     time = table.times("date", "%Y%m%d%H")
     longitude = table.numbers("longitude")
     shifted = longitude > EAST
-    split = _by_dates(time, shifted, 0.6, 0.75)
+    split = by_dates(time, shifted, 0.6, 0.75)
     mean, deviation = members.mean(axis=1), members.std(axis=1)
     known = np.where(np.isnan(elevation), np.nanmean(elevation[split.train]), elevation)
     columns = [
@@ -199,7 +111,7 @@ def hannover(path: Path) -> RealSet:
         columns.append((mean_of, table.numbers(mean_of.name)))
         deviation_of = Feature(f"{short}_sd", unit, 0, spread, f"{words}, standard deviation of the ensemble")
         columns.append((deviation_of, table.numbers(deviation_of.name)))
-    shifted = _in_months(time, (6, 7, 8))
+    shifted = in_months(time, (6, 7, 8))
     return _set(
         [*columns, *_season(season)],
         name="hannover",
@@ -216,7 +128,7 @@ def hannover(path: Path) -> RealSet:
         predictors=None,
         shifted=shifted,
         shift="summer (June to August)",
-        split=_by_years(time, shifted, 2018, 2019),
+        split=by_years(time, shifted, 2018, 2019),
     )
 
 
@@ -246,8 +158,8 @@ def innsbruck(path: Path) -> RealSet:
         (Feature("precipitation_share", "1", 0, 1, f"share of members with at least {WET_MM} mm"), share),
         *_season(season),
     ]
-    shifted = _in_months(time, (12, 1, 2))
-    split = _by_years(time, shifted, 2010, 2013)
+    shifted = in_months(time, (12, 1, 2))
+    split = by_years(time, shifted, 2010, 2013)
     inputs = np.stack([mean, deviation, np.log1p(wet.mean(axis=1)), np.log1p(wet.std(axis=1)), share, *season], axis=1)
     trained = inputs[split.train]
     return _set(
@@ -331,27 +243,3 @@ def _season(season: list[Floats]) -> list[tuple[Feature, Floats]]:
         (Feature(f"season_{word}", "1", -1, 1, f"{word} of the day of the year"), values)
         for word, values in zip(("sine", "cosine"), season, strict=True)
     ]
-
-
-def _in_months(time: Floats, months: tuple[int, ...]) -> Mask:
-    month = (time.astype("datetime64[s]").astype("datetime64[M]").astype(np.int64) % 12) + 1
-    return np.isin(month, months)
-
-
-def _by_dates(time: Floats, shifted: Mask, train: float, develop: float) -> Split:
-    """Shares of the dates; of the development dates every other one stops, the others calibrate."""
-    dates, place = np.unique(time, return_inverse=True)
-    first, second = dates[int(train * len(dates))], dates[int(develop * len(dates))]
-    return _parts(time, shifted, first, second, place % 2 == 0)
-
-
-def _by_years(time: Floats, shifted: Mask, develop: int, test: int) -> Split:
-    """Whole years; of the development years every other week stops, the others calibrate."""
-    first, second = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (develop, test))
-    return _parts(time, shifted, first, second, (time // (7 * DAY)) % 2 == 0)
-
-
-def _parts(time: Floats, shifted: Mask, develop: float, test: float, stopping: Mask) -> Split:
-    training = (time < develop - GAP_DAYS * DAY) & ~shifted
-    developing = (time >= develop) & (time < test - GAP_DAYS * DAY) & ~shifted
-    return Split(training, developing & stopping, developing & ~stopping, time >= test)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from benchmarks.weather_real import judge
-from benchmarks.weather_real.data import NO_PRECIPITATION, RealSet
+from benchmarks.weather_real.data import NO_PRECIPITATION
 from benchmarks.weather_real.forecasts import (
     BOTH,
     CENTRED,
@@ -28,6 +28,7 @@ from benchmarks.weather_real.forecasts import (
     Precipitation,
     Temperature,
 )
+from benchmarks.weather_real.realset import RealSet
 from models.assessment import classification, retention
 from models.assessment.coverage import coverage
 from models.assessment.errors import squared_error

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.weather_real import emos, loglinear
-from benchmarks.weather_real.data import RealSet
+from benchmarks.weather_real.realset import RealSet
 from models.predictive import Categorical, Gaussian
 from models.tasks.weather.spec import CLASSES
 from models.uncertainty import categorical, gaussian

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.weather_real.data import DAY, RealSet
+from benchmarks.weather_real.realset import DAY, RealSet
 from models.assessment import classification, crps
 from models.assessment.coverage import coverage
 from models.assessment.errors import rmse, squared_error

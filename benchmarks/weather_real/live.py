@@ -6,7 +6,7 @@ answer, and compares what the monitor says with the same figures of all labels.
     python -m benchmarks.weather_real.live hannover [--steps 10] [--json PATH]
 
 The artefact has to be built for the schema of the set: ``build(members_by_head, schema, data)`` of the weather task,
-with ``data.schema``, ``data.part(data.split.train)`` and its likes from ``benchmarks.weather_real.data``. The ledger
+with ``data.schema``, ``data.part(data.split.train)`` and its likes from ``benchmarks.weather_real``. The ledger
 should be new: the monitor's window ``last`` holds all that was asked of the model.
 """
 
@@ -26,7 +26,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.weather_real.data import SETS, Part, RealSet, folder
+from benchmarks.weather_real.data import SETS, folder
+from benchmarks.weather_real.realset import Part, RealSet
 from models.assessment import classification
 from models.assessment.errors import squared_error
 from models.assessment.figures import Errors, Rules, figures

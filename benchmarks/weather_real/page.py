@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.weather_real import judge
-from benchmarks.weather_real.data import EAST, SLEET_BELOW, SNOW_BELOW, WET_MM, RealSet
+from benchmarks.weather_real.data import EAST, SLEET_BELOW, SNOW_BELOW, WET_MM
 from benchmarks.weather_real.forecasts import PATIENCE, REGRESSION, SEEDS, TREES
 from benchmarks.weather_real.judge import ByDomain
+from benchmarks.weather_real.realset import RealSet
 
 MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 Difference = Mapping[str, Mapping[str, tuple[float, float, float]]]
@@ -122,7 +123,7 @@ def document(sections: Sequence[Section]) -> str:
         "",
         "![Error and F1 against the share answered](weather-real-retention.png)",
         "",
-        "Intervals of the predicted normal distribution: on the diagonal they hold what they promise. Dots at 90 %: "
+        "Intervals of the predicted normal distribution: on the diagonal they hold what they promise. Dots about 90 %: "
         "after split-conformal calibration (hollow: shifted).",
         "",
         "![Held against promised coverage](weather-real-calibration.png)",

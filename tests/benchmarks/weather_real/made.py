@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.weather_real.data import DAY, RealSet, Split, classes
+from benchmarks.weather_real.data import classes
+from benchmarks.weather_real.realset import DAY, RealSet, Split
 from models.schema import Feature, Schema
 
 FIRST = 1_262_304_000.0

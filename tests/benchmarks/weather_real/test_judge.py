@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from benchmarks.weather_real import forecasts, judge
-from benchmarks.weather_real.data import RealSet
 from benchmarks.weather_real.page import MARKER, Head, Section, document
+from benchmarks.weather_real.realset import RealSet
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked
 from models.tasks.weather import predictions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,9 +11,10 @@ import numpy as np
 import pytest
 
 from benchmarks.weather_real import live
-from benchmarks.weather_real.data import RealSet
+from benchmarks.weather_real.realset import RealSet
 from models.assessment.errors import squared_error
 from models.tasks.weather.spec import HEADS
+from services.cli import main as services
 from tests.benchmarks.weather_real.made import made
 
 
@@ -126,3 +129,21 @@ def test_what_is_answered_is_judged_by_itself() -> None:
     assert found["error"] == pytest.approx(5 / 4)
     assert found["answered_error"] == pytest.approx(5 / 3)
     assert found["r_auc"] == pytest.approx((0 + 1 + 5 + 5 + 14) / 4 / 5)
+
+
+def test_offline_figures_are_those_of_a_monitor_with_all_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    uncertainty = rng.gamma(2, 1, 500).astype(np.float32)
+    errors, answered = uncertainty * rng.chisquare(1, 500), uncertainty <= 4
+    words = np.where(answered, "answer", "defer")
+    events, labels = tmp_path / "events.csv", tmp_path / "labels.csv"
+    rows = [f"{i},{i},{float(u)!r},{word},1" for i, (u, word) in enumerate(zip(uncertainty, words, strict=True))]
+    events.write_text("\n".join(["event_id,time,uncertainty,decision,propensity", *rows]))
+    labels.write_text("\n".join(["event_id,time,error", *(f"{i},{i},{error:.17g}" for i, error in enumerate(errors))]))
+    files = ["--events", str(events), "--labels", str(labels)]
+    assert services(["monitor", "replay", *files, "--task", "weather", "--acceptable", "1", "--json"]) == 0
+    watched = json.loads(capsys.readouterr().out)
+    for name, value in live.Sent(HEADS[0], [errors], [uncertainty], [answered]).offline().items():
+        assert watched[name]["estimate"] == pytest.approx(value, rel=1e-9), name
