@@ -1,0 +1,251 @@
+"""Gives a running weather service the test rows of a real set in the order of time, each row's observation after its
+answer, and compares what the monitor says with the same figures of all labels.
+
+    DEMUR_CENSUS=temperature demur serve weather    # with an artefact of the set's schema
+    demur monitor run
+    python -m benchmarks.weather_real.live hannover [--steps 10] [--json PATH]
+
+The artefact has to be built for the schema of the set: ``build(members_by_head, schema, data)`` of the weather task,
+with ``data.schema``, ``data.part(data.split.train)`` and its likes from ``benchmarks.weather_real``. The ledger
+should be new: the monitor's window ``last`` holds all that was asked of the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.weather_real.data import SETS, folder
+from benchmarks.weather_real.realset import Part, RealSet
+from models.assessment import classification
+from models.assessment.errors import squared_error
+from models.assessment.figures import Errors, Rules, figures
+from models.head import Head
+from models.tasks.weather.spec import HEADS
+
+PATIENCE_SECONDS = 120.0
+Windows = Sequence[Mapping[str, Any]]
+
+
+class Client(Protocol):
+    """What is used of ``demur.Client``."""
+
+    weather: Any
+    labels: Any
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of one head: what the monitor estimated, and what all labels give."""
+
+    live: float
+    low: float
+    """Of the monitor's 95 % interval."""
+    high: float
+    offline: float
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was known after some units of a head."""
+
+    head: str
+    units: int
+    until: float
+    """When the last of them was valid, seconds since 1970."""
+    shifted: int
+    """How many of them are shifted by the set's definition."""
+    figures: dict[str, Figure]
+    reasons: tuple[str, ...]
+    """Why the monitor calls its window invalid; it may still tell figures."""
+
+
+@dataclass
+class Sent:
+    """What was answered about one head so far; grows with each step."""
+
+    head: Head
+    errors: list[NDArray[np.float64]]
+    uncertainty: list[NDArray[np.float32]]
+    answered: list[NDArray[np.bool_]]
+
+    def offline(self) -> dict[str, float]:
+        """Figures of all units so far, by the monitor's names."""
+        errors, answered = np.concatenate(self.errors), np.concatenate(self.answered)
+        found = figures(Errors(errors, self.head.acceptable, Rules()), np.concatenate(self.uncertainty))
+        return {
+            "r_auc": found.r_auc,
+            "f1_auc": found.f1_auc,
+            "f1_at_95": found.f1_at_95,
+            "mean_error": found.error,
+            "error": float(np.mean(np.where(answered, errors, 0.0))),
+            "answered_error": float(np.mean(errors[answered])) if answered.any() else float("nan"),
+        }
+
+
+def follow(
+    data: RealSet,
+    client: Client,
+    look: Callable[[], Windows],
+    heads: Sequence[str],
+    steps: int = 10,
+    pause: Callable[[float], None] = time.sleep,
+) -> Iterator[Moment]:
+    """Asks, labels, and looks at the monitor after each of some steps; one moment a step and head.
+
+    Args:
+        look: the monitor's windows as they are now.
+        heads: heads that get all their labels; each has to be declared in DEMUR_CENSUS.
+        pause: waits so many seconds between two looks.
+
+    Raises:
+        ValueError: the service has another schema than the set, or does not predict one of the heads.
+        TimeoutError: the monitor does not see what was sent.
+    """
+    _check(data, client, heads)
+    test = data.part(data.split.test)
+    sent = {head.name: Sent(head, [], [], []) for head in HEADS if head.name in heads}
+    bounds = _steps(test.time, steps)
+    for start, end in pairwise(bounds):
+        model = _ask(client, test, start, end, sent)
+        for name, one in sent.items():
+            window = _window(look, name, model, end, pause)
+            yield Moment(
+                head=name,
+                units=end,
+                until=float(test.time[end - 1]),
+                shifted=int(test.shifted[:end].sum()),
+                figures=_compared(window, one.offline()),
+                reasons=tuple(reason["reason"] for reason in window["reasons"]),
+            )
+
+
+def _ask(client: Client, test: Part, start: int, end: int, sent: Mapping[str, Sent]) -> str:
+    """Asks about rows, gives their labels as a census, and keeps what is needed to judge them; the model's tag."""
+    rows = slice(start, end)
+    answer = client.weather.predict(np.ascontiguousarray(test.rows[rows]), purpose="decide")
+    for name, one in sent.items():
+        said, labels = answer.heads[name], test.labels[name][rows]
+        if one.head.kind == "gaussian":
+            errors = squared_error(labels, said.mean)
+        else:
+            errors = classification.error_indicator(labels, said.classes, one.head.classes)
+        one.errors.append(errors)
+        one.uncertainty.append(np.asarray(said.uncertainty))
+        one.answered.append(~np.asarray(said.deferred))
+        client.labels.census(said.prediction_ids, labels, observed=test.time[rows], head=name)
+    return str(answer.model)
+
+
+def _window(
+    look: Callable[[], Windows], head: str, model: str, units: int, pause: Callable[[float], None]
+) -> Mapping[str, Any]:
+    """The monitor's window by count, once it has judged so many units by their census labels."""
+    waited = 0.0
+    while True:
+        found = [
+            one
+            for one in look()
+            if (one["head"], one["model"], one["source"], one["window"]) == (head, model, "census", "last")
+        ]
+        if found and found[0]["judged"] >= units and found[0]["labels"] >= units:
+            return found[0]
+        if waited >= PATIENCE_SECONDS:
+            state = f"{found[0]['judged']} units, {found[0]['labels']} labels" if found else "no such window"
+            raise TimeoutError(
+                f"after {waited:.0f} s the monitor has {state} of a census of {head}, not {units}: is "
+                f"DEMUR_CENSUS={head} set for the service, its ledger new, and followed by the monitor?"
+            )
+        pause(0.5)
+        waited += 0.5
+
+
+def _compared(window: Mapping[str, Any], offline: Mapping[str, float]) -> dict[str, Figure]:
+    """The figures that both know."""
+    return {
+        name: Figure(window[name]["estimate"], window[name]["low"], window[name]["high"], value)
+        for name, value in offline.items()
+        if window.get(name) is not None and window[name]["estimate"] is not None
+    }
+
+
+def _steps(times: NDArray[np.float64], steps: int) -> list[int]:
+    """Bounds of about equal numbers of rows that never part rows of one time."""
+    changes = np.flatnonzero(np.diff(times)) + 1
+    wanted = np.linspace(0, len(times), steps + 1)[1:-1]
+    inner = {int(changes[np.argmin(np.abs(changes - place))]) for place in wanted} if len(changes) else set()
+    return sorted({0, len(times)} | inner)
+
+
+def _check(data: RealSet, client: Client, heads: Sequence[str]) -> None:
+    described = client.weather.describe()
+    names = tuple(feature.name for feature in described.features)
+    if names != data.schema.names:
+        raise ValueError(
+            f"the service takes {len(names)} columns ({', '.join(names[:3])} ...), {data.title} has "
+            f"{len(data.schema)} ({', '.join(data.schema.names[:3])} ...): serve an artefact built for this set"
+        )
+    offered = {head.name for head in described.heads}
+    if missing := [head for head in heads if head not in offered or head not in data.labels]:
+        raise ValueError(
+            f"no {missing[0]} here: the service predicts {sorted(offered)}, labels are {sorted(data.labels)}"
+        )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0; 1 where data, service or monitor are not there or not fit."""
+    import demur
+
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.weather_real.live",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("set", choices=SETS)
+    parser.add_argument("--target", default="127.0.0.1:4001", help="host:port of the gRPC service")
+    parser.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
+    parser.add_argument("--heads", nargs="+", default=["temperature"], help="those declared in DEMUR_CENSUS")
+    parser.add_argument("--steps", type=int, default=10, help="how often the monitor is looked at")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
+    asked = parser.parse_args(arguments)
+
+    def look() -> Windows:
+        with urllib.request.urlopen(f"{asked.monitor}/v1/live", timeout=10) as answer:
+            windows: Windows = json.load(answer)["windows"]
+        return windows
+
+    moments = []
+    try:
+        data = SETS[asked.set](folder())
+        with demur.connect(asked.target, actor="weather stations") as client:
+            for moment in follow(data, client, look, asked.heads, asked.steps):
+                moments.append(moment)
+                _show(moment)
+    except (LookupError, ValueError, OSError, demur.DemurError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(moment) for moment in moments], indent=1))
+    return 0
+
+
+def _show(moment: Moment) -> None:
+    state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
+    print(f"{moment.head}, {moment.units} units ({moment.shifted} shifted), {state}")
+    for name, one in moment.figures.items():
+        print(f"  {name:16}{one.live:12.5g}  ({one.low:.5g} to {one.high:.5g}){one.offline:14.5g} offline", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
