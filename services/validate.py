@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,8 @@ from models.schema import Feature, Schema
 from services.errors import InvalidInput, TooLarge
 
 Rows = NDArray[np.float32]
+LISTED = 32
+"""Most columns that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ def packed(schema: Schema, row_count: int, values: bytes, schema_hash: str, max_
     if schema_hash and schema_hash != schema.hash:
         raise InvalidInput(
             f"rows were packed for schema {schema_hash}, this model declares {schema.hash}: "
-            f"pack {len(schema)} columns in the order {', '.join(schema.names)}",
+            f"pack {len(schema)} columns in the order {_order(schema)}",
             code="schema_mismatch",
             field="schema_hash",
             value=schema_hash,
@@ -87,7 +90,8 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
         by_name[column.name] = column
     missing = [name for name in schema.names if name not in by_name]
     if missing:
-        raise _name_error(missing[0], "missing_column", f"is missing (all missing: {', '.join(missing)})", schema)
+        listed = ", ".join(missing[:LISTED]) + (f" and {len(missing) - LISTED} more" if len(missing) > LISTED else "")
+        raise _name_error(missing[0], "missing_column", f"is missing (all missing: {listed})", schema)
     count = len(by_name[schema.names[0]].values)
     _check_count(count, max_rows)
     rows = np.empty((count, len(schema)), np.float32)
@@ -193,9 +197,16 @@ def _check_count(count: int, max_rows: int) -> None:
 
 
 def _name_error(name: str, code: str, problem: str, schema: Schema) -> InvalidInput:
-    return InvalidInput(
-        f"column {name!r} {problem}; the columns are {', '.join(f'{f.name} ({f.unit})' for f in schema.features)}",
-        code=code,
-        field=name,
-        allowed=", ".join(schema.names),
-    )
+    """Wide schemas are not listed: an error travels in a header."""
+    columns = {feature.name: f"{feature.name} ({feature.unit})" for feature in schema.features}
+    if len(columns) <= LISTED:
+        told = f"the columns are {', '.join(columns.values())}"
+    else:
+        near = [columns[known] for known in get_close_matches(name, schema.names) if known != name]
+        similar = f"; similar ones are {', '.join(near)}" if near else ""
+        told = f"describe() names the {len(columns)} columns{similar}"
+    return InvalidInput(f"column {name!r} {problem}; {told}", code=code, field=name, allowed=", ".join(schema.names))
+
+
+def _order(schema: Schema) -> str:
+    return ", ".join(schema.names) if len(schema) <= LISTED else "that describe() tells"
