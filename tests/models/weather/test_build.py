@@ -25,7 +25,7 @@ from models.tasks.weather.spec import HEADS
 from tests.models.weather.tiny import SCHEMA, Tiny
 
 KINDS = ("trees", "single", "virtual", "combined")
-PROFILES = {kind: "cpu-fp32-trees" for kind in KINDS} | {"combined": "cpu-fp32-trees+stacked"}
+PROFILES = {kind: "cpu-fp32-trees" for kind in KINDS} | {"combined": "cpu-fp32-trees+split"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

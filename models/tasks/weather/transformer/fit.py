@@ -14,7 +14,7 @@ from models.tasks.weather.ensemble import Ensemble
 from models.tasks.weather.spec import CLASSES, PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer import train
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
-from models.tasks.weather.transformer.export import export, layout_for
+from models.tasks.weather.transformer.export import export
 from models.tasks.weather.transformer.labelled import Labelled
 from models.tasks.weather.transformer.settings import PRESETS
 
@@ -66,7 +66,7 @@ def exported(found: TrainedEnsemble) -> Ensemble:
     return Ensemble(
         family=found.family,
         members=found.members,
-        executors=(Executor(kind="onnx", file=GRAPH, layout=layout_for(found.sizes)),),
+        executors=(Executor(kind="onnx", file=GRAPH, layout="split"),),
         files={GRAPH: export(found)},
         seeds=found.seeds,
         training={name: int(value) if isinstance(value, bool) else value for name, value in found.training.items()},
