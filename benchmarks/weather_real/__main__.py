@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.weather_real import figures, forecasts, judge
+from benchmarks.weather_real import figures, forecasts, judge, watched
 from benchmarks.weather_real.data import ROOT, SETS, folder
 from benchmarks.weather_real.figures import Judged
 from benchmarks.weather_real.forecasts import BOTH, REGRESSED, TEN
@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--only", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=", ".join(SETS))
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "quality")
+    parser.add_argument("--live", type=Path, metavar="DIR", help="folder of live-SET.json, written by … .live --json")
     asked = parser.parse_args(arguments)
     try:
         source = folder()
@@ -46,9 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"{one.data.title}: {time.perf_counter() - start:.0f} s\n")
     asked.out.mkdir(parents=True, exist_ok=True)
     draw(sets, asked.out)
+    titles = {one.data.name: one.data.title for one in sets}
+    seen = {} if asked.live is None else watched.read(asked.live, asked.only)
+    if seen:
+        watched.draw(seen, titles, asked.out / watched.PICTURE)
     page = asked.out / "weather-real.md"
     _, _, below = page.read_text().partition(MARKER) if page.exists() else ("", "", "\n")
-    page.write_text(document(sections) + MARKER + below)
+    page.write_text(document(sections) + "\n".join(watched.section(seen, titles)) + "\n" + MARKER + below)
     sys.stdout.write(page.read_text())
     return 0
 
