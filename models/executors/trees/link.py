@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from models.executors.trees.model import TreeModel
 
@@ -35,5 +34,6 @@ def gaussian(raw: NDArray[np.float64]) -> NDArray[np.float32]:
 def categorical(raw: NDArray[np.float64], classes: NDArray[np.intp], count: int) -> NDArray[np.float32]:
     """Probabilities [M, n, count] from the logits of the classes that a model has seen; 0 for all others."""
     answer = np.zeros((*raw.shape[:-1], count), np.float32)
-    answer[..., classes] = softmax(raw, axis=-1)
+    odds = np.exp(raw - raw.max(axis=-1, keepdims=True))
+    answer[..., classes] = odds / odds.sum(axis=-1, keepdims=True)
     return answer

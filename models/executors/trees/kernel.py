@@ -1,0 +1,140 @@
+"""The compiled part of the tables: where it is, and how it is called. It is optional; without it all goes natively."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RANKS = 256
+"""Numbers of splits that each column has room for; split ``column * RANKS + rank``."""
+_VERSION = 1  # as in kernel.c
+_FOLDER = Path(__file__).parent
+
+
+class _Piece(ctypes.Structure):
+    _fields_ = [
+        ("trees", ctypes.c_int64),
+        ("dimension", ctypes.c_int64),
+        ("sums", ctypes.c_int64),
+        ("depths", ctypes.c_void_p),
+        ("splits", ctypes.c_void_p),
+        ("scales", ctypes.c_void_p),
+        ("leaves", ctypes.c_void_p),
+    ]
+
+
+class _Ensemble(ctypes.Structure):
+    _fields_ = [
+        ("columns", ctypes.c_int64),
+        ("features", ctypes.c_void_p),
+        ("above", ctypes.c_void_p),
+        ("steps", ctypes.c_void_p),
+        ("borders", ctypes.c_void_p),
+        ("pieces", ctypes.c_int64),
+        ("piece", ctypes.POINTER(_Piece)),
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Binarisation:
+    """What turns values into ranks, for all pieces that share it."""
+
+    features: NDArray[np.int32]
+    """Column of a row that each column of ranks is made of [C]; C is 256 at most."""
+    above: NDArray[np.uint8]
+    """1 where a missing value is above all borders [C]."""
+    steps: NDArray[np.uint8]
+    """Halvings that find a rank: a column has 2^steps - 1 borders [C]."""
+    borders: NDArray[np.float32]
+    """Ascending, infinity behind the last [C, RANKS]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Consecutive trees whose leaves are summed up together."""
+
+    dimension: int
+    depths: NDArray[np.uint8]
+    """[T]"""
+    splits: NDArray[np.uint16]
+    """Of all trees, one after the other."""
+    scales: NDArray[np.float32]
+    """[T, D]"""
+    leaves: NDArray[np.int32]
+    """[2^depth, D] of all trees, one after the other, in units of the scales."""
+
+
+class Summation:
+    """Pieces that share a binarisation, as the kernel takes them. Safe to call from several threads at once."""
+
+    def __init__(self, library: ctypes.CDLL, binarisation: Binarisation, pieces: Sequence[Piece]) -> None:
+        self._library = library
+        self._kept = (binarisation, tuple(pieces))  # the kernel has their addresses
+        self._dimensions = [piece.dimension for piece in pieces]
+        starts = np.cumsum([0, *self._dimensions])
+        self.width = int(binarisation.features.max()) + 1
+        """Columns that a row has at least."""
+        packed = [
+            _Piece(
+                len(piece.depths),
+                piece.dimension,
+                int(start),
+                *(_address(array) for array in (piece.depths, piece.splits, piece.scales, piece.leaves)),
+            )
+            for piece, start in zip(pieces, starts, strict=False)
+        ]
+        self._pieces = (_Piece * len(packed))(*packed)
+        arrays = (binarisation.features, binarisation.above, binarisation.steps, binarisation.borders)
+        self._ensemble = _Ensemble(
+            len(binarisation.features), *(_address(array) for array in arrays), len(packed), self._pieces
+        )
+
+    def __call__(self, rows: NDArray[np.float32], few: int) -> list[NDArray[np.float64]]:
+        """Sums of each piece, [n, D], over rows [n, F]; below ``few`` rows, one row after the other.
+
+        Raises:
+            MemoryError: no room for a few hundred bytes a row.
+        """
+        rows = np.ascontiguousarray(rows, np.float32)
+        if rows.ndim != 2 or rows.shape[1] < self.width:
+            raise ValueError(f"rows are {rows.shape}, at least {self.width} columns are needed")
+        count = len(rows)
+        sums = np.zeros(count * sum(self._dimensions))
+        failed = self._library.demur_trees_sums(
+            ctypes.byref(self._ensemble), _address(rows), count, rows.shape[1], few, _address(sums)
+        )
+        if failed:
+            raise MemoryError("no memory for the ranks of a thousand rows")
+        parts = np.split(sums, np.cumsum(self._dimensions)[:-1] * count)
+        return [part.reshape(count, dimension) for part, dimension in zip(parts, self._dimensions, strict=True)]
+
+
+def load() -> ctypes.CDLL | None:
+    """The compiled kernel; None where none was built, or one for another version of this module."""
+    paths = (_FOLDER / f"_kernel{suffix}" for suffix in EXTENSION_SUFFIXES)
+    found = next((path for path in paths if path.exists()), None)
+    if found is None:
+        return None
+    try:
+        library = ctypes.CDLL(str(found))
+        layout, sums = library.demur_trees_layout, library.demur_trees_sums
+    except (OSError, AttributeError):
+        return None
+    layout.restype = ctypes.c_int64
+    if layout() != _VERSION * 1_000_000 + ctypes.sizeof(_Piece) * 1000 + ctypes.sizeof(_Ensemble):
+        return None
+    integer = ctypes.c_int64
+    sums.argtypes = [ctypes.POINTER(_Ensemble), ctypes.c_void_p, integer, integer, integer, ctypes.c_void_p]
+    sums.restype = ctypes.c_int
+    return library
+
+
+def _address(array: NDArray[Any]) -> int:
+    return array.ctypes.data
