@@ -33,6 +33,8 @@ class Head:
     """How many classes a categorical head has; its labels are 0 to one less."""
     class_names: tuple[str, ...] = ()
     """What each class is, in words; empty where the head has no classes."""
+    class_codes: tuple[int, ...] = ()
+    """What official files write for each class, where that is another number."""
 
     def own_measure(self, ensemble: bool) -> str:
         """The deferral measure unless a policy names another."""

@@ -37,3 +37,7 @@ class GraphMembers:
             return dict(zip(self.heads, self._graph.run({"rows": rows}, self.heads), strict=True))
         parts = [self._graph.run({"rows": part}, self.heads) for part in np.array_split(rows, passes)]
         return {name: np.concatenate(column, axis=1) for name, *column in zip(self.heads, *parts, strict=True)}
+
+    def measure(self, rows: NDArray[np.float32]) -> None:
+        """Warms up with rows [n, F]."""
+        self(rows[: self._pass_rows])

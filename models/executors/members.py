@@ -23,6 +23,10 @@ class MemberExecutor(Protocol):
         """What each member says of rows [n, F]."""
         ...
 
+    def measure(self, rows: NDArray[np.float32]) -> None:
+        """Warms up with rows [n, F], and chooses among ways to compute where there are some."""
+        ...
+
 
 @dataclass(frozen=True)
 class Joined:
@@ -38,3 +42,8 @@ class Joined:
     def __call__(self, rows: NDArray[np.float32]) -> Members:
         said = [part(rows) for part in self.parts]
         return {name: np.concatenate([members[name] for members in said]) for name in self.heads}
+
+    def measure(self, rows: NDArray[np.float32]) -> None:
+        """As each part does."""
+        for part in self.parts:
+            part.measure(rows)

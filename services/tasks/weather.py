@@ -41,4 +41,5 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         model,
         service="demur.v1.WeatherService",
         messages=_MESSAGES,
+        prepare=members.measure,
     )

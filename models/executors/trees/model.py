@@ -113,6 +113,8 @@ def _classes(path: Path, params: Mapping[str, Any], head: Head) -> NDArray[np.in
     except (TypeError, IndexError, KeyError) as error:
         raise ArtefactError(f"{path}: its class_params are not readable: {error!r}") from error
     allowed = head.classes or 0
+    if head.class_codes and set(labels) <= set(head.class_codes) and not set(labels) <= set(range(allowed)):
+        labels = [head.class_codes.index(label) for label in labels]  # trained on an official file as it is
     for label in labels:
         if isinstance(label, bool) or not isinstance(label, int | float) or label not in range(allowed):
             raise ArtefactError(

@@ -12,8 +12,7 @@ from models.artefact import Artefact, ArtefactError, Executor
 from models.executors.graph_members import GraphMembers
 from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
-from models.executors.trees.model import open_model
-from models.executors.trees.native import NativeTrees
+from models.executors.trees.ensemble import TreeEnsemble
 from models.head import Head
 from models.schema import Schema
 from models.tasks.weather.spec import HEADS
@@ -69,15 +68,16 @@ def opened(
         ProviderUnavailable: CUDA was asked for and is not there.
     """
 
-    names = tuple(head.name for head in heads)
+    by_name = {head.name: head for head in heads}
+    names = tuple(by_name)
 
     def part(executor: Executor) -> MemberExecutor:
         if executor.kind == "onnx":
             return GraphMembers(OnnxGraph(path(executor.file), provider=provider, threads=threads), names)
         if without := [name for name in names if not executor.models.get(name)]:
             raise ArtefactError(f"the manifest names no CatBoost models of {', '.join(without)}")
-        opened = {h.name: [open_model(path(name), h, schema) for name in executor.models[h.name]] for h in heads}
-        return NativeTrees(opened, threads=threads, virtual=executor.virtual)
+        files = {name: [path(file) for file in executor.models[name]] for name in names}
+        return TreeEnsemble(files, by_name, schema, threads=threads, virtual=executor.virtual)
 
     parts = [part(executor) for executor in executors]
     return parts[0] if len(parts) == 1 else Joined(parts)

@@ -46,6 +46,7 @@ PRECIPITATION = Head(
     knowledge_measure="mi",
     classes=CLASSES,
     class_names=CLASS_NAMES,
+    class_codes=tuple(CODE_STEP * number for number in range(CLASSES)),
 )
 HEADS = (TEMPERATURE, PRECIPITATION)
 CARD = Words(

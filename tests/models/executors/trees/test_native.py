@@ -127,11 +127,11 @@ class TestRefusals:
     def test_labels_that_are_no_classes(self, tmp_path: Path) -> None:
         from catboost import CatBoost, Pool
 
-        codes = np.arange(100) % 9 * 10
+        codes = np.arange(100) % 9 * 11
         settings = {"loss_function": "MultiClass", "iterations": 3, "thread_count": 1}
         model = CatBoost(settings | {"allow_writing_files": False, "verbose": False})
         model.fit(Pool(rows(100), codes)).save_model(str(tmp_path / "codes.cbm"))
-        with pytest.raises(ArtefactError, match="label 10 is no class of head 'precipitation': train on 0 to 8"):
+        with pytest.raises(ArtefactError, match="label 11 is no class of head 'precipitation': train on 0 to 8"):
             open_model(tmp_path / "codes.cbm", PRECIPITATION, schema())
 
     def test_categorical_features(self, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
 from models.tasks.weather.transformer.scaling import LIMIT
 from models.tasks.weather.transformer.settings import PAPER, SMALL, Sizes
-from tests.models.tasks.weather.transformer.conftest import some_rows
+from tests.models.weather.transformer.conftest import some_rows
 
 Untrained = Callable[..., TrainedEnsemble]
 TINY = Sizes(width=12, heads=3, blocks=2, attention_dropout=0.1, hidden_dropout=0.3)
