@@ -139,7 +139,7 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     low = 1.0 - (1.0 - low) * np.exp(-0.9 * rate * (1.0 - 0.8 * showers))
     cover = 1.0 - (1.0 - low) * (1.0 - 0.9 * middle) * (1.0 - 0.4 * high)
 
-    swing = (2.6 + 5.0 * places.continental * np.clip(1.4 - places.rainfall / 1200.0, 0.6, 1.2)) * sun.daily_swing
+    swing = (3.4 + 6.0 * places.continental * np.clip(1.4 - places.rainfall / 1200.0, 0.6, 1.2)) * sun.daily_swing
     swing *= (1.0 - 0.62 * cover) * (1.0 - 0.35 * snow_cover) * physics.diurnal
     angle = np.float32(np.pi / 12.0) * (sun.solar_hour - 14.6 - physics.hours_late)
     daily = swing * (np.cos(angle) + 0.15 * np.cos(2.0 * angle))
@@ -149,9 +149,9 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     inversion *= np.clip(1.0 + 0.35 * fields[PLACE["stability"]], 0.1, 2.0)
     cooling = plants * (0.45 + np.clip(sun.sine * 1.2, 0.0, 1.0) * (1.0 - 0.5 * cover))
 
-    temperature = normal + warmth + daily + physics.warmth + physics.snow * snow_cover
+    temperature = normal + 4.6 * places.forest * growing + warmth + daily + physics.warmth + physics.snow * snow_cover
     temperature += 0.8 * (cover - 0.5) * np.maximum(-season, 0.0) * 2.0 * tilt
-    temperature -= physics.inversion * inversion + physics.evaporation * 6.0 * cooling
+    temperature -= physics.inversion * inversion + physics.evaporation * 6.4 * cooling
     temperature -= physics.melt * 0.55 * thaw * np.maximum(temperature - 1.0, 0.0)
     moist = 0.9 + 0.75 * np.log(places.rainfall * np.float32(1.0 / 700.0)) + 0.7 * fields[PLACE["moisture"]]
     moist += 1.4 * (low - 0.4) + 1.2 * cooling + 0.8 * np.minimum(rate, 2.0)

@@ -136,7 +136,7 @@ def _cmc(rng: np.random.Generator, seen: Situation, said: Forecast) -> Columns:
         above = np.float32(np.log(1000.0 / level))
         found[f"cmc_0_0_0_{level}"] = levels[row]
         found[f"cmc_0_3_5_{level}"] = heights[row]
-        near = np.maximum(1.0 - 2.5 * above, np.float32(0.0))
+        near = np.maximum(0.85 - 2.5 * above, np.float32(0.0))
         aloft = np.clip((4.0 + 6.0 * above) * dry * np.exp(0.2 * noise[row]), 0.05, 55.0)
         found[f"cmc_0_0_7_{level}"] = near * spread + (1.0 - near) * aloft
         jet = tilt * (1.0 - 0.4 * now.season) * 22.0 * above
