@@ -39,6 +39,8 @@ class Physics:
     """Share of the cooling of summer days by plants."""
     melt: float = 1.0
     """Share of the hold that melting snow and sea ice have on summer air."""
+    cumulus: float = 1.0
+    """Share of the clouds that form over transpiring plants."""
     snow: float = 0.0
     """Added over snow, K."""
     cloud: float = 0.0
@@ -128,34 +130,37 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
 
     east, north = _wind(places, fields, tilt, season)
     speed = np.hypot(east, north)
-    low, middle, high, lifted = _clouds(places, fields, season, physics)
-    rate, showers = _precipitation(places, fields, lifted, normal + warmth, sun, physics)
+    growing = _sigmoid((normal - 7.0) * 0.7) * _sigmoid(5.0 * (side * np.cos(phase - 3.0) - 0.25))
+    plants = places.forest * growing * np.clip(1.0 + 0.45 * fields[PLACE["soil"]], 0.1, 2.0)
+    thaw = places.ice * _sigmoid(3.0 * season)
+    cumulus = physics.cumulus * (plants * (0.5 + np.clip(sun.sine, 0.0, 0.6)) + 0.5 * thaw)
+    low, middle, high, lifted = _clouds(places, fields, season, cumulus, physics)
+    rate, showers = _precipitation(places, fields, lifted + 0.5 * cumulus, normal + warmth, sun, physics)
     low = 1.0 - (1.0 - low) * np.exp(-0.9 * rate * (1.0 - 0.8 * showers))
     cover = 1.0 - (1.0 - low) * (1.0 - 0.9 * middle) * (1.0 - 0.4 * high)
 
-    swing = (2.6 + 5.0 * places.continental * np.clip(1.4 - places.rainfall / 1200.0, 0.6, 1.2)) * sun.daily_swing
+    swing = (3.4 + 6.0 * places.continental * np.clip(1.4 - places.rainfall / 1200.0, 0.6, 1.2)) * sun.daily_swing
     swing *= (1.0 - 0.62 * cover) * (1.0 - 0.35 * snow_cover) * physics.diurnal
     angle = np.float32(np.pi / 12.0) * (sun.solar_hour - 14.6 - physics.hours_late)
     daily = swing * (np.cos(angle) + 0.15 * np.cos(2.0 * angle))
     night = np.clip((5.0 - sun.elevation) * 0.07, 0.0, 1.0)
-    cold = 1.4 + 2.4 * places.continental + 6.5 * snow_cover * np.minimum(places.continental, 1.0)
+    cold = 1.4 + 2.4 * places.continental + 4.5 * snow_cover * np.minimum(places.continental, 1.0)
     inversion = cold * night * (1.0 - cover) ** 1.3 / (1.0 + (speed * 0.25) ** 2)
     inversion *= np.clip(1.0 + 0.35 * fields[PLACE["stability"]], 0.1, 2.0)
-    growing = _sigmoid((normal - 9.0) * 0.7) * _sigmoid(5.0 * (side * np.cos(phase - 3.2) - 0.25))
-    thirst = np.clip(1.0 + 0.35 * fields[PLACE["soil"]], 0.2, 1.8)
-    cooling = places.forest * growing * thirst * (0.25 + np.clip(sun.sine * 1.2, 0.0, 1.0) * (1.0 - 0.5 * cover))
+    cooling = plants * (0.45 + np.clip(sun.sine * 1.2, 0.0, 1.0) * (1.0 - 0.5 * cover))
 
-    temperature = normal + warmth + daily + physics.warmth + physics.snow * snow_cover
+    temperature = normal + 4.6 * places.forest * growing + warmth + daily + physics.warmth + physics.snow * snow_cover
     temperature += 0.8 * (cover - 0.5) * np.maximum(-season, 0.0) * 2.0 * tilt
-    temperature -= physics.inversion * inversion + physics.evaporation * 4.2 * cooling
-    temperature -= physics.melt * 0.55 * places.ice * _sigmoid(3.0 * season) * np.maximum(temperature - 1.0, 0.0)
+    temperature -= physics.inversion * inversion + physics.evaporation * 6.4 * cooling
+    temperature -= physics.melt * 0.55 * thaw * np.maximum(temperature - 1.0, 0.0)
     moist = 0.9 + 0.75 * np.log(places.rainfall * np.float32(1.0 / 700.0)) + 0.7 * fields[PLACE["moisture"]]
     moist += 1.4 * (low - 0.4) + 1.2 * cooling + 0.8 * np.minimum(rate, 2.0)
     humidity = np.clip(_sigmoid(moist), 0.10, 0.995)
     dewpoint = np.minimum(dew_point(temperature - 0.7 * daily + 0.4 * inversion, humidity), temperature - 0.05)
     snow_share, sleet_share = _phases(temperature, dewpoint, free, ground)
-    sea_pressure = 101_450.0 - 600.0 * tilt + 450.0 * np.cos(6.0 * np.radians(places.latitude))
-    sea_pressure += (180.0 + 950.0 * tilt * (1.0 - 0.25 * season)) * fields[PLACE["pressure"]]
+    sea_pressure = (
+        mean_sea_pressure(places.latitude) + (180.0 + 950.0 * tilt * (1.0 - 0.25 * season)) * fields[PLACE["pressure"]]
+    )
     return Air(
         temperature=temperature,
         dewpoint=dewpoint,
@@ -189,13 +194,15 @@ def _wind(places: Places, fields: Floats, tilt: Floats, season: Floats) -> tuple
     return np.asarray(east, np.float32), strength * fields[PLACE["south"]]
 
 
-def _clouds(places: Places, fields: Floats, season: Floats, physics: Physics) -> tuple[Floats, Floats, Floats, Floats]:
+def _clouds(
+    places: Places, fields: Floats, season: Floats, cumulus: Floats, physics: Physics
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Low, middle and high clouds, 0 to 1, and the lifting that makes them rain (about a standard normal)."""
     lifted = 0.78 * fields[PLACE["lift"]] - 0.42 * fields[PLACE["pressure"]] + 0.46 * fields[PLACE["moisture"]]
     wet = np.clip(np.log(places.rainfall * np.float32(1.0 / 650.0)), -2.2, 1.0) * 0.75 + physics.cloud
     winter = 0.35 * np.maximum(-season, 0.0)
-    low = _sigmoid(1.9 * (0.75 * fields[PLACE["low_cloud"]] + 0.75 * lifted + wet + winter - 0.35))
-    middle = _sigmoid(1.9 * (0.70 * fields[PLACE["middle_cloud"]] + 0.80 * lifted + wet - 0.55))
+    low = _sigmoid(1.9 * (0.75 * fields[PLACE["low_cloud"]] + 0.75 * lifted + wet + winter + 2.4 * cumulus - 0.35))
+    middle = _sigmoid(1.9 * (0.70 * fields[PLACE["middle_cloud"]] + 0.80 * lifted + wet + 0.8 * cumulus - 0.55))
     high = _sigmoid(1.7 * (0.75 * fields[PLACE["high_cloud"]] + 0.60 * lifted + 0.7 * wet - 0.20))
     return low, middle, high, lifted
 
@@ -223,10 +230,16 @@ def _phases(temperature: Floats, dewpoint: Floats, free: Floats, ground: Floats)
     return snow, np.maximum(1.0 - snow - liquid, 0.0)
 
 
+def mean_sea_pressure(latitude: Floats) -> Floats:
+    """Mean pressure at sea level, Pa: high over the subtropics, low about 60 degrees."""
+    phi = np.radians(latitude)
+    return np.asarray(101_450.0 - 600.0 * np.abs(np.sin(phi)) + 450.0 * np.cos(6.0 * phi), np.float32)
+
+
 def humidity(temperature: Floats, dewpoint: Floats) -> Floats:
     """Relative humidity over water, 0 to 1."""
     return np.asarray(vapour_pressure(dewpoint) / vapour_pressure(temperature))
 
 
-def _sigmoid(x: Floats) -> Floats:
-    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * x))
+def _sigmoid(x: NDArray[np.floating]) -> Floats:
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * x), np.float32)

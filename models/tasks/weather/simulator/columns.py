@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from models.tasks.weather.features import CMC_LEVELS, GFS_LEVELS, NAMES, NO_SOIL
 from models.tasks.weather.simulator import column
-from models.tasks.weather.simulator.atmosphere import Air, humidity
+from models.tasks.weather.simulator.atmosphere import Air, humidity, mean_sea_pressure
 from models.tasks.weather.simulator.fields import PLACE
 from models.tasks.weather.simulator.quantities import MMHG, ZERO_C, Floats, station_pressure, vapour_pressure
 from models.tasks.weather.simulator.stations import Places
@@ -52,8 +52,7 @@ def _climate(seen: Situation, elevation: Floats) -> Columns:
     side = np.tanh(places.latitude * 0.2)
     season = side * np.cos(phase - 3.47 - 0.25 * (1.0 - places.continental))
     sea_level = places.annual_mean + 0.9 * places.annual_swing * season
-    tilt = np.abs(np.sin(np.radians(places.latitude)))
-    pressure = 101_450.0 - 600.0 * tilt + 450.0 * np.cos(6.0 * np.radians(places.latitude))
+    pressure = mean_sea_pressure(places.latitude)
     lapse = np.full_like(sea_level, 0.0062)
     return {
         "topography_bathymetry": places.bathymetry,
@@ -137,7 +136,7 @@ def _cmc(rng: np.random.Generator, seen: Situation, said: Forecast) -> Columns:
         above = np.float32(np.log(1000.0 / level))
         found[f"cmc_0_0_0_{level}"] = levels[row]
         found[f"cmc_0_3_5_{level}"] = heights[row]
-        near = np.float32(max(1.0 - 2.5 * above, 0.0))
+        near = np.maximum(0.85 - 2.5 * above, np.float32(0.0))
         aloft = np.clip((4.0 + 6.0 * above) * dry * np.exp(0.2 * noise[row]), 0.05, 55.0)
         found[f"cmc_0_0_7_{level}"] = near * spread + (1.0 - near) * aloft
         jet = tilt * (1.0 - 0.4 * now.season) * 22.0 * above

@@ -100,7 +100,8 @@ def _pieces(
         part = slice(start, start + CHUNK)
         count = len(station[part])
         late = np.where(rng.random(count) < ON_THE_HOUR, 0, rng.integers(1, STEP, count))
-        piece = there.rows(rng, station[part], partition.BEGIN + HOUR * (STEP * slot[part] + late))
+        time = partition.BEGIN + HOUR * (STEP * slot[part] + late).astype(np.float64)
+        piece = there.rows(rng, station[part], time)
         if average:
             known = dummies.sums(piece) if known is None else known + dummies.sums(piece)
         yield piece

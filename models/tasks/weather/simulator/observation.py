@@ -30,16 +30,22 @@ def temperature(rng: np.random.Generator, places: Places, truth: Air, day: Float
     variance = 0.80 + 0.35 * (places.relief * np.float32(1.0 / 500.0)) ** 2
     variance += 2.2 * truth.showers * np.minimum(truth.rate, 2.0)
     variance += 2.6 * places.forest * truth.growing * (0.35 + day) + 1.6 * places.ice * day
-    air = truth.temperature + places.siting - pool + np.sqrt(variance) * rng.standard_normal(count, np.float32)
+    air = (
+        truth.temperature
+        + places.siting[0]
+        + places.siting[1] * truth.season
+        - pool
+        + np.sqrt(variance) * rng.standard_normal(count, np.float32)
+    )
     whole = rng.random(count, np.float32) < WHOLE_DEGREES
-    return np.where(whole, np.round(air), np.round(air, 1)).astype(np.float32)
+    return np.asarray(np.where(whole, np.round(air), np.round(air, 1)), np.float32)
 
 
 def precipitation(rng: np.random.Generator, places: Places, truth: Air) -> NDArray[np.uint8]:
     """Reported classes [N], 0 to 8: the sky from clear to cloudy, and rain, sleet or snow (Shifts 1.0, C.1)."""
     count = len(truth.cover)
     noise = rng.standard_normal(count, np.float32)
-    cover = truth.cover + (0.07 + 0.25 * places.forest * truth.growing) * noise
+    cover = truth.cover + (0.16 + 0.50 * places.forest * truth.growing) * noise
     hit = rng.standard_normal(count, np.float32) * (0.5 + 1.2 * truth.showers)
     wet = truth.rate * np.exp(hit) >= WET
     chance = rng.random(count, np.float32)

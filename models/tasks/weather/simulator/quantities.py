@@ -1,4 +1,4 @@
-"""Constants and moist-air relations of the simulator; temperatures in °C, pressures in Pa, unless a name says otherwise."""
+"""Constants and moist-air relations of the simulator: temperatures in °C and pressures in Pa unless a name tells."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+FloatArray = NDArray[np.float64]
 
 ZERO_C = 273.15
 """K at 0 °C."""

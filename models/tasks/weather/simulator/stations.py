@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.weather.simulator.quantities import Floats
+from models.tasks.weather.simulator.quantities import FloatArray, Floats
 from models.tasks.weather.simulator.regions import REGIONS
 
 COUNT = 8000
@@ -41,7 +41,7 @@ class Places:
     valley: Floats
     """-1 on a top, 1 at the bottom of a valley, where cold air gathers."""
     siting: Floats
-    """What the station reads over its surroundings all the time, K."""
+    """What the station reads over the maps of weather models [2, N], K: all year, and times the season."""
     forest: Floats
     """0 to 1: how much plants cool the days of the growing season."""
     ice: Floats
@@ -105,7 +105,7 @@ def _candidates(rng: np.random.Generator, count: int) -> Places:
     weights = np.array([region.weight for region in REGIONS])
     region = rng.choice(len(REGIONS), count, p=weights / weights.sum())
 
-    def of(name: str) -> NDArray[np.float64]:
+    def of(name: str) -> FloatArray:
         return np.array([getattr(one, name) for one in REGIONS])[region]
 
     latitude = of("latitude") + of("north_south") * rng.standard_normal(count)
@@ -134,11 +134,20 @@ def _candidates(rng: np.random.Generator, count: int) -> Places:
     valley = np.clip(0.45 * rng.standard_normal(count), -1.0, 1.0)
     error = np.maximum(relief * (lift + 0.35 * valley), -0.95 * np.maximum(elevation, 0.0) - 5.0)
     bathymetry = np.where(coast, np.round(elevation - 25.0 * rng.exponential(1.0, count)), np.round(elevation))
+    local = _surroundings(latitude, mean, swing, rain)
     domain = np.sin(latitude / 7.0 + 1.0) + np.cos(longitude / 9.0) + 0.3 * (of("weight") - 2.0)
     return Places(
-        *map(_f, (latitude, longitude, elevation, relief, continental, sea_level, swing, rain, valley)),
-        siting=_f(0.45 * rng.standard_normal(count)),
-        forest=_f(np.clip(grown * (0.35 + 0.75 * boreal), 0.0, 1.0)),
+        latitude=_f(latitude),
+        longitude=_f(longitude),
+        elevation=_f(elevation),
+        relief=_f(relief),
+        continental=_f(continental),
+        annual_mean=_f(sea_level),
+        annual_swing=_f(swing),
+        rainfall=_f(rain),
+        valley=_f(valley),
+        siting=_f(0.35 * rng.standard_normal((2, count)) + local),
+        forest=_f(np.clip(grown * (0.25 + 0.95 * boreal), 0.0, 1.0)),
         ice=_f(ice),
         relief_error=_f(error),
         bathymetry=_f(bathymetry),
@@ -147,9 +156,24 @@ def _candidates(rng: np.random.Generator, count: int) -> Places:
     )
 
 
-def _sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _surroundings(latitude: FloatArray, mean: FloatArray, swing: FloatArray, rain: FloatArray) -> FloatArray:
+    """What ground, plants and water of a region do to its air beyond maps of weather models [2, N], K.
+
+    Smooth functions of place and climate, the same in every world: who knows neighbours knows them, others do not.
+    """
+    rng = np.random.default_rng(3)
+    at = np.stack([latitude / 14.0, mean / 6.0, swing / 3.5, np.log(rain) / 0.6])
+    waves = 24
+    found = []
+    for size in (0.6, 0.6):
+        angle = rng.standard_normal((waves, 4)) @ at + rng.uniform(0.0, 2.0 * np.pi, (waves, 1))
+        found.append(size * np.sqrt(2.0 / waves) * np.cos(angle).sum(axis=0))
+    return np.stack(found)
+
+
+def _sigmoid(x: FloatArray) -> FloatArray:
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * x))
 
 
-def _f(values: NDArray[np.float64]) -> Floats:
+def _f(values: FloatArray) -> Floats:
     return values.astype(np.float32)

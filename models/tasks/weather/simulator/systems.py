@@ -64,7 +64,7 @@ GFS = System(
     6,
     4,
     0.95,
-    Physics(0.30, 0.45, 0.86, 0.45, 0.40, -0.5, -0.10, 0.10, 0.4),
+    Physics(0.20, 0.65, 0.90, 0.0, 0.0, -0.6, -0.3, -0.10, 0.10, 0.4),
     outage=0.006,
 )
 CMC = System(
@@ -73,7 +73,7 @@ CMC = System(
     12,
     6,
     1.10,
-    Physics(-0.35, 0.60, 0.92, 0.55, 0.55, 0.6, 0.15, 0.0, 0.0),
+    Physics(-0.20, 0.75, 0.95, 1.9, 1.9, 3.2, 0.3, 0.15, 0.0, 0.0),
     outage=0.012,
 )
 WRF = System(
@@ -82,7 +82,7 @@ WRF = System(
     6,
     6,
     1.05,
-    Physics(0.10, 0.55, 1.10, 0.35, 0.30, -0.9, -0.20, 0.05, 0.2),
+    Physics(0.10, 0.70, 1.06, 1.1, 1.1, 0.9, -0.5, -0.20, 0.05, 0.2),
     outage=0.03,
 )
 SYSTEMS = (GFS, CMC, WRF)
@@ -159,7 +159,7 @@ def _forecast(
     width = _ERRORS * growth
     own = rng.standard_normal(shared.shape, np.float32)
     later = rng.standard_normal(shared.shape, np.float32)
-    error = np.float32(0.72) * shared + np.float32(0.69) * own
+    error = np.float32(0.88) * shared + np.float32(0.475) * own
     shrunk = 1.0 / np.sqrt(1.0 + width * width)
     now = (seen.fields[0] + width * error) * shrunk
     following = (seen.fields[1] + width * (np.float32(0.97) * error + np.float32(0.24) * later)) * shrunk
