@@ -37,9 +37,10 @@ def section(found: Mapping[str, Moments], titles: Mapping[str, str]) -> list[str
         "## Watched live",
         "",
         "The ten trees of each set as an artefact of their own schema, served with a census of the heads; the test "
-        "rows asked in the order of time, the observation of each sent after its answer, and the monitor looked at ten "
-        "times on the way (`python -m benchmarks.weather_real.artefact`, `… .live`). At the end: what the monitor said, "
-        "and how far it was at most, at any look, from the same figure of all labels.",
+        "rows asked in the order of time, the observation of each sent after its answer, and the monitor looked at "
+        "ten times on the way (`python -m benchmarks.weather_real.artefact`, `… .live`). The trees are trained anew "
+        "under the page's settings. At the end: what the monitor said, and how far it was at most, at any look, from "
+        "the same figure of all labels.",
         "",
         f"| set, head | units (shifted) | {' | '.join(title for _, title in FIGURES)} | largest difference |",
         "|---" * (len(FIGURES) + 3) + "|",

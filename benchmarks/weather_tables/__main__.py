@@ -214,9 +214,9 @@ def document(
         "appendix C, in their relations, not digit by digit.",
         "",
         f"- Data: seed {SEED}, {scale:g} of the canonical size: {sizes}.",
-        f"- CatBoost: {plan.members} seeds ({plan.extended} of training sets B to D), up to {plan.trees} trees of depth "
-        f"8 at rate 0.15, for classes {plan.trees // 2} of depth 6 at 0.3, on {plan.tree_rows} rows of the training set, "
-        "stopped on dev_in. The papers take 20,000 and 10,000 trees on all rows.",
+        f"- CatBoost: {plan.members} seeds ({plan.extended} of training sets B to D), up to {plan.trees} trees of "
+        f"depth 8 at rate 0.15, for classes {plan.trees // 2} of depth 6 at 0.3, on {plan.tree_rows} rows of the "
+        "training set, stopped on dev_in. The papers take 20,000 and 10,000 trees on all rows.",
         f"- FT-Transformer: {plan.networks} seeds of the small size, both heads in one network, on "
         f"{plan.network_rows} rows. MCDP: ten frozen dropout masks of the first.",
         "- Virtual ensembles: ten virtual members of one CatBoost model a head, trained by Langevin boosting.",
