@@ -81,7 +81,7 @@ def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:
     found = features.copy()
     for position, value in schema.sentinels:
         column = found[:, position]
-        column[column == value] = np.nan
+        column[column.astype(np.float32) == value] = np.nan
     return found
 
 
