@@ -122,8 +122,8 @@ def check(schema: Schema, rows: Rows) -> Rows:
     if fine.all():
         return rows
     fine |= np.isnan(rows) & schema.nullable
-    for position, value in schema.sentinels:
-        fine[:, position] |= rows[:, position] == value
+    for position, sentinel in schema.sentinels:
+        fine[:, position] |= rows[:, position] == sentinel
     if fine.all():
         return rows
     wrong = np.argwhere(~fine)
@@ -148,7 +148,7 @@ def check(schema: Schema, rows: Rows) -> Rows:
 
 def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], schema: Schema) -> NDArray[np.bool_]:
     """Rows [N] with a value outside the range [F] that was seen in training; missing ones are in no place."""
-    beyond = (rows < lower) | (rows > upper)
+    beyond = np.logical_or(rows < lower, rows > upper)
     for position, value in schema.sentinels:
         beyond[:, position] &= rows[:, position] != value
     found: NDArray[np.bool_] = beyond.any(axis=1)
