@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -164,7 +164,7 @@ class TestRefusals:
         files = {name: known.path(name) for name in known.manifest.files}
         return lambda manifest: artefacts.write(tmp_path / "copy", manifest, files)
 
-    CHANGES: dict[str, tuple[Callable[[Manifest], dict[str, Any]], str]] = {
+    CHANGES: ClassVar[dict[str, tuple[Callable[[Manifest], dict[str, Any]], str]]] = {
         "no heads": (lambda m: {"heads": {}}, "none of the heads temperature, precipitation"),
         "foreign heads": (lambda m: {"heads": {"power": {}}}, "none of the heads temperature, precipitation"),
         "no models of a head": (
