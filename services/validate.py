@@ -148,11 +148,10 @@ def check(schema: Schema, rows: Rows) -> Rows:
 
 def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], schema: Schema) -> NDArray[np.bool_]:
     """Rows [N] with a value outside the range [F] that was seen in training; missing ones are in no place."""
-    beyond = np.logical_or(rows < lower, rows > upper)
+    beyond = (rows < lower) | (rows > upper)
     for position, value in schema.sentinels:
         beyond[:, position] &= rows[:, position] != value
-    found: NDArray[np.bool_] = beyond.any(axis=1)
-    return found
+    return np.asarray(beyond.any(axis=1))
 
 
 def allowed(feature: Feature) -> tuple[str, str]:
