@@ -81,7 +81,7 @@ def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:
     found = features.copy()
     for position, value in schema.sentinels:
         column = found[:, position]
-        column[column == value] = np.nan
+        column[column.astype(np.float32) == value] = np.nan
     return found
 
 
@@ -117,11 +117,13 @@ def calibrate(
     own = head.own_measure(ensemble)
     errors = errors_of(predictive, labels)
     scores = {name: uncertainty.score(predictive, name) for name in {own, *reference, *others}}
-    gaussian = isinstance(predictive, Gaussian)
+    intervals = None
+    if isinstance(predictive, Gaussian):
+        intervals = calibration.interval_table(predictive.mean, predictive.tvar, labels)
     return Calibration(
         retention=calibration.retention_table(own, scores[own]),
         reference={name: calibration.reference_quantiles(scores[name]) for name in reference},
-        intervals=calibration.interval_table(predictive.mean, predictive.tvar, labels) if gaussian else None,
+        intervals=intervals,
         expected_error=calibration.expected_error(own, scores[own], errors),
         others={
             name: Measured(

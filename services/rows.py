@@ -141,6 +141,7 @@ class RowTask:
 def shown(predictive: Gaussian | Categorical, verdict: Verdict) -> tuple[Any, Any, Any, Any]:
     """The prediction (means [n], or probabilities [n, C]), and its total, data and knowledge uncertainty [n], as the
     policy lets the caller see them: NaN where it hides them, None where they do not exist."""
+    statistics: tuple[Any, Any, Any, Any]
     if isinstance(predictive, Gaussian):
         statistics = (predictive.mean, predictive.tvar, predictive.mvar, predictive.varm)
     else:

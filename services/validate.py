@@ -126,8 +126,8 @@ def check(schema: Schema, rows: Rows) -> Rows:
     if fine.all():
         return rows
     fine |= np.isnan(rows) & schema.nullable
-    for position, value in schema.sentinels:
-        fine[:, position] |= rows[:, position] == value
+    for position, sentinel in schema.sentinels:
+        fine[:, position] |= rows[:, position] == sentinel
     if fine.all():
         return rows
     wrong = np.argwhere(~fine)
@@ -155,8 +155,7 @@ def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], 
     beyond = (rows < lower) | (rows > upper)
     for position, value in schema.sentinels:
         beyond[:, position] &= rows[:, position] != value
-    found: NDArray[np.bool_] = beyond.any(axis=1)
-    return found
+    return np.asarray(beyond.any(axis=1))
 
 
 def allowed(feature: Feature) -> tuple[str, str]:

@@ -17,7 +17,8 @@ of a Gaussian head, class probabilities (K = C) of a categorical one."""
 class MemberExecutor(Protocol):
     """Runs all members over rows; may be called by several threads at once."""
 
-    heads: tuple[str, ...]
+    @property
+    def heads(self) -> tuple[str, ...]: ...
 
     def __call__(self, rows: NDArray[np.float32]) -> Members:
         """What each member says of rows [n, F]."""

@@ -15,6 +15,7 @@ from models.calibration import (
     REFERENCE_LEVELS,
     RETENTION_LEVELS,
     Calibration,
+    Measured,
     expected_error,
     interval_table,
     reference_quantiles,
@@ -124,3 +125,23 @@ def test_scores_that_are_no_numbers_are_refused(wrong: list[float]) -> None:
     for fit in (lambda u: retention_table("u", u), reference_quantiles, lambda u: expected_error("u", u, u)):
         with pytest.raises(ValueError, match="calibration needs"):
             fit(np.array(wrong, np.float32))
+
+
+def test_a_measure_brings_its_own_tables_and_leaves_the_rest() -> None:
+    u = np.arange(1.0, 400.0)
+    own, other = retention_table("tvar", u), retention_table("varm", u**2)
+    expected = expected_error("varm", u**2, u)
+    found = Calibration(
+        own,
+        {"varm": reference_quantiles(u**2)},
+        intervals=interval_table(u, u, u + 1),
+        expected_error=expected_error("tvar", u, u),
+        others={"varm": Measured(other, expected), "epkl": Measured(retention_table("epkl", u))},
+    )
+    chosen = found.by("varm")
+    assert (chosen.retention, chosen.expected_error) == (other, expected)
+    assert (chosen.reference, chosen.intervals, chosen.others) == (found.reference, found.intervals, found.others)
+    assert found.by("epkl").expected_error is None, "another measure's expectation says nothing of this one"
+    assert found.by("tvar") is found
+    assert found.by("nonsense") is found
+    assert chosen.by("epkl").retention.measure == "epkl"

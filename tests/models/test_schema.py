@@ -42,3 +42,27 @@ def test_the_hash_is_of_names_order_and_units_only() -> None:
 def test_a_schema_without_features_or_with_doubled_names_is_none(features: list[Feature]) -> None:
     with pytest.raises(ValueError, match="at least one feature and no doubled names"):
         Schema.of(features)
+
+
+SOIL = Feature("soil", "°C", -90, 70, "Soil.", True, sentinels=(-9999.0, -999.9))
+FLAG = Feature("flag", "1", 0, 1, "Flag.", values=(0.0, 1.0))
+
+
+def test_sentinels_and_possible_values_are_known_by_column() -> None:
+    schema = Schema((SPEED, SOIL, FLAG), ("time", "place"))
+    assert [(position, float(value)) for position, value in schema.sentinels] == [
+        (1, -9999.0),
+        (1, float(np.float32(-999.9))),
+    ]
+    ((position, values),) = schema.enumerated
+    assert (position, values.dtype, values.tolist()) == (2, np.float32, [0, 1])
+    assert schema.metadata == ("time", "place")
+    assert Schema.of([SPEED]).sentinels == Schema.of([SPEED]).enumerated == ()
+
+
+def test_metadata_are_no_part_of_the_hash_and_no_features() -> None:
+    plain = Schema((SPEED, SOIL))
+    assert Schema((SPEED, replace(SOIL, sentinels=())), ("time",)).hash == plain.hash
+    assert len(Schema((SPEED, SOIL), ("time",))) == 2
+    with pytest.raises(ValueError, match=r"doubled: \['soil'\]"):
+        Schema((SPEED, SOIL), ("soil",))

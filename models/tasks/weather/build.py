@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def build(
                 heads,
                 table.features,
                 ensemble=ensemble.several,
-                progress=lambda done, at=number, what=name: progress((at + done) / len(judged), what),
+                progress=partial(_tell, progress, number, len(judged), name),
             )
         golden = _golden(members, heads, ensemble, data, schema)
     calibrated: dict[str, dict[str, Calibration]] = {head.name: {} for head in heads}
@@ -111,6 +112,10 @@ def build(
 def profile(executors: Sequence[Executor], provider: str = "cpu") -> str:
     """The numeric profile that calibration is bound to."""
     return f"{provider}-{executors[0].precision}-{'+'.join(executor.layout for executor in executors)}"
+
+
+def _tell(progress: Callable[[float, str], None], number: int, tables: int, name: str, done: float) -> None:
+    progress((number + done) / tables, name)
 
 
 def _placed(ensemble: Ensemble, scratch: Path) -> Callable[[str], Path]:

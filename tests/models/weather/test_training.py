@@ -1,0 +1,96 @@
+"""``demur train weather``: every family ends in a calibrated artefact of the official features, or goes on later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from models.artefact import Artefact
+from models.building import UNSTATED
+from models.tasks.weather import boosting, training
+from models.tasks.weather.boosting import Settings, Trees
+from models.tasks.weather.features import SCHEMA
+from models.tasks.weather.training import train_artefact
+from tests.models.weather.official import table
+
+QUICK = Settings(Trees(3, 24, 0.3), Trees(3, 24, 0.3), patience=30, threads=1, borders=16)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(boosting.PRESETS, "fast", QUICK)
+
+
+DATA = {"train": table(300, 1), "dev_in": table(250, 2)}
+
+
+def trained(out: Path, family: str = "catboost", told: list[tuple[float, str]] | None = None) -> Artefact:
+    heard = [] if told is None else told
+    return train_artefact(
+        family,
+        DATA,
+        out,
+        members=2,
+        seed=1,
+        preset="fast",
+        provenance=UNSTATED,
+        progress=lambda done, what: heard.append((done, what)),
+    )
+
+
+@pytest.mark.parametrize("family", ["catboost", "catboost_virtual"])
+def test_trees_of_either_kind_become_an_artefact(tmp_path: Path, family: str) -> None:
+    told: list[tuple[float, str]] = []
+    found = trained(tmp_path / "out", family, told)
+    assert found.manifest.family == family
+    assert found.manifest.samples == (10 if family == "catboost_virtual" else 1)
+    assert found.schema == SCHEMA
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert (shares[-1], told[-1][1]) == (1.0, found.tag)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"], "members of the training are gone"
+
+
+def test_networks_join_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    from models.tasks.weather.transformer import settings
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    small = replace(
+        settings.PRESETS["fast"], epochs=1, sizes=replace(settings.PRESETS["fast"].sizes, width=8, blocks=1)
+    )
+    monkeypatch.setitem(settings.PRESETS, "fast", small)
+    told: list[tuple[float, str]] = []
+    try:
+        found = trained(tmp_path / "out", "combined", told)
+    finally:
+        torch.set_num_threads(threads)
+    assert (found.manifest.family, found.manifest.members) == ("combined", 4)
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert set(found.manifest.heads["temperature"]) == {"cpu-fp32-trees+stacked"}
+
+
+def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training.build, "build", broken)
+        with pytest.raises(KeyboardInterrupt):
+            trained(tmp_path / "out")
+    kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out.parts").glob("*/*.cbm")}
+    assert len(kept) == 4
+    found = trained(tmp_path / "out")
+    assert {name for name in kept} <= set(found.manifest.files)
+    assert not (tmp_path / "out.parts").exists()
+
+
+def test_a_family_that_is_none_is_refused_with_those_that_are(tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match="family 'dnn' is unknown; use one of catboost, catboost_virtual, ft_transformer"
+    ):
+        trained(tmp_path / "out", "dnn")

@@ -1,0 +1,79 @@
+"""The part of JSON Schema that the services' OpenAPI documents use: what of a value does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_KNOWN = {
+    *("type", "enum", "properties", "required", "additionalProperties", "items", "oneOf", "anyOf", "allOf", "$ref"),
+    *("minimum", "maximum", "minItems", "maxItems", "prefixItems"),
+    *("description", "default", "title", "x-unit", "format"),
+}
+
+
+def misfits(value: Any, schema: Any, schemas: Json, where: str = "$") -> list[str]:
+    """Places and reasons; empty where the value fits."""
+    if schema is True or schema == {}:
+        return []
+    if schema is False:
+        return [f"{where}: nothing may be here"]
+    assert set(schema) <= _KNOWN, f"{where}: {sorted(set(schema) - _KNOWN)} is not understood here"
+    found: list[str] = []
+    if "$ref" in schema:
+        found += misfits(value, schemas[schema["$ref"].rpartition("/")[2]], schemas, where)
+    kinds = schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    if kinds and not any(_is(value, kind) for kind in kinds):
+        return [*found, f"{where}: {value!r:.60} is not {kinds}"]
+    if "enum" in schema and not any(value == one and type(value) is not bool for one in schema["enum"]):
+        found.append(f"{where}: {value!r:.60} is not one of {schema['enum']}")
+    for name, several in (("oneOf", False), ("anyOf", True)):
+        if name in schema:
+            fitting = sum(not misfits(value, one, schemas, where) for one in schema[name])
+            if not fitting or (fitting > 1 and not several):
+                found.append(f"{where}: {value!r:.60} fits {fitting} of {name}")
+    for one in schema.get("allOf", ()):
+        found += misfits(value, one, schemas, where)
+    if isinstance(value, dict):
+        found += _object(value, schema, schemas, where)
+    if isinstance(value, list):
+        found += _array(value, schema, schemas, where)
+    if _is(value, "number") and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        found.append(f"{where}: {value} is out of range")
+    return found
+
+
+def _is(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES[kind])
+
+
+def _object(value: Json, schema: Json, schemas: Json, where: str) -> list[str]:
+    properties = schema.get("properties", {})
+    found = [f"{where}: {name} is missing" for name in schema.get("required", ()) if name not in value]
+    for name, one in value.items():
+        rest = properties.get(name, schema.get("additionalProperties", True))
+        found += misfits(one, rest, schemas, f"{where}.{name}")
+    return found
+
+
+def _array(value: list[Any], schema: Json, schemas: Json, where: str) -> list[str]:
+    found = []
+    if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+        found.append(f"{where}: {len(value)} items")
+    for index, one in enumerate(value):
+        found += misfits(one, schema.get("items", True), schemas, f"{where}[{index}]")
+    return found
