@@ -50,6 +50,13 @@ def test_a_column_that_never_varies_is_ignored(value: float) -> None:
     assert np.isfinite(scaling.mean).all()
 
 
+def test_a_column_that_varies_in_its_last_digit_only_is_ignored() -> None:
+    rows = normal()
+    rows[:, 1] = np.float32(101_325.0)
+    rows[::2, 1] = np.nextafter(np.float32(101_325.0), np.float32(2e5))
+    assert Scaling.fit(rows).inverse[1] == 0
+
+
 def test_sentinels_fill_a_table_by_column() -> None:
     table = sentinel_table(3, ((2, -9999.0), (2, -1.0), (0, 7.0)))
     np.testing.assert_array_equal(table, [[7, np.nan, -9999], [np.nan, np.nan, -1]])
