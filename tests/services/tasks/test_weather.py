@@ -243,6 +243,9 @@ class Extreme:
         wet[np.arange(len(rows)), odd] = 1
         return {"temperature": np.stack([warm, other, warm]), "precipitation": np.stack([wet, wet[::-1], wet])}
 
+    def measure(self, rows: NDArray[np.float32]) -> None:
+        pass
+
 
 @pytest.mark.parametrize(
     "measures",
