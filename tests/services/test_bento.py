@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from types import ModuleType
 
 import httpx
 import pytest
 
-from services import bento
 from services.settings import Settings
 from tests.models.weather.tiny import Tiny
+
+
+@pytest.fixture(scope="module")
+def bento() -> ModuleType:
+    """The host warns of its own libraries while it is imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from services import bento
+
+    return bento
 
 
 @pytest.mark.parametrize(
@@ -21,7 +32,12 @@ from tests.models.weather.tiny import Tiny
     ],
 )
 async def test_settings_that_do_not_fit_the_artefact_are_told_by_every_route(
-    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, object], reason: str
+    bento: ModuleType,
+    tiny: Tiny,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, object],
+    reason: str,
 ) -> None:
     monkeypatch.setattr(bento, "die_with_parent", lambda: None)
     monkeypatch.setattr(bento.logging, "configure", lambda level: None)
