@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks import machine
 from benchmarks.weather_tables import figures, page
-from benchmarks.weather_tables.runs import Plan, Work
+from benchmarks.weather_tables.runs import Plan, Work, labelled
 from models.building import Labelled
 from models.executors.members import Members
 from models.tasks.weather import tables
@@ -53,10 +53,7 @@ def main() -> None:
         asked.work,
         Plan(asked.members, asked.extended, asked.networks, asked.trees, asked.tree_rows, asked.network_rows),
     )
-    data = {
-        name: Labelled(rows.features, {"temperature": rows.temperature, "precipitation": rows.precipitation}, rows.time)
-        for name, rows in simulate(asked.scale, SEED, extended=True).items()
-    }
+    data = {name: labelled(rows) for name, rows in simulate(asked.scale, SEED, extended=True).items()}
     judged = {name: data[name] for name in JUDGED}
     said: dict[str, dict[str, Members]] = {}
     if asked.only in (None, "trees"):

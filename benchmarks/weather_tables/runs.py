@@ -18,7 +18,9 @@ from models.tasks.weather.boosting import Trees
 from models.tasks.weather.ensemble import VIRTUAL, Ensemble
 from models.tasks.weather.features import SCHEMA
 from models.tasks.weather.spec import HEADS
+from models.tasks.weather.table import Table
 from models.tasks.weather.transformer import fit, train
+from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.settings import PRESETS
 
 ROWS = 4096
@@ -28,15 +30,15 @@ ROWS = 4096
 class Plan:
     """How large the runs are."""
 
-    members: int
+    members: int = 10
     """CatBoost models a head of the canonical training."""
-    extended: int
+    extended: int = 5
     """The same of each other training set."""
-    networks: int
-    trees: int
+    networks: int = 10
+    trees: int = 300
     """At most, of a model of temperature; half as many of classes, which need nine times the work."""
-    tree_rows: int
-    network_rows: int
+    tree_rows: int = 60_000
+    network_rows: int = 40_000
 
     @property
     def boosting(self) -> boosting.Settings:
@@ -77,7 +79,15 @@ class Work:
 
     def networks(self, data: Mapping[str, Labelled]) -> tuple[Ensemble, Ensemble]:
         """A deep ensemble, and its first member with frozen dropout masks."""
-        found = train.train(
+        found = self._networks(data)
+        return fit.exported(found), fit.exported(found.select(slice(0, 1)).sampled(VIRTUAL))
+
+    def one_network(self, data: Mapping[str, Labelled]) -> Ensemble:
+        """The first member of the deep ensemble."""
+        return fit.exported(self._networks(data).select(slice(0, 1)))
+
+    def _networks(self, data: Mapping[str, Labelled]) -> TrainedEnsemble:
+        return train.train(
             fit.labelled(data["train"], self.plan.network_rows),
             fit.labelled(data["dev_in"]),
             settings=PRESETS["fast"],
@@ -87,7 +97,6 @@ class Work:
             checkpoint=self.folder / "networks",
             progress=_teller("networks"),
         )
-        return fit.exported(found), fit.exported(found.select(slice(0, 1)).sampled(VIRTUAL))
 
     def said(self, name: str, ensemble: Ensemble, tables: Mapping[str, Labelled]) -> dict[str, Members]:
         """What members say of each table."""
@@ -112,6 +121,11 @@ class Work:
             return content if isinstance(content, Path) else self.folder / f"{name}-{file}"
 
         return serving.opened(place, ensemble.executors, SCHEMA, HEADS)
+
+
+def labelled(rows: Table) -> Labelled:
+    """A table as rows with labels."""
+    return Labelled(rows.features, {"temperature": rows.temperature, "precipitation": rows.precipitation}, rows.time)
 
 
 def _run(executor: MemberExecutor, features: NDArray[np.float32], what: str) -> Members:

@@ -243,7 +243,7 @@ class Extreme:
         wet[np.arange(len(rows)), odd] = 1
         return {"temperature": np.stack([warm, other, warm]), "precipitation": np.stack([wet, wet[::-1], wet])}
 
-    def measure(self, rows: NDArray[np.float32]) -> None:
+    def measure(self, rows: Rows) -> None:
         pass
 
 
