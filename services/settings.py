@@ -148,20 +148,25 @@ class Settings:
     """Least severe level that is logged: DEBUG, INFO, WARNING or ERROR."""
 
     @classmethod
-    def read(cls, environment: Mapping[str, str] | None = None) -> Settings:
-        """Settings from the environment.
+    def read(cls, environment: Mapping[str, str] | None = None, *, task: str | None = None) -> Settings:
+        """Settings from the environment; those of the task, ``DEMUR_<TASK>_…``, go before those of all.
+
+        Args:
+            task: in place of ``DEMUR_TASK``.
 
         Raises:
             SettingsError: a value is not of its field's type or range.
         """
         source = os.environ if environment is None else environment
         hints = get_type_hints(cls)
-        given = {
-            field.name: _parse(f"DEMUR_{field.name.upper()}", source[f"DEMUR_{field.name.upper()}"], hints[field.name])
-            for field in fields(cls)
-            if f"DEMUR_{field.name.upper()}" in source
-        }
-        settings = cls(**given)
+        own = f"DEMUR_{(task or source.get('DEMUR_TASK', cls.task)).upper()}_"
+        given = {}
+        for field in fields(cls):
+            for variable in (f"{own}{field.name.upper()}", f"DEMUR_{field.name.upper()}"):
+                if variable in source:
+                    given[field.name] = _parse(variable, source[variable], hints[field.name])
+                    break
+        settings = cls(**given | ({} if task is None else {"task": task}))
         settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1")
         return settings
 
@@ -171,7 +176,8 @@ class Settings:
 
         What Kubernetes tells every container of a service named ``demur-…`` is left out.
         """
-        known = {field.name.upper() for field in fields(cls)} | _NO_FIELDS
+        general = {field.name.upper() for field in fields(cls)}
+        known = general | _NO_FIELDS | {f"{task.upper()}_{name}" for task in TASKS for name in general}
         source = os.environ if environment is None else environment
         given = [name.removeprefix("DEMUR_") for name in sorted(source) if name.startswith("DEMUR_")]
         strange = [name for name in given if name not in known and not any(fnmatch(name, p) for p in _KUBERNETES)]

@@ -19,7 +19,9 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 INTRODUCTION = """# Settings
 
 All settings are environment variables, read once at start. A value that is not of the setting's type or range stops
-the start and is named; a `DEMUR_…` variable that is no setting is logged with the one that may be meant.
+the start and is named; a `DEMUR_…` variable that is no setting is logged with the one that may be meant. With the name
+of a task between, a setting is for that task alone and goes before the general one: `DEMUR_WEATHER_CENSUS=temperature`,
+`DEMUR_VESSEL_MODEL=vessel-variational-10x10`.
 
 | variable | default | range | what |
 |---|---|---|---|

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +164,7 @@ def _head(policies: demur.Policies, wanted: str | None) -> str:
 
 
 def _target(task: str) -> str:
-    settings = replace(Settings.read(), task=task)
+    settings = Settings.read(task=task)
     running = announced(settings.home).get(task)
     return running.grpc if running else address(settings.host, settings.ports[1])
 

@@ -7,7 +7,6 @@ import csv
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Streams the file and counts what was deferred."""
-    settings = replace(Settings.read(), task=given.task)
+    settings = Settings.read(task=given.task)
     running = announced(settings.home).get(given.task)
     target = given.target or (running.grpc if running else address(settings.host, settings.ports[1]))
     line = ProgressLine(f"scoring {given.input.name}")

@@ -27,8 +27,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     """Verifies the artefact, announces the process and becomes BentoML's server."""
-    wanted = {"task": given.task, "model": given.model, "http_port": given.http_port, "grpc_port": given.grpc_port}
-    settings = replace(Settings.read(), **{name: value for name, value in wanted.items() if value})
+    wanted = {"model": given.model, "http_port": given.http_port, "grpc_port": given.grpc_port}
+    settings = replace(Settings.read(task=given.task), **{name: value for name, value in wanted.items() if value})
     http_port, grpc_port = settings.ports
     for port in settings.ports:
         if (found := holder(settings.host, port)) is not None:
@@ -49,4 +49,6 @@ def run(given: argparse.Namespace) -> int:
     command += ["--host", settings.host, "--port", str(http_port)]
     command += ["--timeout-graceful-shutdown", str(int(settings.drain_seconds) + 5)]
     sys.stdout.flush()
-    os.execvpe(sys.executable, command, os.environ | environment)  # noqa: S606 - no shell, our own arguments
+    own = {name.replace("DEMUR_", f"DEMUR_{settings.task.upper()}_", 1) for name in environment}
+    rest = {name: value for name, value in os.environ.items() if name not in own}  # what is settled is said once
+    os.execvpe(sys.executable, command, rest | environment)  # noqa: S606 - no shell, our own arguments

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import urllib.error
 import urllib.request
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -41,7 +40,7 @@ def run(given: argparse.Namespace) -> int:
 def collect(settings: Settings) -> dict[str, Any]:
     """The document that ``demur status --json`` prints."""
     running = announced(settings.home)
-    services = {task: _state(replace(settings, task=task), running.get(task)) for task in TENANTS}
+    services = {task: _state(Settings.read(task=task), running.get(task)) for task in TENANTS}
     return {"services": services, "monitor": _monitor(settings, running.get(MONITOR))}
 
 

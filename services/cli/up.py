@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from services.cli.lock import Held, hold
@@ -173,7 +173,7 @@ def _lock(home: Path) -> Iterator[None]:
 
 
 def _refuse_stale(settings: Settings) -> None:
-    ports = [(task, port) for task in TENANTS for port in replace(settings, task=task).ports]
+    ports = [(task, port) for task in TENANTS for port in Settings.read(task=task).ports]
     if monitored(settings):
         ports.append((MONITOR, settings.monitor_address[1]))
     for task, port in ports:

@@ -117,3 +117,17 @@ def test_variables_that_are_no_settings_are_found() -> None:
 def test_every_setting_is_described() -> None:
     assert list(docstrings()) == [field.name for field in fields(Settings)]
     assert PAGE.read_text() == page(), "run python -m tests.settings_page"
+
+
+def test_settings_of_a_task_go_before_those_of_all() -> None:
+    given = {"DEMUR_CENSUS": "power", "DEMUR_WEATHER_CENSUS": "temperature", "DEMUR_WEATHER_TARGET_RETENTION": "0.8"}
+    assert Settings.read(given, task="weather").census == "temperature"
+    assert Settings.read(given | {"DEMUR_TASK": "weather"}).target_retention == 0.8
+    assert Settings.read(given, task="vessel").census == "power"
+    assert Settings.read(given, task="vessel").target_retention == 0.95
+    assert Settings.strangers(given) == {}
+
+
+def test_a_wrong_setting_of_a_task_is_named_as_it_was_given() -> None:
+    with pytest.raises(SettingsError, match="DEMUR_WEATHER_AUDIT_RATE = 'often' is not"):
+        Settings.read({"DEMUR_WEATHER_AUDIT_RATE": "often"}, task="weather")
