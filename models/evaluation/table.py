@@ -13,6 +13,7 @@ from models.evaluation.files import Array, need
 from models.evaluation.judged import BadFile
 
 _PIECE_BYTES = 1 << 20
+_PARQUET_BYTES = 1 << 25
 
 
 def column_names(path: Path) -> list[str]:
@@ -49,28 +50,18 @@ def read_columns(
     Raises:
         BadFile: a column is missing, a cell is not a number, rows of different length, no rows.
     """
-    have = column_names(path)
-    for name in (*numeric, *other):
-        if name not in have:
-            raise BadFile(f"{path}: column {name} is missing; the file has {', '.join(have)}")
-        if have.count(name) > 1:
-            raise BadFile(f"{path}: there are {have.count(name)} columns {name}; one is needed")
     columns = {name: np.empty(0) for name in numeric}
     texts: dict[str, list[Array]] = {name: [] for name in other}
     row = 0
-    try:
-        for batch in _batches(path, numeric, other):
-            for name, column in columns.items():
-                if len(column) < row + batch.num_rows:  # grows in place: a list of pieces would hold all twice
-                    column.resize(max(len(column) * 5 // 4, row + batch.num_rows), refcheck=False)
-                column[row : row + batch.num_rows] = _numbers(path, name, _column(batch, name), row)
-            for name, parts in texts.items():
-                parts.append(_texts(path, name, _column(batch, name)))
-            row += batch.num_rows
-    except (OSError, ValueError) as error:
-        if isinstance(error, BadFile):
-            raise
-        raise BadFile(f"{path}: {_in_words(str(error), have)}") from error
+    for piece in read_pieces(path, numeric, other):
+        count = len(next(iter(piece.values()), ()))
+        for name, column in columns.items():
+            if len(column) < row + count:  # grows in place: a list of pieces would hold all twice
+                column.resize(max(len(column) * 5 // 4, row + count), refcheck=False)
+            column[row : row + count] = piece[name]
+        for name, parts in texts.items():
+            parts.append(piece[name])
+        row += count
     if not row and not may_be_empty:
         raise BadFile(f"{path} has no rows")
     for column in columns.values():
@@ -79,14 +70,44 @@ def read_columns(
     return columns | {name: np.concatenate([np.empty(0, str), *parts]) for name, parts in texts.items()}
 
 
-def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterator[Any]:
+def read_pieces(
+    path: Path, numeric: Sequence[str], other: Sequence[str] = (), *, piece_bytes: int = _PIECE_BYTES
+) -> Iterator[dict[str, Array]]:
+    """The same columns piece by piece, as ``read_columns`` gives them whole.
+
+    Args:
+        piece_bytes: of CSV text in a piece; Parquet is read in pieces of rows.
+
+    Raises:
+        BadFile: a column is missing, a cell is not a number, rows of different length.
+    """
+    have = column_names(path)
+    for name in (*numeric, *other):
+        if name not in have:
+            raise BadFile(f"{path}: column {name} is missing; the file has {', '.join(have)}")
+        if have.count(name) > 1:
+            raise BadFile(f"{path}: there are {have.count(name)} columns {name}; one is needed")
+    row = 0
+    try:
+        for batch in _batches(path, numeric, other, piece_bytes):
+            piece = {name: _numbers(path, name, _column(batch, name), row) for name in numeric}
+            yield piece | {name: _texts(path, name, _column(batch, name)) for name in other}
+            row += batch.num_rows
+    except (OSError, ValueError) as error:
+        if isinstance(error, BadFile):
+            raise
+        raise BadFile(f"{path}: {_in_words(str(error), have)}") from error
+
+
+def _batches(path: Path, numeric: Sequence[str], other: Sequence[str], piece_bytes: int) -> Iterator[Any]:
     arrow = need("pyarrow", "reading CSV and Parquet")
     wanted = [*numeric, *other]
     if _is_parquet(path):
+        rows = min(1 << 17, _PARQUET_BYTES // (8 * max(len(wanted), 1)))  # wide rows in smaller pieces
         yield from (
             need("pyarrow.parquet", "reading Parquet")
             .ParquetFile(path, buffer_size=_PIECE_BYTES, pre_buffer=False)
-            .iter_batches(1 << 17, columns=wanted)
+            .iter_batches(rows, columns=wanted)
         )
         return
     reader = need("pyarrow.csv", "reading CSV")
@@ -95,7 +116,7 @@ def _batches(path: Path, numeric: Sequence[str], other: Sequence[str]) -> Iterat
     convert = reader.ConvertOptions(column_types=kinds, include_columns=wanted)
     # one thread: the reader otherwise runs ahead and keeps pieces in memory
     yield from reader.open_csv(
-        path, reader.ReadOptions(block_size=_PIECE_BYTES, use_threads=False), convert_options=convert
+        path, reader.ReadOptions(block_size=piece_bytes, use_threads=False), convert_options=convert
     )
 
 

@@ -1,11 +1,12 @@
-"""``demur data TASK simulate``: a task's data set from its simulator, in the official format."""
+"""``demur data TASK ACTION``: a task's data in the official format, from its simulator or from files."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from pathlib import Path
+from typing import Any
 
+from models.workbench import Action, Option
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.tasks import WORKBENCHES
 
@@ -13,28 +14,47 @@ EXAMPLE = "demur data vessel simulate --scale 0.05 --out data/vessel"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", choices=sorted(WORKBENCHES))
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    simulate = actions.add_parser("simulate", help="draw the canonical splits from the simulator")
-    simulate.add_argument("--out", type=Path, required=True, help="directory for the files")
-    simulate.add_argument("--scale", type=float, default=1.0, help="share of the canonical row counts, (0, 1]")
-    simulate.add_argument("--seed", type=int, default=0, help="equal seeds draw equal files")
-    simulate.add_argument("--generalisation", type=int, default=0, metavar="ROWS", help="also draw this many rows")
-    simulate.add_argument("--json", action="store_true", help="print a JSON document")
+    """A sub-command for each task, and in it one for each action that its workbench offers."""
+    tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
+    for name in sorted(WORKBENCHES):
+        bench = importlib.import_module(WORKBENCHES[name])
+        task = tasks.add_parser(name, help=", ".join(action.name for action in bench.ACTIONS))
+        actions = task.add_subparsers(dest="action", required=True, metavar="ACTION")
+        for action in bench.ACTIONS:
+            command = actions.add_parser(action.name, help=action.help, description=action.help)
+            for option in action.options:
+                _add(command, option)
+            command.add_argument("--json", action="store_true", help="print a JSON document")
+            command.set_defaults(wanted=action)
 
 
 def run(given: argparse.Namespace) -> int:
     """Writes the files and says where."""
-    bench = importlib.import_module(WORKBENCHES[given.task])
+    action: Action = given.wanted
+    values = {option.key: getattr(given, option.key) for option in action.options}
     try:
-        written = bench.simulate_files(
-            given.out, given.scale, given.seed, given.generalisation, ProgressLine(f"simulating {given.task}")
-        )
+        written = action.run(values, ProgressLine(f"{action.doing} {given.task}"))
     except (ValueError, OSError) as error:
         raise CommandError(str(error)) from error
+    document: dict[str, Any] = {"files": [str(path) for path in written]}
     if given.json:
-        print_json({"files": [str(path) for path in written], "datasheet": bench.DATASHEET})
+        print_json(document | ({"datasheet": action.datasheet} if action.datasheet else {}))
     else:
         print("\n".join(f"{path}  {path.stat().st_size / 1e6:.1f} MB" for path in written))
-        print(f"what these are: {bench.DATASHEET}")
+        if action.datasheet:
+            print(f"what these are: {action.datasheet}")
     return 0
+
+
+def _add(command: argparse.ArgumentParser, option: Option) -> None:
+    if option.kind is None:
+        command.add_argument(option.name, action="store_true", help=option.help)
+        return
+    more: dict[str, Any] = {"nargs": option.count} if option.count is not None else {}
+    if option.choices:
+        more["choices"] = option.choices
+    if option.name.startswith("-"):
+        more["required"] = option.required
+    command.add_argument(
+        option.name, type=option.kind, default=option.default, help=option.help, metavar=option.metavar, **more
+    )

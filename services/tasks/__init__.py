@@ -22,6 +22,7 @@ IMPORTERS = {
 
 WORKBENCHES = {
     "vessel": "models.tasks.vessel.workbench",
+    "weather": "models.tasks.weather.workbench",
 }
 """Task name to the module behind ``demur data`` and ``demur train``."""
 

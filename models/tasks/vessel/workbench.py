@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from models import building
 from models.artefact import Artefact
 from models.tasks.vessel.ensemble import FAMILIES
 from models.tasks.vessel.simulator.dataset import generalisation, simulate
 from models.tasks.vessel.simulator.table import Table, read_csv
+from models.workbench import Action, Option, Progress
 
 __all__ = ["DATASHEET", "FAMILIES", "read_files", "simulate_files", "train_artefact"]
 
@@ -20,8 +22,6 @@ PROVENANCE = "PROVENANCE.json"
 """Beside the CSV files: what they are and their licence; goes into the model card of what is trained on them."""
 
 SIMULATOR = "simulated by models/tasks/vessel/simulator of Demur"
-
-Progress = Callable[[float, str], None]
 
 
 def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, progress: Progress) -> list[Path]:
@@ -43,6 +43,28 @@ def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, pr
     source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
     (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
     return written
+
+
+def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+    return simulate_files(given["out"], given["scale"], given["seed"], given["generalisation"], progress)
+
+
+ACTIONS = (
+    Action(
+        "simulate",
+        "draw the canonical splits from the simulator",
+        (
+            Option("--out", "directory for the files", Path, required=True),
+            Option("--scale", "share of the canonical row counts, (0, 1]", float, 1.0),
+            Option("--seed", "equal seeds draw equal files", int, 0),
+            Option("--generalisation", "also draw this many rows", int, 0, metavar="ROWS"),
+        ),
+        _simulate,
+        "simulating",
+        DATASHEET,
+    ),
+)
+"""What ``demur data`` offers."""
 
 
 def read_files(directory: Path) -> dict[str, Table]:

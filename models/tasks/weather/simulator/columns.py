@@ -107,7 +107,7 @@ def _gfs(rng: np.random.Generator, seen: Situation, said: Forecast) -> Columns:
             "gfs_cloudness": now.low + now.middle + now.high,
             "gfs_clouds_sea": np.maximum(now.low - 0.6, 0.0) ** 2 * np.float32(4e-4),
             "gfs_humidity": np.clip(100.0 * humidity(now.temperature, now.dewpoint), 0.0, 100.0),
-            "gfs_precipitable_water": 0.018 * vapour_pressure(now.dewpoint) * np.exp(0.15 * lift),
+            "gfs_precipitable_water": 0.018 * vapour_pressure(now.dewpoint) * np.exp(0.10 * lift),
             "gfs_precipitations": _tidy(0.5 * (now.rate + following.rate)),
             "gfs_pressure": now.surface_pressure / np.float32(MMHG),
             "gfs_r_velocity": -0.06 * lift + 0.03 * rng.standard_normal(count, np.float32),

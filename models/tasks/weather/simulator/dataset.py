@@ -69,7 +69,7 @@ def splits(scale: float, seed: int, *, extended: bool = False) -> dict[str, Iter
         ValueError: a scale outside (0, 1].
     """
     there = world(seed)
-    chosen = _choose(np.random.default_rng([seed, 1]), there, scale, extended)
+    chosen = _choose(seed, there, scale, extended)
     return {
         name: _pieces(there, np.random.default_rng([seed, 2, number]), *rows, average=name == "train")
         for number, (name, rows) in enumerate(chosen.items())
@@ -110,7 +110,7 @@ def _pieces(
 
 
 def _choose(
-    rng: np.random.Generator, there: World, scale: float, extended: bool
+    seed: int, there: World, scale: float, extended: bool
 ) -> dict[str, tuple[NDArray[np.intp], NDArray[np.int64]]]:
     """Station and three-hour slot of every row of every split, none twice."""
     wanted = partition.counts(scale, extended=extended)
@@ -124,7 +124,8 @@ def _choose(
         ("late", ("train_xtime", "dev_xtime")),
     )
     found: dict[str, list[NDArray[np.int64]]] = {name: [] for name in wanted}
-    for block, names in groups:
+    for number, (block, names) in enumerate(groups):
+        rng = np.random.default_rng([seed, 1, number])  # of its own: other groups do not change its rows
         first, stop = (int((edge - partition.BEGIN) // (STEP * HOUR)) for edge in blocks[block])
         first += block != "early"  # slots that an edge cuts belong to the block before it
         for climate in range(len(CLIMATES)):
@@ -138,5 +139,9 @@ def _choose(
                 if until > start:
                     part = drawn[start:until]
                     found[name].append(np.stack([ours[part // (stop - first)], first + part % (stop - first)]))
-    mixed = {name: rng.permutation(np.concatenate(parts, axis=1), axis=1) for name, parts in found.items()}
-    return {name: (rows[0].astype(np.intp), rows[1]) for name, rows in mixed.items()}
+    chosen = {}
+    for number, (name, parts) in enumerate(found.items()):
+        rows = np.concatenate(parts, axis=1)
+        rows = rows[:, np.random.default_rng([seed, 3, number]).permutation(rows.shape[1])]
+        chosen[name] = rows[0].astype(np.intp), rows[1]
+    return chosen
