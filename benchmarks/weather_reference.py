@@ -13,13 +13,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.weather_tables.runs import Plan, Work, labelled
+from benchmarks.weather_tables.runs import Plan, Work
 from models.building import Labelled, Provenance
 from models.tasks.weather import boosting, build
 from models.tasks.weather.ensemble import Ensemble, join
 from models.tasks.weather.features import SCHEMA
 from models.tasks.weather.simulator.dataset import simulate
 from models.tasks.weather.spec import HEADS
+from models.tasks.weather.training import labelled
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0

@@ -18,13 +18,14 @@ import numpy as np
 
 from benchmarks import machine
 from benchmarks.weather_tables import figures, page
-from benchmarks.weather_tables.runs import Plan, Work, labelled
+from benchmarks.weather_tables.runs import Plan, Work
 from models.building import Labelled
 from models.executors.members import Members
 from models.tasks.weather import tables
 from models.tasks.weather.partition import EXPERIMENTS
 from models.tasks.weather.simulator.dataset import simulate
 from models.tasks.weather.tables import Relation, Row, Truth
+from models.tasks.weather.training import labelled
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 0

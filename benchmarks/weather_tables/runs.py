@@ -18,7 +18,6 @@ from models.tasks.weather.boosting import Trees
 from models.tasks.weather.ensemble import VIRTUAL, Ensemble
 from models.tasks.weather.features import SCHEMA
 from models.tasks.weather.spec import HEADS
-from models.tasks.weather.table import Table
 from models.tasks.weather.transformer import fit, train
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.settings import PRESETS
@@ -121,11 +120,6 @@ class Work:
             return content if isinstance(content, Path) else self.folder / f"{name}-{file}"
 
         return serving.opened(place, ensemble.executors, SCHEMA, HEADS)
-
-
-def labelled(rows: Table) -> Labelled:
-    """A table as rows with labels."""
-    return Labelled(rows.features, {"temperature": rows.temperature, "precipitation": rows.precipitation}, rows.time)
 
 
 def _run(executor: MemberExecutor, features: NDArray[np.float32], what: str) -> Members:

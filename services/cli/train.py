@@ -15,8 +15,10 @@ EXAMPLE = "demur train vessel --family symbolic --members 10 --data data/vessel 
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
+    families = {task: importlib.import_module(place).FAMILIES for task, place in sorted(WORKBENCHES.items())}
+    told = "; ".join(f"{task}: {', '.join(names)}" for task, names in families.items())
     parser.add_argument("task", choices=sorted(WORKBENCHES))
-    parser.add_argument("--family", help="kind of model; default: the task's first; an unknown name lists them all")
+    parser.add_argument("--family", help=f"kind of model, by default the task's first. {told}")
     parser.add_argument("--members", type=int, default=10, help="how many models the ensemble has")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first member; the others count up")
     parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")

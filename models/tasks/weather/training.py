@@ -11,7 +11,8 @@ from models.building import Labelled, Provenance
 from models.tasks.weather import boosting, build
 from models.tasks.weather.ensemble import FAMILIES, VIRTUAL, Ensemble, join
 from models.tasks.weather.features import SCHEMA
-from models.tasks.weather.spec import HEADS
+from models.tasks.weather.spec import HEADS, PRECIPITATION, TEMPERATURE
+from models.tasks.weather.table import Table
 
 Progress = Callable[[float, str], None]
 NETWORK_ROWS = 40_000
@@ -52,6 +53,12 @@ def train_artefact(
     _remove(parts)
     progress(1.0, found.tag)
     return found
+
+
+def labelled(table: Table) -> Labelled:
+    """A table as rows with labels of both heads."""
+    labels = {TEMPERATURE.name: table.temperature, PRECIPITATION.name: table.precipitation}
+    return Labelled(table.features, labels, table.time)
 
 
 def trained(

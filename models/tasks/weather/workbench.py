@@ -1,4 +1,4 @@
-"""What ``demur data weather`` does: files in, files out, with progress."""
+"""What ``demur data weather`` and ``demur train weather`` do: files in, files out, with progress."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 from models.evaluation.judged import BadFile
 from models.evaluation.table import read_pieces
 from models.tasks.weather import dummies, official, partition
+from models.tasks.weather.ensemble import FAMILIES
 from models.tasks.weather.features import CLIMATE, FACT_TIME
 from models.tasks.weather.simulator import dataset
 from models.tasks.weather.table import CLIMATES, UNKNOWN, Table
 from models.workbench import Action, Option, Progress
+
+if TYPE_CHECKING:
+    from models.artefact import Artefact
+    from models.building import Labelled
+
+__all__ = ["ACTIONS", "FAMILIES", "partition_files", "read_files", "read_tables", "simulate_files", "train_artefact"]
 
 DATASHEET = "docs/datasheets/weather-simulator.md"
 PROVENANCE = "PROVENANCE.json"
@@ -116,7 +123,37 @@ def partition_files(
     return [path for split in splits.values() for path in split.paths]
 
 
-def read_files(directory: Path) -> dict[str, Table]:
+def train_artefact(
+    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+) -> Artefact:
+    """Trains a family on a directory of official files and writes the calibrated artefact.
+
+    Networks need the ``train`` extra.
+
+    Raises:
+        FileNotFoundError, BadFile: see ``read_tables``.
+        ValueError: unknown family or preset, or no members.
+        FloatingPointError: training diverged.
+    """
+    from models import building
+    from models.tasks.weather import training
+
+    data = read_files(directory)
+    source = directory / PROVENANCE
+    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
+    return training.train_artefact(
+        family, data, out, members=members, seed=seed, preset=preset, provenance=provenance, progress=progress
+    )
+
+
+def read_files(directory: Path) -> dict[str, Labelled]:
+    """The tables of a directory as labelled rows; raises as ``read_tables``."""
+    from models.tasks.weather.training import labelled
+
+    return {name: labelled(table) for name, table in read_tables(directory).items()}
+
+
+def read_tables(directory: Path) -> dict[str, Table]:
     """The official files of a directory by split, CSV or Parquet; ``train`` with its average rows.
 
     Raises:
