@@ -50,7 +50,7 @@ class Settings:
 
 FULL = Settings(Trees(8, 20_000, 0.3), Trees(6, 10_000, 0.4), patience=1000)
 """The papers' (Shifts 1.0, C.4)."""
-FAST = Settings(Trees(6, 80, 0.2), Trees(4, 80, 0.35), patience=40, borders=128, max_rows=200_000)
+FAST = Settings(Trees(6, 64, 0.25), Trees(4, 64, 0.4), patience=40, borders=64, max_rows=200_000)
 """Small files, minutes."""
 PRESETS = {"fast": FAST, "full": FULL}
 

@@ -71,7 +71,7 @@ def test_networks_join_trees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (found.manifest.family, found.manifest.members) == ("combined", 4)
     shares = [share for share, _ in told]
     assert shares == sorted(shares)
-    assert set(found.manifest.heads["temperature"]) == {"cpu-fp32-trees+stacked"}
+    assert set(found.manifest.heads["temperature"]) == {"cpu-fp32-trees+split"}
 
 
 def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
