@@ -27,6 +27,11 @@ class Feature:
     values: tuple[float, ...] = ()
     """The only values that are possible, e.g. 0 and 1 for a flag; empty: all within the range."""
 
+    @property
+    def unit_text(self) -> str:
+        """What stands behind a number: a blank and the unit, nothing where it has none."""
+        return "" if self.unit == "1" else f" {self.unit}"
+
 
 @dataclass(frozen=True)
 class Schema:
