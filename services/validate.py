@@ -139,8 +139,8 @@ def check(schema: Schema, rows: Rows) -> Rows:
     reason = "is out of range" if finite else "is not a finite number"
     words, short = allowed(feature)
     raise InvalidInput(
-        f"{feature.name} = {value:g}{feature.unit_text} in row {row} {reason}: allowed are {words}; correct the value or "
-        f"drop the row{more}",
+        f"{feature.name} = {value:g}{feature.unit_text} in row {row} {reason}: allowed are {words}; correct the value "
+        f"or drop the row{more}",
         code="out_of_range" if finite else "not_finite",
         field=feature.name,
         value=f"{value:g}",
@@ -160,7 +160,8 @@ def outside(rows: Rows, lower: NDArray[np.float32], upper: NDArray[np.float32], 
 
 def allowed(feature: Feature) -> tuple[str, str]:
     """What may be given, in words and in short."""
-    words, short = f"{feature.lower:g} to {feature.upper:g}{feature.unit_text}", f"[{feature.lower:g}, {feature.upper:g}]"
+    words = f"{feature.lower:g} to {feature.upper:g}{feature.unit_text}"
+    short = f"[{feature.lower:g}, {feature.upper:g}]"
     if feature.values:
         words = short = ", ".join(f"{value:g}" for value in feature.values)
     if missing := [*(["NaN"] if feature.nullable else []), *(f"{value:g}" for value in feature.sentinels)]:

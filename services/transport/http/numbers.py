@@ -125,7 +125,7 @@ def narrowed(name: str, values: list[Number], schema: Schema) -> NDArray[np.floa
     index = int(np.argmin(fine))
     value = values[index]
     text = "null" if value is None else f"{value:g}"
-    said, problem = (text, "is not a number") if value is None else (f"{text} {feature.unit}", "is out of range")
+    said, problem = (text, "is not a number") if value is None else (f"{text}{feature.unit_text}", "is out of range")
     words, short = allowed(feature)
     raise InvalidInput(
         f"{name} = {said} in row {index} {problem}: allowed are {words}; correct the value or drop the row",

@@ -41,8 +41,8 @@ async def refusals(served: Served, rows: Rows) -> list[Json]:
 
 WRONG: dict[str, tuple[str, float, str, str, str]] = {
     "kelvin in a column of °C": ("gfs_temperature", 288.15, "out_of_range", "288.15 °C", "-90 to 60 °C (missing: NaN)"),
-    "a flag that is half": ("soil_available", 0.5, "out_of_range", "0.5 1", "0, 1"),
-    "a flag of two": ("snowing", 2.0, "out_of_range", "2 1", "0, 1 (missing: NaN)"),
+    "a flag that is half": ("soil_available", 0.5, "out_of_range", "0.5", "0, 1"),
+    "a flag of two": ("snowing", 2.0, "out_of_range", "2", "0, 1 (missing: NaN)"),
     "a missing flag": ("soil_available", np.nan, "not_finite", "", "0, 1"),
     "missing elevation": ("elevation", np.nan, "not_finite", "", "-500 to 9000 m"),
     "the sentinel of another column": ("elevation", SENTINEL, "out_of_range", "-9999 m", "-500 to 9000 m"),
