@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from models.artefact import Artefact
 from models.building import Labelled, Provenance
@@ -57,7 +60,7 @@ def train_artefact(
 
 def labelled(table: Table) -> Labelled:
     """A table as rows with labels of both heads."""
-    labels = {TEMPERATURE.name: table.temperature, PRECIPITATION.name: table.precipitation}
+    labels: dict[str, NDArray[Any]] = {TEMPERATURE.name: table.temperature, PRECIPITATION.name: table.precipitation}
     return Labelled(table.features, labels, table.time)
 
 
