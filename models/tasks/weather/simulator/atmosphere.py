@@ -119,7 +119,7 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     """
     tilt = np.abs(np.sin(np.radians(places.latitude)))
     side = np.tanh(places.latitude * 0.2)
-    season = side * np.cos(phase - 3.47 - 0.25 * (1.0 - places.continental))
+    season = side * np.cos(phase - 3.38 - 0.30 * (1.0 - places.continental))
     warmth = (1.1 + 4.0 * tilt) * (1.0 - 0.18 * season) * fields[PLACE["warmth"]]
     warmth += (0.4 + 1.1 * tilt) * fields[PLACE["season"]]
     free = places.annual_mean + 0.72 * places.annual_swing * season + 1.0 + warmth
@@ -149,7 +149,7 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     inversion *= np.clip(1.0 + 0.35 * fields[PLACE["stability"]], 0.1, 2.0)
     cooling = plants * (0.45 + np.clip(sun.sine * 1.2, 0.0, 1.0) * (1.0 - 0.5 * cover))
 
-    temperature = normal + 4.6 * places.forest * growing + warmth + daily + physics.warmth + physics.snow * snow_cover
+    temperature = normal + 6.0 * places.forest * growing + warmth + daily + physics.warmth + physics.snow * snow_cover
     temperature += 0.8 * (cover - 0.5) * np.maximum(-season, 0.0) * 2.0 * tilt
     temperature -= physics.inversion * inversion + physics.evaporation * 6.4 * cooling
     temperature -= physics.melt * 0.55 * thaw * np.maximum(temperature - 1.0, 0.0)
