@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.tasks.vessel import workbench as vessel
 from models.tasks.weather import dummies, official, partition, workbench
 from models.tasks.weather.table import CLIMATES, Table
 from services.cli import main
@@ -27,14 +28,24 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_vessel_keeps_its_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["data", "vessel", "simulate", "--scale", "0.0005", "--generalisation", "10", "--out", str(tmp_path)]
+def test_vessel_keeps_its_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def simulate_files(*given: object) -> list[Path]:
+        asked.append(given[:4])
+        (tmp_path / "train.csv").write_text("time_id")
+        return [tmp_path / "train.csv"]
+
+    monkeypatch.setattr(vessel, "simulate_files", simulate_files)
+    words = ["data", "vessel", "simulate", "--scale", "0.5", "--generalisation", "10", "--out", str(tmp_path)]
     assert main([*words, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert {Path(path).stem for path in document["files"]} == {*SPLITS, "generalisation"}
-    assert document["datasheet"] == "docs/datasheets/vessel-simulator.md"
-    assert main(words) == 0
+    document = {"files": [str(tmp_path / "train.csv")], "datasheet": "docs/datasheets/vessel-simulator.md"}
+    assert json.loads(capsys.readouterr().out) == document
+    assert main([*words, "--seed", "3"]) == 0
     assert "what these are: docs/datasheets/vessel-simulator.md" in capsys.readouterr().out
+    assert asked == [(tmp_path, 0.5, 0, 10), (tmp_path, 0.5, 3, 10)]
 
 
 def test_weather_writes_all_splits_with_their_provenance(simulated: Path) -> None:

@@ -47,7 +47,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 FORMATS = ("csv", "parquet")
 
 _SCHEMA = Schema(FEATURES, METADATA)
-_PIECE_BYTES = 1 << 24
+_PIECE_BYTES = 1 << 22
 _FLOATS = [index for index, feature in enumerate(FEATURES) if not feature.values]
 _SOIL = NAMES.index("gfs_soil_temperature")
 _PLACE = (
