@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FLOOR = 1e-3
+"""Added to every predicted standard deviation, in standard deviations of the training temperatures."""
+EPSILON = 1e-5
+"""Added to variances in normalisation layers."""
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -68,7 +73,5 @@ SMALL = Sizes(width=32, heads=2, blocks=2, attention_dropout=0.0, hidden_dropout
 """Of the reference artefacts: without dropped attention weights, training need not hold all of them in memory."""
 
 FULL = Settings(PAPER, epochs=100, batch=512, rate=1e-4, weight_decay=1e-5, patience=16)
-FAST = Settings(
-    SMALL, epochs=10, batch=256, rate=2e-3, weight_decay=1e-4, patience=4, warmup=0.05, cosine=True, clip=1.0
-)
+FAST = Settings(SMALL, epochs=8, batch=64, rate=3e-3, weight_decay=1e-4, patience=4, warmup=0.05, cosine=True, clip=1.0)
 PRESETS = {"fast": FAST, "full": FULL}
