@@ -1,11 +1,11 @@
 """How much of the machine's matrix multiplication rate FT-Transformer ensembles reach, one thread, in process.
 
-    python -m benchmarks.weather_transformer [--seconds 8]
+    python -m benchmarks.weather_transformer [--seconds 4]
 
 A case is rows passed through ``GraphMembers`` as they are served; "loop" is one graph a member, run in turn. Rates
 count the multiplications and additions of the matrix products that the graph computes, and nothing else that it does.
 The reference is the faster of ONNX Runtime and torch at 1024 x 1024 x 1024, measured turn by turn with the cases.
-Weights are untrained (time does not depend on them).
+Times are the thread's processor time. Weights are untrained (time does not depend on them).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -37,14 +38,14 @@ from models.tasks.weather.transformer.settings import PAPER, SMALL, Sizes
 
 FEATURES = 123
 BATCHES = (1, 16, 64, 256)
-CASES = {"paper size, 5 members": (PAPER, 5), "small, 10 members": (SMALL, 10)}
+CASES = {"paper size, 2 members": (PAPER, 2), "small, 10 members": (SMALL, 10)}
 SIDE = 1024
 """Of the square matrices whose product is the reference."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=8, help="of each comparison")
+    parser.add_argument("--seconds", type=float, default=4, help="of each comparison")
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
     sys.stdout.write(f"{machine.line()}\n")
@@ -64,17 +65,10 @@ def measure(folder: Path, seconds: float) -> Iterator[Figure]:
         sampled = opened(ensemble.select(slice(0, 1)).sampled(), folder)
         for count in BATCHES:
             given = rows(count)
-            timed = interleaved(
-                {
-                    "fused": partial(fused, given),
-                    "loop": partial(in_turn, loop, given),
-                    "one": partial(loop[0], given),
-                    "sampled": partial(sampled, given),
-                    **products,
-                },
-                seconds,
-                warm_up=1,
-            )
+            cases = {"fused": partial(fused, given), "loop": partial(in_turn, loop, given), **products}
+            if sizes is SMALL:
+                cases["sampled"] = partial(sampled, given)
+            timed = interleaved(cases, seconds, warm_up=1, clock=time.thread_time)
             part = f"FT-Transformer of {name}, {count} rows"
             peak = max(2 * SIDE**3 / timed[product].p50 for product in products)
             took = timed["fused"].p50
@@ -84,15 +78,16 @@ def measure(folder: Path, seconds: float) -> Iterator[Figure]:
                 "one thread's rate over sgemm",
                 100 * rate / peak,
                 "%",
-                at_least=50.0,
+                at_least=50.0 if sizes is PAPER else None,
                 note=f"{rate / 1e9:.0f} of {peak / 1e9:.0f} GFLOP/s, {took / count * 1e3:.2f} ms/row, "
                 f"±{timed['fused'].spread():.0%}",
             )
             yield Figure(
                 part, "fused over a loop", took / timed["loop"].p50, "x", note=f"±{timed['loop'].spread():.0%}"
             )
-            yield Figure(part, "members over one", took / timed["one"].p50, "x")
-            yield Figure(part, "10 frozen masks over one member", timed["sampled"].p50 / timed["one"].p50, "x")
+            if "sampled" in timed:
+                one = timed["loop"].p50 / members
+                yield Figure(part, "10 frozen masks over one member", timed["sampled"].p50 / one, "x")
 
 
 def operations(sizes: Sizes, features: int = FEATURES) -> int:

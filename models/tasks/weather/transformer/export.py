@@ -25,12 +25,7 @@ from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer import frozen
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble, Weights
 from models.tasks.weather.transformer.scaling import LARGEST, LIMIT, Scaling
-from models.tasks.weather.transformer.settings import Sizes
-
-FLOOR = 1e-3
-"""Added to every standard deviation, in standard deviations of the training temperatures (``network.FLOOR``)."""
-EPSILON = 1e-5
-"""Added to variances in normalisation layers (``network.EPSILON``)."""
+from models.tasks.weather.transformer.settings import EPSILON, FLOOR, Sizes
 
 Array = NDArray[np.float64]
 

@@ -20,12 +20,7 @@ from torch.nn import functional as F
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer.ensemble import Weights
 from models.tasks.weather.transformer.scaling import LARGEST, LIMIT, Scaling
-from models.tasks.weather.transformer.settings import Sizes
-
-FLOOR = 1e-3
-"""Added to every standard deviation, in standard deviations of the training temperatures."""
-EPSILON = 1e-5
-"""Added to variances in normalisation layers."""
+from models.tasks.weather.transformer.settings import EPSILON, FLOOR, Sizes
 
 Masks = Mapping[str, Tensor]
 

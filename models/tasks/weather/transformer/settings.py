@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FLOOR = 1e-3
+"""Added to every predicted standard deviation, in standard deviations of the training temperatures."""
+EPSILON = 1e-5
+"""Added to variances in normalisation layers."""
+
 
 @dataclass(frozen=True)
 class Sizes:

@@ -12,7 +12,6 @@ import torch
 
 from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
-from models.tasks.weather.transformer import export as exporting
 from models.tasks.weather.transformer import frozen, network
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
@@ -97,10 +96,6 @@ def test_the_size_of_the_paper_is_exported(untrained: Untrained, tmp_path) -> No
     ensemble = untrained(PAPER)
     rows = some_rows(3, 123, seed=1)
     assert_same(served(ensemble, tmp_path)(rows), one_by_one(ensemble, rows))
-
-
-def test_constants_are_those_of_the_network() -> None:
-    assert (exporting.FLOOR, exporting.EPSILON) == (network.FLOOR, network.EPSILON)
 
 
 def test_the_same_weights_give_the_same_bytes(untrained: Untrained) -> None:
