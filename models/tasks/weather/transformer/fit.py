@@ -15,7 +15,7 @@ from models.tasks.weather.spec import CLASSES, PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer import train
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
-from models.tasks.weather.transformer.labelled import Labelled
+from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.settings import PRESETS
 
 GRAPH = "transformer.onnx"
@@ -75,7 +75,7 @@ def exported(found: TrainedEnsemble) -> Ensemble:
     )
 
 
-def labelled(table: Rows, most_rows: int | None = None) -> Labelled:
+def labelled(table: Rows, most_rows: int | None = None) -> TrainingRows:
     """Rows as training takes them.
 
     Raises:
@@ -84,7 +84,7 @@ def labelled(table: Rows, most_rows: int | None = None) -> Labelled:
     count = len(table) if most_rows is None else min(most_rows, len(table))
     chosen = np.linspace(0, len(table) - 1, count).astype(np.intp)
     labels = {name: np.asarray(values)[chosen] for name, values in table.labels.items()}
-    return Labelled(
+    return TrainingRows(
         np.ascontiguousarray(table.features[chosen], np.float32),
         labels.get(TEMPERATURE.name),
         labels.get(PRECIPITATION.name),

@@ -18,7 +18,7 @@ from torch import Tensor
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer import network
 from models.tasks.weather.transformer.ensemble import Weights
-from models.tasks.weather.transformer.labelled import Labelled
+from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.scaling import Scaling
 from models.tasks.weather.transformer.settings import Settings
 
@@ -34,9 +34,9 @@ Outcome = dict[str, float]
 
 
 class Tensors:
-    """Labelled rows on a device; temperatures standardised."""
+    """TrainingRows rows on a device; temperatures standardised."""
 
-    def __init__(self, labelled: Labelled, scaling: Scaling, device: str) -> None:
+    def __init__(self, labelled: TrainingRows, scaling: Scaling, device: str) -> None:
         self.rows = torch.from_numpy(labelled.features).to(device)
         self.temperature = self.classes = None
         if labelled.temperature is not None:
@@ -74,7 +74,7 @@ class Training:
 
     @classmethod
     def of(
-        cls, settings: Settings, scaling: Scaling, rows: Labelled, dev: Labelled, classes: int, device: str
+        cls, settings: Settings, scaling: Scaling, rows: TrainingRows, dev: TrainingRows, classes: int, device: str
     ) -> Training:
         on_device = Tensors(rows, scaling, device), Tensors(dev, scaling, device)
         return cls(settings, scaling, *on_device, classes, device)

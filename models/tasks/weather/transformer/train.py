@@ -13,8 +13,8 @@ import torch
 
 from models.tasks.weather.transformer.checkpoint import Checkpoint
 from models.tasks.weather.transformer.ensemble import SAMPLED, SAMPLES, Family, TrainedEnsemble, Weights
-from models.tasks.weather.transformer.labelled import Labelled
 from models.tasks.weather.transformer.member import Outcome, Report, Training
+from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.scaling import Scaling
 from models.tasks.weather.transformer.settings import FAST, Settings
 
@@ -49,8 +49,8 @@ class Progress:
 
 
 def train(
-    rows: Labelled,
-    dev: Labelled,
+    rows: TrainingRows,
+    dev: TrainingRows,
     *,
     family: Family = "ft_transformer",
     settings: Settings = FAST,
@@ -131,7 +131,7 @@ class _Clock:
         progress(Progress(number, self._members, epoch, self._epochs, loss, dev, left))
 
 
-def _check(rows: Labelled, dev: Labelled, members: int, classes: int | None) -> int:
+def _check(rows: TrainingRows, dev: TrainingRows, members: int, classes: int | None) -> int:
     """The number of classes."""
     if members < 1:
         raise ValueError(f"an ensemble needs at least one member, got {members}")

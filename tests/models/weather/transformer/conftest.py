@@ -1,4 +1,4 @@
-"""Labelled rows with a known relation, and ensembles that nobody trained."""
+"""TrainingRows rows with a known relation, and ensembles that nobody trained."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from models.tasks.weather.transformer import network
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
-from models.tasks.weather.transformer.labelled import Labelled
+from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.scaling import Scaling
 from models.tasks.weather.transformer.settings import Sizes
 
@@ -32,7 +32,7 @@ def some_rows(count: int, features: int, seed: int = 0) -> np.ndarray:
     return rows.astype(np.float32)
 
 
-def make_toy(count: int, seed: int) -> Labelled:
+def make_toy(count: int, seed: int) -> TrainingRows:
     """Temperature 10 + 5 a °C with a noise of 0.5 °C, or 3 °C where b > 0; class 0, 1 or 2 by c; d is missing often."""
     draw = np.random.default_rng(seed)
     rows = draw.normal(size=(count, 4))
@@ -40,11 +40,11 @@ def make_toy(count: int, seed: int) -> Labelled:
     classes = np.digitize(rows[:, 2], (-0.5, 0.5))
     temperature = 10 + 5 * rows[:, 0] + noise
     rows[draw.random(count) < 0.4, 3] = np.nan
-    return Labelled(rows.astype(np.float32), temperature, classes)
+    return TrainingRows(rows.astype(np.float32), temperature, classes)
 
 
 @pytest.fixture(scope="session")
-def toy() -> Callable[[int, int], Labelled]:
+def toy() -> Callable[[int, int], TrainingRows]:
     return make_toy
 
 

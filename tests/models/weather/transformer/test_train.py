@@ -13,15 +13,15 @@ from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble
 from models.tasks.weather.transformer.export import export
-from models.tasks.weather.transformer.labelled import Labelled
 from models.tasks.weather.transformer.member import Training, rate
+from models.tasks.weather.transformer.rows import TrainingRows
 from models.tasks.weather.transformer.settings import FAST, FULL, Settings, Sizes
 from models.tasks.weather.transformer.train import Progress, train
 
 TINY = Sizes(width=16, heads=2, blocks=2, attention_dropout=0.1, hidden_dropout=0.05)
 SHORT = replace(FAST, sizes=TINY, epochs=2, rate=5e-3)
 
-Toy = Callable[[int, int], Labelled]
+Toy = Callable[[int, int], TrainingRows]
 
 
 def assert_same_weights(one: TrainedEnsemble, other: TrainedEnsemble) -> None:
@@ -196,9 +196,9 @@ def test_what_cannot_be_trained_is_refused(toy: Toy) -> None:
 )
 def test_labels_that_make_no_sense_are_refused(change, message) -> None:
     rows = {"features": np.zeros((2, 3), np.float32), "temperature": np.zeros(2), "classes": np.array([0, 8])}
-    Labelled(**rows)
+    TrainingRows(**rows)
     with pytest.raises(ValueError, match=message):
-        Labelled(**(rows | change))
+        TrainingRows(**(rows | change))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Labelled:
+class TrainingRows:
     """Rows and what was observed, for one head or both.
 
     Raises:
