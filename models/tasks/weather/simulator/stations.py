@@ -165,7 +165,7 @@ def _surroundings(latitude: FloatArray, mean: FloatArray, swing: FloatArray, rai
     at = np.stack([latitude / 14.0, mean / 6.0, swing / 3.5, np.log(rain) / 0.6])
     waves = 24
     found = []
-    for size in (0.6, 0.6):
+    for size in (0.55, 0.55):
         angle = rng.standard_normal((waves, 4)) @ at + rng.uniform(0.0, 2.0 * np.pi, (waves, 1))
         found.append(size * np.sqrt(2.0 / waves) * np.cos(angle).sum(axis=0))
     return np.stack(found)
