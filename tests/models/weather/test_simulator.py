@@ -10,8 +10,10 @@ import pytest
 from models.tasks.weather import partition
 from models.tasks.weather.features import FEATURES, NAMES, NO_SOIL
 from models.tasks.weather.simulator import dataset
-from models.tasks.weather.simulator.quantities import DRY_AIR, GRAVITY, ZERO_C, dew_point, vapour_pressure
+from models.tasks.weather.simulator.fields import PLACE
+from models.tasks.weather.simulator.quantities import DRY_AIR, GRAVITY, dew_point, vapour_pressure
 from models.tasks.weather.simulator.sun import sun
+from models.tasks.weather.simulator.systems import forecasts, situation
 from models.tasks.weather.table import CLIMATES, Table
 
 Columns = dict[str, np.ndarray]
@@ -128,11 +130,25 @@ def test_runs_are_those_of_the_models_hours(globe: Table, columns: Columns) -> N
         assert columns[f"{system}_horizon_h"][there].min() > 0
 
 
-def test_models_know_less_the_further_ahead_they_look(globe: Table, columns: Columns) -> None:
-    error = columns["cmc_0_0_0_2_interpolated"] - ZERO_C - globe.temperature
-    horizon = columns["cmc_horizon_h"]
-    near, far = (np.nanstd(error[mask]) for mask in (horizon <= 15, horizon >= 30))
-    assert far > 1.03 * near
+def test_models_know_less_the_further_ahead_they_look(world: dataset.World) -> None:
+    rng = np.random.default_rng(0)
+    places = world.stations.take(rng.integers(0, len(world.stations), 8000))
+    seen = situation(places, world.fields, partition.BEGIN + 3600.0 * rng.integers(0, 8760, 8000), partition.BEGIN)
+    for said in forecasts(rng, seen):
+        error = (said.fields - seen.fields[0]).std(axis=0)
+        near, far = (error[mask].mean() for mask in (said.horizon <= 15, said.horizon >= 27))
+        assert far > 1.2 * near
+
+
+def test_models_share_part_of_their_errors(world: dataset.World) -> None:
+    rng = np.random.default_rng(0)
+    places = world.stations.take(rng.integers(0, len(world.stations), 8000))
+    seen = situation(places, world.fields, partition.BEGIN + 3600.0 * rng.integers(0, 8760, 8000), partition.BEGIN)
+    warmth = PLACE["warmth"]
+    errors = [said.fields[warmth] - seen.fields[0][warmth] for said in forecasts(rng, seen)]
+    shared = np.corrcoef(errors)[np.triu_indices(3, 1)]
+    assert (shared > 0.4).all()
+    assert (shared < 0.95).all()
 
 
 def test_stations_report_whole_degrees_or_tenths(globe: Table) -> None:

@@ -119,13 +119,13 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     """
     tilt = np.abs(np.sin(np.radians(places.latitude)))
     side = np.tanh(places.latitude * 0.2)
-    season = side * np.cos(phase - 3.47 - 0.25 * (1.0 - places.continental))
+    season = side * np.cos(phase - 3.38 - 0.30 * (1.0 - places.continental))
     warmth = (1.1 + 4.0 * tilt) * (1.0 - 0.18 * season) * fields[PLACE["warmth"]]
     warmth += (0.4 + 1.1 * tilt) * fields[PLACE["season"]]
     free = places.annual_mean + 0.72 * places.annual_swing * season + 1.0 + warmth
     lapse = 1e-3 * (6.3 - 0.9 * tilt * np.maximum(-season, 0.0) - 0.25 * fields[PLACE["stability"]])
     normal = places.annual_mean + places.annual_swing * season - 0.0058 * ground
-    lagged = places.annual_mean + places.annual_swing * side * np.cos(phase - 4.1) - 0.0058 * ground
+    lagged = places.annual_mean + places.annual_swing * side * np.cos(phase - 3.65) - 0.0058 * ground
     snow_cover = _sigmoid((-0.5 - lagged - 0.3 * warmth) * 0.6) * np.clip(places.rainfall / 300.0, 0.2, 1.0)
 
     east, north = _wind(places, fields, tilt, season)
@@ -149,10 +149,10 @@ def air(places: Places, fields: Floats, sun: Sun, phase: Floats, ground: Floats,
     inversion *= np.clip(1.0 + 0.35 * fields[PLACE["stability"]], 0.1, 2.0)
     cooling = plants * (0.45 + np.clip(sun.sine * 1.2, 0.0, 1.0) * (1.0 - 0.5 * cover))
 
-    temperature = normal + 4.6 * places.forest * growing + warmth + daily + physics.warmth + physics.snow * snow_cover
+    temperature = normal + 6.7 * places.forest * growing + warmth + daily + physics.warmth + physics.snow * snow_cover
     temperature += 0.8 * (cover - 0.5) * np.maximum(-season, 0.0) * 2.0 * tilt
-    temperature -= physics.inversion * inversion + physics.evaporation * 6.4 * cooling
-    temperature -= physics.melt * 0.55 * thaw * np.maximum(temperature - 1.0, 0.0)
+    temperature -= physics.inversion * inversion + physics.evaporation * 7.4 * cooling
+    temperature -= physics.melt * 0.45 * thaw * np.maximum(temperature - 1.0, 0.0)
     moist = 0.9 + 0.75 * np.log(places.rainfall * np.float32(1.0 / 700.0)) + 0.7 * fields[PLACE["moisture"]]
     moist += 1.4 * (low - 0.4) + 1.2 * cooling + 0.8 * np.minimum(rate, 2.0)
     humidity = np.clip(_sigmoid(moist), 0.10, 0.995)

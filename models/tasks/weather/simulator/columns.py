@@ -50,7 +50,7 @@ def _climate(seen: Situation, elevation: Floats) -> Columns:
     """The normals are daily ones of the place, as from a map: without its valley and its siting."""
     places, phase = seen.places, seen.phases[0]
     side = np.tanh(places.latitude * 0.2)
-    season = side * np.cos(phase - 3.47 - 0.25 * (1.0 - places.continental))
+    season = side * np.cos(phase - 3.38 - 0.30 * (1.0 - places.continental))
     sea_level = places.annual_mean + 0.9 * places.annual_swing * season
     pressure = mean_sea_pressure(places.latitude)
     lapse = np.full_like(sea_level, 0.0062)

@@ -13,6 +13,7 @@ from models.tasks.weather.simulator import fields, observation, stations
 from models.tasks.weather.simulator.atmosphere import air, year_phase
 from models.tasks.weather.simulator.columns import columns
 from models.tasks.weather.simulator.quantities import HOUR
+from models.tasks.weather.simulator.scatter import scattered
 from models.tasks.weather.simulator.sun import sun
 from models.tasks.weather.simulator.systems import STEP, forecasts, situation
 from models.tasks.weather.table import CLIMATES, Table, concatenate
@@ -133,7 +134,7 @@ def _choose(
             if not sum(numbers):
                 continue
             ours = np.flatnonzero(there.stations.climate == climate)
-            drawn = rng.permutation(len(ours) * (stop - first))
+            drawn = scattered(rng, len(ours) * (stop - first), sum(numbers))
             bounds = np.cumsum([0, *numbers])
             for name, start, until in zip(names, bounds[:-1], bounds[1:], strict=True):
                 if until > start:

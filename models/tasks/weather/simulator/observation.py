@@ -27,7 +27,7 @@ def temperature(rng: np.random.Generator, places: Places, truth: Air, day: Float
     """
     count = len(day)
     pool = truth.inversion * (0.45 * places.valley + 0.30 * rng.standard_normal(count, np.float32))
-    variance = 0.80 + 0.35 * (places.relief * np.float32(1.0 / 500.0)) ** 2
+    variance = 0.85 + 0.35 * (places.relief * np.float32(1.0 / 500.0)) ** 2
     variance += 2.2 * truth.showers * np.minimum(truth.rate, 2.0)
     variance += 2.6 * places.forest * truth.growing * (0.35 + day) + 1.6 * places.ice * day
     air = (

@@ -121,7 +121,7 @@ def _candidates(rng: np.random.Generator, count: int) -> Places:
     continental = np.clip(of("continental") + 0.12 * rng.standard_normal(count) - 0.2 * coast, 0.0, 1.1)
     sine = np.sin(np.radians(latitude)) ** 2
     sea_level = 27.0 - 22.0 * sine - 24.0 * sine**2 + of("warmth") + 1.0 * rng.standard_normal(count)
-    swing = 1.0 + (4.0 + 18.0 * continental) * np.abs(np.sin(np.radians(latitude))) ** 1.2
+    swing = 1.0 + (4.0 + 22.0 * continental) * np.abs(np.sin(np.radians(latitude))) ** 1.2
     rain = np.interp(np.abs(latitude), [0, 10, 25, 45, 65, 80], [1900, 1400, 700, 750, 480, 220])
     rain = rain * np.exp(of("wetness") + 0.3 * rng.standard_normal(count))
     mean = sea_level - 0.0058 * elevation
@@ -165,7 +165,7 @@ def _surroundings(latitude: FloatArray, mean: FloatArray, swing: FloatArray, rai
     at = np.stack([latitude / 14.0, mean / 6.0, swing / 3.5, np.log(rain) / 0.6])
     waves = 24
     found = []
-    for size in (0.6, 0.6):
+    for size in (0.55, 0.55):
         angle = rng.standard_normal((waves, 4)) @ at + rng.uniform(0.0, 2.0 * np.pi, (waves, 1))
         found.append(size * np.sqrt(2.0 / waves) * np.cos(angle).sum(axis=0))
     return np.stack(found)
