@@ -58,10 +58,10 @@ def ensembles(work: Work, data: dict[str, Labelled]) -> dict[str, Ensemble]:
         "catboost-10": trees,
         "catboost-1": first(trees),
         "catboost_virtual-1x10": _boosted(work, "reference-virtual", canonical, 1, virtual=True),
-        "ft_transformer-10": deep,
+        "ft_transformer-5": deep,
         "ft_transformer-1": work.one_network(data),
         "ft_mcdp-1x10": dropout,
-        "combined-20": join(trees, deep),
+        "combined-15": join(trees, deep),
     }
 
 

@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.1, help="share of the canonical row counts")
     parser.add_argument("--members", type=int, default=10)
     parser.add_argument("--extended", type=int, default=5, help="CatBoost members of each other training set")
-    parser.add_argument("--networks", type=int, default=10)
+    parser.add_argument("--networks", type=int, default=5)
     parser.add_argument("--trees", type=int, default=300)
     parser.add_argument("--tree-rows", type=int, default=60_000)
     parser.add_argument("--network-rows", type=int, default=40_000)

@@ -33,7 +33,7 @@ class Plan:
     """CatBoost models a head of the canonical training."""
     extended: int = 5
     """The same of each other training set."""
-    networks: int = 10
+    networks: int = 5
     trees: int = 300
     """At most, of a model of temperature; half as many of classes, which need nine times the work."""
     tree_rows: int = 60_000
