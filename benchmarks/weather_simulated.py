@@ -118,6 +118,7 @@ def _members(
     from catboost import CatBoostClassifier, CatBoostRegressor
 
     shared: dict[str, Any] = {"thread_count": 1, "verbose": 0, "border_count": 64, "bootstrap_type": "Bernoulli"}
+    shared |= {"allow_writing_files": False}
     shared |= {"subsample": 0.66, "depth": 6, "learning_rate": 0.25}
     means: dict[str, list[NDArray[np.float64]]] = {name: [] for name in tests}
     classes: dict[str, list[NDArray[np.float64]]] = {name: [] for name in tests}
