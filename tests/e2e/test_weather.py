@@ -1,0 +1,80 @@
+"""The weather service beside the vessel's, as `demur up` starts both: files in, forecasts with two decisions out."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import demur
+from tests.e2e.conftest import PROJECT, Installation
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory, served: Installation) -> Path:
+    """Splits of the simulator, a few hundred rows each."""
+    folder = tmp_path_factory.mktemp("weather")
+    ran = served.run("data", "weather", "simulate", "--scale", "0.0005", "--out", str(folder))
+    assert ran.returncode == 0, ran.stderr
+    return folder
+
+
+def target(served: Installation) -> str:
+    return f"127.0.0.1:{4001 + served.offset}"
+
+
+def test_the_reference_artefact_serves_both_heads(served: Installation) -> None:
+    with demur.connect(target(served)) as client:
+        described = client.weather.describe()
+    assert described.model.startswith("weather-catboost-10:")
+    assert [head.name for head in described.heads] == ["temperature", "precipitation"]
+    assert len(described.features) == 123
+    assert [policy.mode for policy in described.policies] == ["target_retention", "target_retention"]
+
+
+def test_an_official_file_is_scored(served: Installation, files: Path, tmp_path: Path) -> None:
+    ran = served.run("score", "weather", str(files / "eval_in.csv"), str(tmp_path / "scored.csv"))
+    assert ran.returncode == 0, ran.stderr
+    with (tmp_path / "scored.csv").open() as scored, (files / "eval_in.csv").open() as asked:
+        rows, truth = list(csv.DictReader(scored)), list(csv.DictReader(asked))
+    assert len(rows) == len(truth) > 100
+    errors = [
+        (float(row["temperature.mean"]) - float(fact["fact_temperature"])) ** 2
+        for row, fact in zip(rows, truth, strict=True)
+    ]
+    assert (sum(errors) / len(errors)) ** 0.5 < 2.0  # °C; its own model card says 1.5
+    right = [
+        int(row["precipitation.class"]) == float(fact["fact_cwsm_class"]) / 10
+        for row, fact in zip(rows, truth, strict=True)
+    ]
+    assert sum(right) / len(right) > 0.55
+
+
+def test_the_example_tells_forecasts(served: Installation, files: Path) -> None:
+    ran = subprocess.run(
+        [
+            sys.executable,
+            str(PROJECT / "examples" / "forecast.py"),
+            str(files / "eval_out.csv"),
+            "--target",
+            target(served),
+        ],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(PROJECT / "clients" / "python")},
+    )
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    assert lines[0].startswith("weather-catboost-10:")
+    assert len(lines) == 10
+    assert all("°C, 90 %:" in line and "cloud" in line for line in lines[2:])
+
+
+def test_status_tells_both_services(served: Installation) -> None:
+    ran = served.run("status")
+    assert "weather" in ran.stdout
+    assert "vessel" in ran.stdout
