@@ -7,6 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# What an install is made of.
+INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
+
 .PHONY: up down test check bench protos
 
 up: $(VENV)/serve
@@ -32,14 +35,14 @@ protos: $(VENV)/train
 	$(BIN)/python -m tests.regenerate_stubs
 
 # One pip call each, under constraints, so that two installs are equal.
-$(VENV)/serve: pyproject.toml clients/python/pyproject.toml constraints.txt
+$(VENV)/serve: $(INSTALLED)
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
 	@$(PIP) -e clients/python -e '.[evaluate]'
 	@touch $@
 
-$(VENV)/train: pyproject.toml clients/python/pyproject.toml constraints.txt
+$(VENV)/train: $(INSTALLED)
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV), with training and development extras"

@@ -17,7 +17,8 @@
 #define CHUNK 1024     /* rows that pass all trees together, so that leaves come from memory once for all of them */
 #define BLOCK 64       /* rows of which a tree's leaves are found by one vector comparison a split */
 #define TILE 8         /* trees whose leaves are added to a block before its sums are written */
-#define AHEAD 64       /* trees of one row whose leaves are on their way from memory together */
+#define AHEAD 32       /* trees of one row whose leaves are on their way from memory together */
+#define STREAM 1024    /* bytes by which what is read in order is asked for ahead */
 #define LINE 64
 
 #define INLINE static inline __attribute__((always_inline))
@@ -77,38 +78,54 @@ INLINE uint32_t leaf_of_one(const uint8_t *truths, const uint16_t *splits, int d
     return leaf;
 }
 
-INLINE void find_one(const uint8_t *truths, place *at, int64_t trees, int64_t dimension, const int32_t **found)
+/* Finds the leaf of the next tree and asks memory for it. */
+INLINE const int32_t *find_one(const uint8_t *truths, place *at, int64_t dimension)
 {
-    for (int64_t tree = 0; tree < trees; tree++) {
-        const int depth = at->depths[tree];
-        uint32_t leaf;
-        switch (depth) { /* the papers' depths without a loop */
-        case 8: leaf = leaf_of_one(truths, at->splits, 8); break;
-        case 6: leaf = leaf_of_one(truths, at->splits, 6); break;
-        default: leaf = leaf_of_one(truths, at->splits, depth);
-        }
-        found[tree] = at->leaves + leaf * dimension;
-        fetch(found[tree], dimension);
-        at->splits += depth;
-        at->leaves += dimension << depth;
+    const int depth = *at->depths++;
+    uint32_t leaf;
+    switch (depth) { /* the papers' depths without a loop */
+    case 8: leaf = leaf_of_one(truths, at->splits, 8); break;
+    case 6: leaf = leaf_of_one(truths, at->splits, 6); break;
+    default: leaf = leaf_of_one(truths, at->splits, depth);
     }
-    at->depths += trees;
+    const int32_t *found = at->leaves + leaf * dimension;
+    fetch(found, dimension);
+    __builtin_prefetch(at->splits + STREAM / sizeof(uint16_t)); /* the processor's own stops at each page */
+    at->splits += depth;
+    at->leaves += dimension << depth;
+    return found;
 }
 
-INLINE void add_one(const int32_t **found, const float *scales, int64_t trees, int64_t dimension, double *sums)
+INLINE void add_one(const int32_t *leaf, const float *scales, int64_t dimension, double *sums)
 {
+    __builtin_prefetch(scales + STREAM / sizeof(float));
     if (dimension == 2) {
-        pair sum = *(pair *)sums;
-        for (int64_t tree = 0; tree < trees; tree++) {
-            const pair scale = {scales[2 * tree], scales[2 * tree + 1]};
-            sum += __builtin_convertvector(*(const pair_of_ints *)found[tree], pair) * scale;
-        }
-        *(pair *)sums = sum;
+        const pair scale = {scales[0], scales[1]};
+        *(pair *)sums += __builtin_convertvector(*(const pair_of_ints *)leaf, pair) * scale;
         return;
     }
-    for (int64_t tree = 0; tree < trees; tree++)
-        for (int64_t k = 0; k < dimension; k++)
-            sums[k] += (double)found[tree][k] * (double)scales[tree * dimension + k];
+    for (int64_t k = 0; k < dimension; k++)
+        sums[k] += (double)leaf[k] * (double)scales[k];
+}
+
+/* Each tree's leaf is added AHEAD trees after it was asked for. */
+INLINE void piece_of_one(const piece *one, const uint8_t *truths, int64_t dimension, double *sums)
+{
+    const int32_t *found[AHEAD];
+    place at = {one->depths, one->splits, one->scales, one->leaves};
+    const int64_t head = one->trees < AHEAD ? one->trees : AHEAD;
+    int64_t tree = 0;
+    for (; tree < head; tree++)
+        found[tree] = find_one(truths, &at, dimension);
+    for (; tree < one->trees; tree++) {
+        add_one(found[tree % AHEAD], at.scales, dimension, sums);
+        at.scales += dimension;
+        found[tree % AHEAD] = find_one(truths, &at, dimension);
+    }
+    for (tree -= head; tree < one->trees; tree++) {
+        add_one(found[tree % AHEAD], at.scales, dimension, sums);
+        at.scales += dimension;
+    }
 }
 
 static void one_row(const ensemble *all, const float *row, int64_t n, int64_t index, uint8_t *truths,
@@ -123,20 +140,11 @@ static void one_row(const ensemble *all, const float *row, int64_t n, int64_t in
     }
     for (int64_t number = 0; number < all->pieces; number++) {
         const piece *one = all->piece + number;
-        const int32_t *found[2][AHEAD];
-        place at = {one->depths, one->splits, one->scales, one->leaves};
         double *own = sums + one->sums * n + index * one->dimension;
-        int64_t ready = one->trees < AHEAD ? one->trees : AHEAD;
-        find_one(truths, &at, ready, one->dimension, found[0]);
-        for (int64_t done = 0, turn = 0; done < one->trees; turn = !turn) {
-            const int64_t left = one->trees - done - ready;
-            const int64_t next = left < AHEAD ? left : AHEAD;
-            find_one(truths, &at, next, one->dimension, found[!turn]);
-            add_one(found[turn], at.scales, ready, one->dimension, own);
-            at.scales += ready * one->dimension;
-            done += ready;
-            ready = next;
-        }
+        if (one->dimension == 2)
+            piece_of_one(one, truths, 2, own);
+        else
+            piece_of_one(one, truths, one->dimension, own);
     }
 }
 

@@ -66,7 +66,7 @@ class Piece:
     splits: NDArray[np.uint16]
     """Of all trees, one after the other."""
     scales: NDArray[np.float32]
-    """[T, D]"""
+    """[T * D]"""
     leaves: NDArray[np.int32]
     """[2^depth, D] of all trees, one after the other, in units of the scales."""
 

@@ -12,6 +12,7 @@ import mmap
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from models.executors.trees.virtual import Cut
 _LARGEST = 2**31 - 1
 _AT_ONCE = 2048
 """Trees whose leaves are converted together."""
+_HUGE_PAGE = 1 << 21
 
 Column = tuple[int, bool]
 """A feature, and whether its missing values are above all borders."""
@@ -86,7 +88,7 @@ def _fixed_point(trees: ObliviousTrees) -> tuple[NDArray[np.int32], NDArray[np.f
     count, dimension = len(trees.depths), trees.dimension
     starts = np.concatenate([[0], np.cumsum(1 << trees.depths.astype(np.int64))])
     original = trees.leaves.reshape(-1, dimension)
-    leaves = _on_huge_pages(original.size).reshape(original.shape)
+    leaves = _on_huge_pages(original.size, np.int32).reshape(original.shape)
     scales = np.empty((count, dimension), np.float32)
     for first in range(0, count, _AT_ONCE):
         last = min(first + _AT_ONCE, count)
@@ -100,14 +102,18 @@ def _fixed_point(trees: ObliviousTrees) -> tuple[NDArray[np.int32], NDArray[np.f
     return leaves.ravel(), scales, scales.astype(np.float64).sum(axis=0) / 2 * abs(trees.scale)
 
 
-def _on_huge_pages(count: int) -> NDArray[np.int32]:
-    """Room for so many int32. Leaves are read here and there: with pages of 2 MB, addresses are found in the cache."""
-    if not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.empty(count, np.int32)
-    room = mmap.mmap(-1, max(count * 4, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+def _on_huge_pages(count: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Room for so many numbers. Tables are read here and there, or once in a while: on pages of 2 MB, looking up where
+    they are takes no part in that."""
+    size = count * np.dtype(kind).itemsize
+    if size < _HUGE_PAGE // 2 or not hasattr(mmap, "MADV_HUGEPAGE"):
+        return np.empty(count, kind)
+    whole = -(-size // _HUGE_PAGE) * _HUGE_PAGE
+    room = mmap.mmap(-1, whole + _HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with suppress(OSError):  # a kernel without them
         room.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(room, np.int32, count)
+    start = -np.frombuffer(room, np.uint8).ctypes.data % _HUGE_PAGE
+    return np.frombuffer(room, kind, count, start)
 
 
 class Tables:
@@ -171,23 +177,33 @@ def binarisation(columns: dict[Column, NDArray[np.float32]]) -> Binarisation:
 
 def _pieces(models: Sequence[tuple[PackedTrees, Cut]], columns: dict[Column, NDArray[np.float32]]) -> list[Piece]:
     numbers = {column: number for number, column in enumerate(columns)}
+    splits = _joined([_numbered(packed, columns, numbers) for packed, _ in models])
+    scales = _joined([packed.scales.ravel() for packed, _ in models])
+    depths = _joined([packed.depths for packed, _ in models])
     pieces = []
-    for packed, how in models:
-        splits = _numbered(packed, columns, numbers)
-        depths = packed.depths.astype(np.int64)
-        first_split = np.concatenate([[0], np.cumsum(depths)])
-        first_leaf = np.concatenate([[0], np.cumsum(1 << depths)]) * packed.dimension
+    for (packed, how), own_splits, own_scales, own_depths in zip(models, splits, scales, depths, strict=True):
+        levels = packed.depths.astype(np.int64)
+        first_split = np.concatenate([[0], np.cumsum(levels)])
+        first_leaf = np.concatenate([[0], np.cumsum(1 << levels)]) * packed.dimension
         for start, end in zip((0, *how.ends[:-1]), how.ends, strict=True):
             pieces.append(
                 Piece(
                     packed.dimension,
-                    packed.depths[start:end],
-                    splits[first_split[start] : first_split[end]],
-                    packed.scales[start:end],
+                    own_depths[start:end],
+                    own_splits[first_split[start] : first_split[end]],
+                    own_scales[start * packed.dimension : end * packed.dimension],
                     packed.leaves[first_leaf[start] : first_leaf[end]],
                 )
             )
     return pieces
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """The same arrays, one behind the other in memory."""
+    ends = np.cumsum([len(part) for part in parts])
+    whole = _on_huge_pages(int(ends[-1]), parts[0].dtype.type)
+    np.concatenate(parts, out=whole)
+    return np.split(whole, ends[:-1])
 
 
 def _numbered(

@@ -261,8 +261,13 @@ class TestMeasuring:
         monkeypatch.setattr(ensemble, "_median_seconds", lambda call, repeats: next(seconds))
         own.measure(rows(10))
         assert own.crossover == 256
-        monkeypatch.setattr(own, "_tables", None)
-        assert_equal(own, native, rows(256))
+        for count in (1, 255, 256, 300):
+            assert_equal(own, native, rows(count))
+        asked = []
+        monkeypatch.setattr(own, "_native", lambda given: asked.append(len(given)))
+        for count in (1, 255, 256, 300):
+            own(rows(count))
+        assert asked == [256, 300]
 
     def test_tables_that_never_pay_are_let_go(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         own, native = both({"temperature": [trained(tmp_path, "RMSEWithUncertainty")]})
