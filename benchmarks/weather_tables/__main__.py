@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -49,7 +48,6 @@ def main() -> None:
     parser.add_argument("--only", choices=("data", "trees", "networks", "extended"), help="prepare this part, and stop")
     asked = parser.parse_args()
     asked.work.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
     work = Work(
         asked.work,
         Plan(asked.members, asked.extended, asked.networks, asked.trees, asked.tree_rows, asked.network_rows),
@@ -74,7 +72,7 @@ def main() -> None:
                 own, members = {"train": joined(data, train), "dev_in": joined(data, dev)}, asked.extended
             experiments[name] = work.said(f"trees-{name}", work.trees(name, own, members), judged)
     if asked.only is None:
-        write(asked.out, data, said, experiments, work.plan, asked.scale, time.monotonic() - started)
+        write(asked.out, data, said, experiments, work.plan, asked.scale)
 
 
 def joined(data: Mapping[str, Labelled], names: tuple[str, ...]) -> Labelled:
@@ -107,7 +105,6 @@ def write(
     experiments: Mapping[str, Mapping[str, Members]],
     plan: Plan,
     scale: float,
-    seconds: float,
 ) -> None:
     """The page and its pictures."""
     parts: list[tuple[str, str]] = []
@@ -141,7 +138,7 @@ def write(
     parts.append(("Table 13: other training sets, CatBoost", page.extended(extended(data, experiments))))
     found += experiment_relations(extended(data, experiments))
     target = out / "weather.md"
-    target.write_text(document(parts, found, data, plan, scale, seconds) + "\n" + handwritten(target))
+    target.write_text(document(parts, found, data, plan, scale) + "\n" + handwritten(target))
     for one in found:
         print("holds" if one.holds else "FAILS", one.statement, "|", one.found)
 
@@ -200,7 +197,6 @@ def document(
     data: Mapping[str, Labelled],
     plan: Plan,
     scale: float,
-    seconds: float,
 ) -> str:
     """The page down to the part that is written by hand."""
     sizes = ", ".join(f"{name} {len(table)}" for name, table in data.items())
@@ -222,7 +218,7 @@ def document(
         "by total variance and negated confidence.",
         "- Temperature: °C, R-AUC in °C² (mean of the curve's points), acceptable up to 1 °C². F1, accuracy and "
         "ROC-AUC in %.",
-        f"- {machine.line()}. What was computed in the last run took {seconds / 3600:.1f} h.",
+        f"- {machine.line()}.",
         "",
     ]
     for title, text in parts:
