@@ -18,7 +18,7 @@ PAGE = (PROJECT / "docs" / "labels.md").read_text()
 def counted(installations: Callable[[], Installation]) -> Installation:
     """The services, with a census of power declared and practically no audits."""
     installation = installations()
-    started = installation.run("up", "--detach", DEMUR_CENSUS="power", DEMUR_AUDIT_RATE="0.0001")
+    started = installation.run("up", "--detach", DEMUR_VESSEL_CENSUS="power", DEMUR_AUDIT_RATE="0.0001")
     assert started.returncode == 0, started.stdout + started.stderr
     return installation
 

@@ -24,7 +24,8 @@ def live(served: Installation) -> dict[str, Any]:
 
 
 def window(document: dict[str, Any], name: str = "1d") -> dict[str, Any]:
-    (found,) = [one for one in document["windows"] if one["window"] == name and one["source"] == "requested"]
+    wanted = {"task": "vessel", "window": name, "source": "requested"}
+    (found,) = [one for one in document["windows"] if wanted.items() <= one.items()]
     return dict(found)
 
 

@@ -84,6 +84,8 @@ class TreeEnsemble:
         for name, files in paths.items():
             for number, path in enumerate(files):
                 model = open_model(path, heads[name], schema)
+                if number and np.array_equal(model.classes, self._members[name][0].model.classes):
+                    model = replace(model, classes=self._members[name][0].model.classes)  # read as one from now on
                 one = _Member(model, cut(model, virtual))
                 if library is not None and not self.why_native:
                     try:
@@ -119,10 +121,14 @@ class TreeEnsemble:
 
     def _from_tables(self, tables: Tables, rows: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
         raw = iter(tables(rows))
-        return {
-            name: np.concatenate([said(one.model, next(raw)) for one in members])
-            for name, members in self._members.items()
-        }
+        answer = {}
+        for name, members in self._members.items():
+            own = [next(raw) for _ in members]
+            if all(one.model.classes is members[0].model.classes for one in members):
+                answer[name] = said(members[0].model, np.concatenate(own))
+            else:  # some have not seen all classes
+                answer[name] = np.concatenate([said(one.model, sums) for one, sums in zip(members, own, strict=True)])
+        return answer
 
     def measure(self, rows: NDArray[np.float32], repeats: int = 3) -> None:
         """Warms up with rows [n, F], and finds from how many rows the library is quicker, if ever.

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -77,18 +78,17 @@ class Summation:
     def __init__(self, library: ctypes.CDLL, binarisation: Binarisation, pieces: Sequence[Piece]) -> None:
         self._library = library
         self._kept = (binarisation, tuple(pieces))  # the kernel has their addresses
-        self._dimensions = [piece.dimension for piece in pieces]
-        starts = np.cumsum([0, *self._dimensions])
+        self._starts = [0, *accumulate(piece.dimension for piece in pieces)]
         self.width = int(binarisation.features.max()) + 1
         """Columns that a row has at least."""
         packed = [
             _Piece(
                 len(piece.depths),
                 piece.dimension,
-                int(start),
+                start,
                 *(_address(array) for array in (piece.depths, piece.splits, piece.scales, piece.leaves)),
             )
-            for piece, start in zip(pieces, starts, strict=False)
+            for piece, start in zip(pieces, self._starts, strict=False)
         ]
         self._pieces = (_Piece * len(packed))(*packed)
         arrays = (binarisation.features, binarisation.above, binarisation.steps, binarisation.borders)
@@ -106,14 +106,14 @@ class Summation:
         if rows.ndim != 2 or rows.shape[1] < self.width:
             raise ValueError(f"rows are {rows.shape}, at least {self.width} columns are needed")
         count = len(rows)
-        sums = np.zeros(count * sum(self._dimensions))
+        sums = np.zeros(count * self._starts[-1])
         failed = self._library.demur_trees_sums(
             ctypes.byref(self._ensemble), _address(rows), count, rows.shape[1], few, _address(sums)
         )
         if failed:
             raise MemoryError("no memory for the ranks of a thousand rows")
-        parts = np.split(sums, np.cumsum(self._dimensions)[:-1] * count)
-        return [part.reshape(count, dimension) for part, dimension in zip(parts, self._dimensions, strict=True)]
+        spans = zip(self._starts, self._starts[1:], strict=False)
+        return [sums[start * count : end * count].reshape(count, end - start) for start, end in spans]
 
 
 def load() -> ctypes.CDLL | None:

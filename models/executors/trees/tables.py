@@ -139,6 +139,9 @@ class Tables:
         for summation, some in self._groups:
             sums = iter(summation(rows, few))
             for scale, bias, how in some:
+                if len(how.ends) == 1:
+                    raw.append((next(sums) * scale + bias)[None])
+                    continue
                 pieces = np.stack([next(sums) for _ in how.ends]) * scale
                 pieces[0] += bias
                 raw.append(how.members(pieces))

@@ -117,6 +117,20 @@ def test_few_borders_and_classes_never_seen(tmp_path: Path) -> None:
     assert_equal(own, native, rows(100, 1))
 
 
+def test_members_may_have_seen_different_classes(tmp_path: Path) -> None:
+    from catboost import CatBoost, Pool
+
+    settings = {"loss_function": "MultiClass", "iterations": 10, "thread_count": 1, "verbose": False}
+    models = []
+    for number, classes in enumerate(([0, 1, 2], [0, 5, 8], [0, 1, 2])):
+        model = CatBoost(settings | {"allow_writing_files": False})
+        model.fit(Pool(rows(300, number), np.array(classes)[np.arange(300) % 3]))
+        models.append(saved(tmp_path, model, PRECIPITATION, f"{number}.cbm"))
+    own, native = both({"precipitation": models})
+    assert_equal(own, native, rows(50, 1))
+    assert list(np.flatnonzero(own(rows(50, 1))["precipitation"][1].any(axis=0))) == [0, 5, 8]
+
+
 def test_nine_classes(tmp_path: Path) -> None:
     from catboost import CatBoost, Pool
 
