@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,12 +26,16 @@ class Stored:
 
 
 class Store:
-    """The model store of one home directory. Importing equal content twice keeps one copy."""
+    """The model store of one home directory. Importing equal content twice keeps one copy.
+
+    BentoML's store shows folders while they are made, so that processes that start side by side take turns.
+    """
 
     def __init__(self, home: Path) -> None:
         """Sets BENTOML_HOME for this process and its children; do it before BentoML is imported."""
         root = (home / "bentoml").resolve()
         root.mkdir(parents=True, exist_ok=True)
+        self._lock = root / ".lock"
         os.environ["BENTOML_HOME"] = str(root)
         os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
 
@@ -39,16 +46,17 @@ class Store:
             ArtefactError: see ``models.artefact.read``; with ``task``, also for an artefact of another task.
         """
         found = artefact.read(directory, task)
-        try:
-            return self.get(found.tag)
-        except LookupError:
-            pass
-        except ArtefactError:
-            _models().delete(found.tag)
-        with _models().create(found.tag) as model:
-            for file in (*found.manifest.files, MANIFEST):
-                shutil.copyfile(directory / file, Path(model.path) / file)
-        return self.get(found.tag)
+        with self._alone():
+            try:
+                return self._get(found.tag)
+            except LookupError:
+                pass
+            except ArtefactError:
+                _models().delete(found.tag)
+            with _models().create(found.tag) as model:
+                for file in (*found.manifest.files, MANIFEST):
+                    shutil.copyfile(directory / file, Path(model.path) / file)
+            return self._get(found.tag)
 
     def get(self, tag: str, task: str | None = None) -> Artefact:
         """A verified artefact by tag, or the newest by name.
@@ -57,20 +65,28 @@ class Store:
             LookupError: the store does not hold it.
             ArtefactError: its files were altered, or it belongs to another task.
         """
+        with self._alone():
+            return self._get(tag, task)
+
+    def list(self) -> list[Stored]:
+        """All artefacts, newest first."""
+        with self._alone():
+            return self._list()
+
+    def _get(self, tag: str, task: str | None = None) -> Artefact:
         from bentoml.exceptions import BentoMLException
 
         try:
             model = _models().get(tag)
         except BentoMLException as error:
-            held = ", ".join(stored.tag for stored in self.list()) or "nothing"
+            held = ", ".join(stored.tag for stored in self._list()) or "nothing"
             raise LookupError(f"the model store has no {tag!r}; it holds {held}") from error
         found = artefact.read(Path(model.path), task)
         if found.version != model.tag.version:
             raise ArtefactError(f"{model.path}: content {found.version} under the tag {model.tag}; import it again")
         return found
 
-    def list(self) -> list[Stored]:
-        """All artefacts, newest first."""
+    def _list(self) -> list[Stored]:
         models = sorted(_models().list(), key=lambda model: model.creation_time, reverse=True)
         return [
             Stored(
@@ -81,6 +97,13 @@ class Store:
             )
             for model in models
         ]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other process uses the store until the end of the block."""
+        with self._lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
 
 
 def _models() -> Any:

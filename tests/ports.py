@@ -7,6 +7,7 @@ import socket
 
 from services.cli.ports import holder
 from services.settings import default_ports
+from services.tasks import TENANTS
 
 HOST = "127.0.0.1"
 
@@ -18,11 +19,14 @@ def free_port() -> int:
 
 
 def free_offset() -> int:
-    """An offset (DEMUR_PORT_OFFSET) at which nobody listens on the ports of monitor and vessel.
+    """An offset (DEMUR_PORT_OFFSET) at which nobody listens on the ports of the monitor and of what is served.
 
     All its ports lie below 32,768, from which the system takes those of outgoing connections.
     """
     while True:
         offset = random.randrange(6_000, 28_000, 10)
-        if all(holder(HOST, port + offset) is None for port in (3000, *default_ports("vessel"))):
+        if all(
+            holder(HOST, port + offset) is None
+            for port in (3000, *(port for task in TENANTS for port in default_ports(task)))
+        ):
             return offset
