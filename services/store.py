@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +71,7 @@ class Store:
     def list(self) -> list[Stored]:
         """All artefacts, newest first."""
         with self._alone():
-            return self._list()
+            return [*self._list()]
 
     def _get(self, tag: str, task: str | None = None) -> Artefact:
         from bentoml.exceptions import BentoMLException
@@ -86,7 +86,7 @@ class Store:
             raise ArtefactError(f"{model.path}: content {found.version} under the tag {model.tag}; import it again")
         return found
 
-    def _list(self) -> list[Stored]:
+    def _list(self) -> Sequence[Stored]:
         models = sorted(_models().list(), key=lambda model: model.creation_time, reverse=True)
         return [
             Stored(

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 from models.artefact import read
-from services.store import Store
 
 PROJECT = Path(__file__).resolve().parents[2]
 ADD = """
@@ -17,7 +16,7 @@ from services.store import Store
 
 store = Store(Path(sys.argv[1]))
 for folder in sys.argv[2:]:
-    store.add(Path(folder))
+    print(store.add(Path(folder)).tag)
     store.list()
 """
 
@@ -26,9 +25,12 @@ def test_processes_that_fill_an_empty_store_side_by_side_take_turns(tmp_path: Pa
     folders = [PROJECT / "artefacts" / place for place in ("vessel/dnn-1", "weather/catboost-1", "vessel/symbolic-1")]
     command = [sys.executable, "-c", ADD, str(tmp_path)]
     started = [
-        subprocess.Popen([*command, *map(str, order)], cwd=PROJECT, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*command, *map(str, order)], cwd=PROJECT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for order in (folders, folders[::-1], [*folders[1:], folders[0]])
     ]
-    said = [process.communicate(timeout=100)[1] for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0], said
-    assert {one.tag for one in Store(tmp_path).list()} == {read(folder).tag for folder in folders}
+    said = [process.communicate(timeout=100) for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], [errors for _, errors in said]
+    tags = {read(folder).tag for folder in folders}
+    assert [set(added.split()) for added, _ in said] == [tags, tags, tags]
