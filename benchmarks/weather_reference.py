@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import msgspec
 
 from benchmarks.weather_tables.runs import Plan, Work
 from models.building import Labelled, Provenance
@@ -70,9 +73,8 @@ def first(trees: Ensemble) -> Ensemble:
     (executor,) = trees.executors
     models = {head: names[:1] for head, names in executor.models.items()}
     files = {name: trees.files[name] for names in models.values() for name in names}
-    from msgspec.structs import replace as changed
-
-    return replace(trees, members=1, executors=(changed(executor, models=models),), files=files, seeds=trees.seeds[:1])
+    alone = msgspec.structs.replace(executor, models=models)
+    return replace(trees, members=1, executors=(alone,), files=files, seeds=trees.seeds[:1])
 
 
 def _boosted(work: Work, name: str, data: dict[str, Labelled], members: int, *, virtual: bool = False) -> Ensemble:
@@ -93,7 +95,7 @@ def _thinned(table: Labelled) -> Labelled:
     )
 
 
-def _teller(name: str):  # type: ignore[no-untyped-def]
+def _teller(name: str) -> Callable[[float, str], None]:
     def tell(done: float, what: str) -> None:
         sys.stderr.write(f"\r{name}: {what} {done:.0%}   ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -53,7 +54,7 @@ def train_artefact(
         provenance=provenance,
         progress=lambda done, what: progress(0.9 + 0.1 * done, f"judging {what}"),
     )
-    _remove(parts)
+    shutil.rmtree(parts, ignore_errors=True)
     progress(1.0, found.tag)
     return found
 
@@ -115,9 +116,3 @@ def _within(progress: Progress, share: float) -> Progress:
 
 def _later(progress: Progress, start: float, done: float, what: str) -> None:
     progress(start + (1 - start) * done, what)
-
-
-def _remove(parts: Path) -> None:
-    import shutil
-
-    shutil.rmtree(parts, ignore_errors=True)
