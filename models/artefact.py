@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -103,6 +103,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     def ensemble(self) -> bool:
         """True where knowledge uncertainty exists."""
         return self.members * self.samples > 1
+
+
+def numeric_profile(executors: Sequence[Executor], provider: str = "cpu") -> str:
+    """What scores depend on in their last digits, and thresholds are bound to: provider, precision and layouts."""
+    return f"{provider}-{executors[0].precision}-{'+'.join(executor.layout for executor in executors)}"
 
 
 @dataclass(frozen=True)

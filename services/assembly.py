@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.artefact import Artefact
+from models.artefact import Artefact, numeric_profile
 from models.calibration import Calibration
 from models.head import Head
 from services.labels.desk import Desk
@@ -89,9 +89,7 @@ class Assembled:
 
 def profile(settings: Settings, artefact: Artefact) -> str:
     """The numeric profile that thresholds are bound to: provider, precision and layout."""
-    manifest = artefact.manifest
-    layouts = "+".join(executor.layout for executor in (manifest.executor, *manifest.joined))
-    return f"{settings.provider}-{manifest.executor.precision}-{layouts}"
+    return numeric_profile((artefact.manifest.executor, *artefact.manifest.joined), settings.provider)
 
 
 def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assembled:

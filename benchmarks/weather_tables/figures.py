@@ -39,9 +39,8 @@ def draw(curves: Curves, path: Path, title: str) -> None:
             _line(f1_axis, f1, f"{name} (last model)", ":" if name == "optimal" else "--")
         word, unit = TITLES[head.name]
         errors_axis.set(title=word, ylabel=unit, xlim=(0, 1), ylim=(0, None))
-        f1_axis.set(
-            xlabel="retention", ylabel=f"F1, acceptable up to {head.acceptable:g} {head.error_unit}", xlim=(0, 1)
-        )
+        limit = "right" if head.error_unit == "1" else f"up to {head.acceptable:g} {head.error_unit}"
+        f1_axis.set(xlabel="retention", ylabel=f"F1, acceptable: {limit}", xlim=(0, 1))
         for axis in (errors_axis, f1_axis):
             axis.grid(alpha=0.3)
         errors_axis.legend(frameon=False, fontsize=8)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import building, card, npz
-from models.artefact import Artefact, Executor, Manifest, write
+from models.artefact import Artefact, Manifest, numeric_profile, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
 from models.executors.members import MemberExecutor
@@ -77,7 +77,7 @@ def build(
     if "dev_in" in data:
         for head in heads:
             labels = data["dev_in"].labels[head.name]
-            calibrated[head.name][profile(ensemble.executors)] = _calibration(
+            calibrated[head.name][numeric_profile(ensemble.executors)] = _calibration(
                 head, said["dev_in"][head.name], labels, ensemble.several
             )
     manifest = Manifest(
@@ -107,11 +107,6 @@ def build(
     text = card.text(manifest, tuple(heads), spec.CARD)
     files: dict[str, bytes | Path] = {**ensemble.files, GOLDEN: npz.encode(golden), CARD: text.encode()}
     return write(directory, manifest, files)
-
-
-def profile(executors: Sequence[Executor], provider: str = "cpu") -> str:
-    """The numeric profile that calibration is bound to."""
-    return f"{provider}-{executors[0].precision}-{'+'.join(executor.layout for executor in executors)}"
 
 
 def _tell(progress: Callable[[float, str], None], number: int, tables: int, name: str, done: float) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from models import artefact as artefacts
 from models import uncertainty
-from models.artefact import MANIFEST, Artefact, ArtefactError, Executor, Manifest
+from models.artefact import MANIFEST, Artefact, ArtefactError, Executor, Manifest, numeric_profile
 from models.building import training_range
 from models.executors.golden import replay
 from models.executors.reduced import Reduced
@@ -52,7 +52,7 @@ def test_an_artefact_is_read_opened_and_repeats_its_golden_replies(tiny: Tiny, k
     assert rows.dtype == np.float32
     assert np.isnan(rows).any(), "missing values are replayed, too"
     assert (rows == -9999).any()
-    assert {build.profile((manifest.executor, *manifest.joined))} == set(manifest.heads["temperature"])
+    assert {numeric_profile((manifest.executor, *manifest.joined))} == set(manifest.heads["temperature"])
     assert set(manifest.heads["precipitation"]) == {PROFILES[kind]}
 
 
