@@ -155,7 +155,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
                     head=head,
                     profile=in_force,
                     members=artefact.manifest.members * artefact.manifest.samples,
-                    schema=artefact.schema.features,
+                    schema=artefact.manifest.schema,
                     calibration=calibrations.get(head.name),
                     policy=book[head.name],
                 )

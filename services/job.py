@@ -6,13 +6,44 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 from services.errors import Cancelled
 from services.logging import get_logger
-from services.work import Event, Priority, Quantum, Work
+from services.work import Event, Priority, Quantum, Steps, Work
 
 _log = get_logger(__name__)
+
+
+class Turn:
+    """What a job wants to have run before its generator goes on: one quantum, or several side by side."""
+
+    def __init__(self, wanted: Quantum | Steps) -> None:
+        self._several = isinstance(wanted, Steps)
+        quanta = wanted.steps if isinstance(wanted, Steps) else (wanted,)
+        self._waiting = deque(enumerate(quanta))
+        self._results: list[Any] = [None] * len(quanta)
+        self._missing = len(quanta)
+
+    @property
+    def next(self) -> Quantum | None:
+        """The first quantum that has not begun."""
+        return self._waiting[0][1] if self._waiting else None
+
+    def take(self) -> tuple[int, Quantum]:
+        """Begins it: its place and itself."""
+        return self._waiting.popleft()
+
+    def put(self, place: int, result: Any) -> bool:
+        """Keeps a result; True when all are there."""
+        self._results[place] = result
+        self._missing -= 1
+        return not self._missing
+
+    @property
+    def result(self) -> Any:
+        """What the generator is sent."""
+        return self._results if self._several else self._results[0]
 
 
 class Job:
@@ -24,13 +55,18 @@ class Job:
         self.nbytes = nbytes
         self.priority = priority
         self.deadline = deadline
-        self.quantum: Quantum | None = None
+        self.turn: Turn | None = None
         self.state: Literal["active", "finished", "cancelled"] = "active"
         self.release: Callable[[], None] = lambda: None
         """Called once, when the job ends: gives back what the queue set aside for it."""
         self._events: deque[Event] = deque()
         self._error: BaseException | None = None
         self._wake: asyncio.Future[None] | None = None
+
+    @property
+    def quantum(self) -> Quantum | None:
+        """The next to run."""
+        return None if self.turn is None else self.turn.next
 
     def __aiter__(self) -> Job:
         return self
@@ -59,7 +95,7 @@ class Job:
         """Closes the work and tells whoever iterates; for the scheduler."""
         self.state = state
         self._error = error
-        self.quantum = None
+        self.turn = None
         try:
             with suppress(ValueError):  # the generator may be running: it ends by itself
                 self.work.close()

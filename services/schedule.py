@@ -3,7 +3,8 @@
 Everything here runs on the event loop, except the quanta themselves, which run in lane threads (as
 many as the device can use at once). A quantum that is expected to be shorter than a thread hop is
 worth runs on the loop itself. Rows of several requests share a pass where the executor allows it; a
-pass that fails is repeated one request at a time, so that a failure stays with its owner.
+pass that fails is repeated one request at a time, so that a failure stays with its owner. Requests of a
+class take turns quantum by quantum, also where one has many that could run side by side.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from services import passes
 from services.errors import Busy, DeadlineExceeded, Draining, execution_failed
-from services.job import Job
+from services.job import Job, Turn
 from services.system import lower_priority
-from services.work import Priority, Quantum, RowBatch, Work
+from services.work import Priority, Quantum, RowBatch, Step, Steps, Work
+
+
+class Begun(NamedTuple):
+    """A quantum on its way through a pass."""
+
+    job: Job
+    turn: Turn
+    place: int
+    quantum: Quantum
 
 
 @dataclass(frozen=True)
@@ -137,11 +147,14 @@ class Scheduler:
                 job.end("finished", execution_failed(failure))
                 return
             result = error = None
-            if isinstance(item, Quantum):
-                job.quantum = item
+            if isinstance(item, Steps) and not item.steps:
+                result = []
+            elif isinstance(item, RowBatch | Step | Steps):
+                job.turn = Turn(item)
                 self._enqueue(job)
                 return
-            job.emit(item)
+            else:
+                job.emit(item)
 
     def _enqueue(self, job: Job) -> None:
         self._ready[job.priority].append(job)
@@ -159,7 +172,7 @@ class Scheduler:
             if job is None:
                 return
             group = self._gather(job, longest)
-            quanta = [member.quantum for member in group if member.quantum is not None]
+            quanta = [begun.quantum for begun in group]
             seconds = passes.seconds(quanta)
             inline = seconds <= inline_seconds
             self._served[job.priority] += seconds / self.limits.weights[job.priority]
@@ -184,20 +197,20 @@ class Scheduler:
         return None
 
     def _live(self, job: Job) -> bool:
-        """Whether a job still wants its quantum; ends it where its deadline has passed."""
+        """Whether a job still wants a quantum; ends it where its deadline has passed."""
         if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
             late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
             job.end("finished", late)
-        return job.state == "active"
+        return job.state == "active" and job.quantum is not None
 
-    def _gather(self, job: Job, longest: float) -> list[Job]:
-        """The job and other waiting ones of its class whose rows fit into one pass of at most so many seconds."""
-        group = [job]
-        quantum = job.quantum
-        if not isinstance(quantum, RowBatch):
+    def _gather(self, job: Job, longest: float) -> list[Begun]:
+        """The job's next quantum, and rows of other jobs of its class that fit into one pass of so many seconds."""
+        first = self._begin(job)
+        group = [first]
+        if not isinstance(first.quantum, RowBatch):
             return group
-        executor = quantum.executor
-        rows = len(quantum.rows)
+        executor = first.quantum.executor
+        rows = len(first.quantum.rows)
         queue = self._ready[job.priority]
         while queue and rows < executor.quantum_rows:
             if not self._live(queue[0]):
@@ -210,18 +223,32 @@ class Scheduler:
             if joined > executor.quantum_rows or executor.seconds(joined) > longest:
                 break
             rows = joined
-            group.append(queue.popleft())
+            group.append(self._begin(queue.popleft()))
         return group
 
-    def _returned(self, group: list[Job], results: list[Any], seconds: float) -> None:
+    def _begin(self, job: Job) -> Begun:
+        """A job's next quantum; one that has more to run side by side goes to the end of its queue."""
+        turn = job.turn
+        assert turn is not None
+        place, quantum = turn.take()
+        if turn.next is not None:
+            self._ready[job.priority].append(job)
+        return Begun(job, turn, place, quantum)
+
+    def _returned(self, group: list[Begun], results: list[Any], seconds: float) -> None:
         self._free += 1
         self._finish(group, results, seconds)
         self._dispatch()
 
-    def _finish(self, group: list[Job], results: list[Any], seconds: float) -> None:
+    def _finish(self, group: list[Begun], results: list[Any], seconds: float) -> None:
         self._observe(seconds, len(group))
-        for job, result in zip(group, results, strict=True):
+        for begun, result in zip(group, results, strict=True):
+            job, turn = begun.job, begun.turn
+            if job.turn is not turn:
+                continue  # the job ended, or went on without this one
             if isinstance(result, BaseException):
+                job.turn = None
                 self._advance(job, None, execution_failed(result))
-            else:
-                self._advance(job, result, None)
+            elif turn.put(begun.place, result):
+                job.turn = None
+                self._advance(job, turn.result, None)

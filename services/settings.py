@@ -107,6 +107,8 @@ class Settings:
     """Count of rows of one unary call, or of one chunk of a stream, at most."""
     max_message_bytes: int = 16 << 20
     """Bytes of one HTTP body or gRPC message, at most."""
+    max_upload_bytes: int = 256 << 20
+    """Bytes of the files of one form, or of one item of a stream that comes in pieces, at most."""
     queue_seconds: float = 20.0
     """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy."""
     queue_bytes: int = 512 << 20
@@ -159,8 +161,9 @@ class Settings:
         """
         source = os.environ if environment is None else environment
         hints = get_type_hints(cls)
-        own = f"DEMUR_{(task or source.get('DEMUR_TASK', cls.task)).upper()}_"
-        given = {}
+        name = task or source.get("DEMUR_TASK", cls.task)
+        own = f"DEMUR_{name.upper()}_"
+        given: dict[str, Any] = dict(TASK_DEFAULTS.get(name, {}))
         for field in fields(cls):
             for variable in (f"{own}{field.name.upper()}", f"DEMUR_{field.name.upper()}"):
                 if variable in source:
@@ -292,6 +295,11 @@ def _listed(text: str) -> tuple[str, ...]:
 SECRET_CHARACTERS = 16
 """A shorter secret could be found by trying."""
 
+TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "lesion": {"queue_seconds": 900.0, "queue_bytes": 4 << 30, "request_seconds": 600.0, "max_jobs": 64},
+}
+"""Defaults of a task that differ from those of all: a scan is a minute of work and a gigabyte of memory."""
+
 RANGES = (
     ("monitor_port", 0, 65535),
     ("monitor_last_units", 100, 10**7),
@@ -313,6 +321,7 @@ RANGES = (
     ("second_phase", 0, 1),
     ("max_rows", 1, 2**31),
     ("max_message_bytes", 1024, 2**31 - 1),
+    ("max_upload_bytes", 1024, 2**40),
     ("queue_seconds", 0.001, 1e6),
     ("queue_bytes", 1, 2**63),
     ("stream_window_chunks", 1, 1024),

@@ -65,6 +65,16 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Steps:
+    """Quanta of one request that may run side by side; the result is the list of theirs, in their order.
+
+    The first that fails raises at the yield; what has not run yet is dropped, what is running ends unheard.
+    """
+
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """How far the work is, 0 to 1."""
 
@@ -93,7 +103,7 @@ class ItemFailed:
 
 Quantum = RowBatch | Step
 Event = Progress | Done | ItemFailed
-Work = Generator[Quantum | Event, Any, None]
+Work = Generator[Quantum | Steps | Event, Any, None]
 
 
 @dataclass(frozen=True)

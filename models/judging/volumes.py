@@ -20,7 +20,8 @@ _SHAPE = struct.Struct("<III")
 
 
 class NormalisedDiceError:
-    """Evidence and label: the shape, three uint32 little-endian, then the voxels in C order, eight a byte.
+    """Evidence and label: the shape, then where the voxels in C order turn from 0 to 1 and back; all uint32
+    little-endian. A megabyte of mask becomes some ten kilobytes, the same for equal masks.
 
     The label's voxels are those of the scan that was asked about, in its order: the figure counts voxels, and does
     not look where a file says that they lie.
@@ -56,10 +57,13 @@ class NormalisedDiceError:
 
 
 def _packed(mask: NDArray[np.bool_]) -> bytes:
-    return _SHAPE.pack(*mask.shape) + np.packbits(mask).tobytes()
+    flat = np.ascontiguousarray(mask).view(np.int8).reshape(-1)
+    turns = np.flatnonzero(np.diff(flat, prepend=np.int8(0)))
+    return _SHAPE.pack(*mask.shape) + turns.astype("<u4").tobytes()
 
 
 def _unpacked(packed: bytes) -> NDArray[np.bool_]:
     shape = _SHAPE.unpack_from(packed)
-    bits = np.unpackbits(np.frombuffer(packed, np.uint8, offset=_SHAPE.size), count=int(np.prod(shape)))
-    return bits.view(np.bool_).reshape(shape)
+    flat = np.zeros(int(np.prod(shape)), bool)
+    flat[np.frombuffer(packed, "<u4", offset=_SHAPE.size)] = True
+    return np.logical_xor.accumulate(flat).reshape(shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -71,8 +71,6 @@ class Begin:
     """The first frame of a stream: what holds for all its chunks."""
 
     options: Options
-    shared: Any = None
-    """What the task wants to remember for the chunks."""
 
 
 @dataclass(frozen=True)
@@ -81,24 +79,38 @@ class Chunk:
 
     sequence: int
     request: Any
+    nbytes: int | None = None
+    """Size of what it was put together of, where that is not its one frame."""
+
+
+class StreamReader(Protocol):
+    """Reads the frames of one stream, in their order."""
+
+    def read(self, frame: Any) -> Begin | Chunk | None:
+        """Quick, as ``GrpcBinding.read``; None: more frames belong to the chunk.
+
+        Raises:
+            InvalidInput: the frame is empty or out of order; ends the stream.
+        """
+        ...
 
 
 class StreamFrames(Protocol):
     """Turns frames of a task's stream into words of the frame, and back.
 
-    Each chunk ends in one ``result`` or ``failed``. A task whose items finish at different times, or that
+    Each chunk ends in its ``results`` or ``failed``. A task whose items finish at different times, or that
     takes long, may say more before that: ``item`` and ``progress``.
     """
 
     request: Message
     response: Message
+    purpose: Purpose
+    """Of streams that do not say."""
+    priority: Priority | None
+    """Of all its chunks; None: by purpose."""
 
-    def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
-        """Quick, as ``GrpcBinding.read``.
-
-        Raises:
-            InvalidInput: the frame is empty or out of order; ends the stream.
-        """
+    def reader(self) -> StreamReader:
+        """For a stream that begins."""
         ...
 
     def accepted(self) -> Any: ...
@@ -106,7 +118,7 @@ class StreamFrames(Protocol):
     def item(self, sequence: int, answer: Any) -> tuple[Any, int] | None:
         """The frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
 
-        None: it is kept for the chunk's ``result``.
+        None: it is kept for the chunk's ``results``.
         """
         ...
 
@@ -114,8 +126,8 @@ class StreamFrames(Protocol):
         """How far a chunk is; None: the caller is not told."""
         ...
 
-    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
-        """The frame that ends a chunk, of the answers that were kept, and how many units it decides."""
+    def results(self, sequence: int, answers: list[Any]) -> Iterable[tuple[Any, int]]:
+        """The frames that end a chunk, of the answers that were kept, and how many units each decides."""
         ...
 
     def failed(self, sequence: int, error: Any) -> Any:
@@ -144,6 +156,25 @@ class GrpcBinding:
 
 
 @dataclass(frozen=True)
+class FormField:
+    """A field of a form."""
+
+    description: str
+    file: bool = False
+    """Whether it is a file rather than a text."""
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class FormBinding:
+    """What a task takes as ``multipart/form-data``."""
+
+    fields: Mapping[str, FormField]
+    read: Callable[[Mapping[str, bytes]], tuple[Any, Options]]
+    """Name to content, of the fields that came. Quick, as ``GrpcBinding.read``."""
+
+
+@dataclass(frozen=True)
 class HttpBinding:
     """A task's bodies over HTTP."""
 
@@ -152,3 +183,8 @@ class HttpBinding:
     """A value that msgspec can encode."""
     request_schema: Mapping[str, Any]
     response_schema: Mapping[str, Any]
+    """Without files."""
+    form: FormBinding | None = None
+    """None: no forms are taken."""
+    files: Callable[[list[Any]], Mapping[str, bytes]] | None = None
+    """File name to content, of all answers of one request; None: answers hold no files."""

@@ -62,6 +62,18 @@ async def test_chunks_are_answered_in_their_order() -> None:
         assert last == {"progress": {"chunks": 40, "units": units}}
 
 
+async def test_a_chunk_may_come_in_pieces() -> None:
+    async with serving(volume.TOY) as served:
+        slices = volume.TOY.good["slices"]
+        whole = {"chunk": 1, "slices": slices}
+        parts = [{"part": {"slices": slices[:1]}}, {"part": {"slices": []}}, {"chunk": 2, "slices": slices[1:]}]
+        _, *frames, last = await sent(served, whole, *parts, {"chunk": 3, "slices": slices[:1]})
+        said = {frame["items_of"]: frame["answer"]["items"] for frame in frames if "items_of" in frame}
+        assert said[2][0]["payload"] == said[1][0]["payload"]
+        assert len(said[3][0]["payload"]) == 1, "nothing of one chunk gets into the next"
+        assert last["progress"]["chunks"] == 3
+
+
 async def test_a_stream_gives_the_answers_of_single_calls() -> None:
     async with serving(TOY) as served:
         single = await served.ask("grpc", TOY.doubtful)

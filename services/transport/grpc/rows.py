@@ -9,12 +9,12 @@ from typing import Any
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
 from services.errors import InvalidInput
-from services.pipeline import Description, Pipeline, Portion
+from services.pipeline import Description, Pipeline, Portion, Purpose
 from services.rows import RowsRequest
 from services.transport.binding import Begin, Chunk, GrpcBinding, Message, Options
 from services.transport.grpc import heads
 from services.transport.grpc.status import detail
-from services.work import Progress
+from services.work import Priority, Progress
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,9 @@ def message_of(kind: Any) -> Message:
 class RowFrames:
     """Frames of a tabular stream."""
 
+    purpose: Purpose = "explore"
+    priority: Priority | None = Priority.BULK
+
     def __init__(
         self,
         messages: RowMessages,
@@ -88,16 +91,8 @@ class RowFrames:
         self._quantum_rows = quantum_rows
         self._window_chunks = window_chunks
 
-    def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
-        kind = frame.WhichOneof("frame")
-        if kind == "begin":
-            if begin is not None:
-                raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
-            return Begin(heads.options(frame.begin, self._heads), shared=frame.begin.members)
-        if kind == "chunk":
-            members = bool(begin.shared) if begin is not None else False
-            return Chunk(frame.chunk.sequence, _request(frame.chunk.rows, members))
-        raise InvalidInput("a frame of this stream is neither begin nor chunk", code="empty_frame")
+    def reader(self) -> RowReader:
+        return RowReader(self._heads)
 
     def accepted(self) -> Any:
         return self._frame(
@@ -117,17 +112,38 @@ class RowFrames:
         """Chunks of rows are short."""
         return None
 
-    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
+    def results(self, sequence: int, answers: list[Any]) -> list[tuple[Any, int]]:
         frame = self._frame()
         frame.result.sequence = sequence
         frame.result.answer.MergeFrom(self._answer(answers))
-        return frame, sum(portion.count for portion in answers)
+        return [(frame, sum(portion.count for portion in answers))]
 
     def failed(self, sequence: int, error: Any) -> Any:
         return self._frame(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
 
     def ended(self, chunks: int, units: int) -> Any:
         return self._frame(progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units))
+
+
+class RowReader:
+    """Reads the frames of one tabular stream."""
+
+    def __init__(self, heads: tuple[str, ...]) -> None:
+        self._heads = heads
+        self._begun = False
+        self._members = False
+
+    def read(self, frame: Any) -> Begin | Chunk:
+        kind = frame.WhichOneof("frame")
+        if kind == "begin":
+            if self._begun:
+                raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
+            self._begun, self._members = True, frame.begin.members
+            return Begin(heads.options(frame.begin, self._heads))
+        if kind == "chunk":
+            self._begun = True
+            return Chunk(frame.chunk.sequence, _request(frame.chunk.rows, self._members))
+        raise InvalidInput("a frame of this stream is neither begin nor chunk", code="empty_frame")
 
 
 def _request(message: Any, members: bool) -> RowsRequest | InvalidInput:

@@ -23,7 +23,7 @@ from services.tenant import Tenant
 from services.transport.binding import Begin, Chunk, Options
 from services.transport.grpc.received import Received
 from services.transport.grpc.status import abort
-from services.work import Priority, Progress, Units
+from services.work import Progress, Units
 
 _log = get_logger(__name__)
 
@@ -75,19 +75,23 @@ class ChunkStream:
         running: set[asyncio.Task[None]],
     ) -> None:
         """Turns frames into running chunks; ends the queue with None, also on a broken stream."""
-        begin: Begin | None = None
+        begin = Begin(Options())
+        reader = self._frames.reader()
         try:
             async for frame in requests:
-                word = self._frames.read(frame.checked(), begin)
+                word = reader.read(frame.checked())
+                if word is None:
+                    continue
                 if isinstance(word, Begin):
                     begin = word
                     continue
-                begin = begin or Begin(Options())
                 remaining = context.time_remaining()
                 deadline = None if remaining is None else time.monotonic() + remaining
-                call = begin.options.call("explore", priority=Priority.BULK, deadline=deadline)
+                frames = self._frames
+                call = begin.options.call(frames.purpose, priority=frames.priority, deadline=deadline)
+                nbytes = frame.text_bytes if word.nbytes is None else word.nbytes
                 outbox = _Outbox()
-                task = asyncio.create_task(self._work(word, call, frame.text_bytes, outbox))
+                task = asyncio.create_task(self._work(word, call, nbytes, outbox))
                 running.add(task)
                 task.add_done_callback(running.discard)
                 await pending.put(outbox)
@@ -103,7 +107,8 @@ class ChunkStream:
                 raise chunk.request
             units = await self._pipeline.expand(chunk.request, call, nbytes)
             kept = await self._follow(chunk.sequence, units, call, outbox)
-            outbox.put(*self._frames.result(chunk.sequence, kept))
+            for said in self._frames.results(chunk.sequence, kept):
+                outbox.put(*said)
         except Exception as failure:
             error = internal(failure)
             if error is not failure:

@@ -20,7 +20,8 @@ from services.metrics import Metrics
 from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
-from services.transport.http.body import PROTOBUF, discard, error_response, json_response, stalled
+from services.transport.http.body import discard, error_response, json_response, stalled
+from services.transport.http.files import write_answers
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
@@ -55,6 +56,7 @@ def application(
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
             Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
+            Route("/v1/jobs/{job}/files/{file}", routes.guarded(jobs.file, while_draining=True)),
             *LabelRoutes(desk, tenant, settings).routes(routes.guarded),
             Route("/metrics", routes.metrics),
         ],
@@ -108,15 +110,7 @@ class Routes:
             call = question.options.call("decide", deadline=deadline)
             async with Presence(request):
                 answers = await pipeline.answer(question.request, call, question.nbytes)
-        write = self._write_binary if question.binary else self._write_json
-        return await pipeline.offload.run(question.nbytes, write, answers)
-
-    def _write_binary(self, answers: list[Any]) -> Response:
-        grpc = self._tenant.grpc
-        return Response(grpc.response.encode(grpc.answer(answers)), media_type=PROTOBUF)
-
-    def _write_json(self, answers: list[Any]) -> Response:
-        return json_response(self._tenant.http.answer_json(answers))
+        return await pipeline.offload.run(question.nbytes, write_answers, self._tenant, answers, question.wanted)
 
     async def schema(self, request: Request) -> Response:
         description = self._tenant.description

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,7 @@ from services.errors import Cancelled, DemurError, MethodNotAllowed, TooLarge, U
 
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
+FORM = "multipart/form-data"
 _DISCARD_SECONDS = 1.0
 
 
@@ -23,12 +25,17 @@ async def read_body(request: Request, limit: int) -> bytes:
     Raises:
         TooLarge, UnsupportedMediaType, Cancelled: see the messages.
     """
+    parts = [part async for part in body_parts(request, limit)]
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+    """The body as it comes; raises as ``read_body``."""
     if request.headers.get("content-encoding", "identity") != "identity":
         raise UnsupportedMediaType("compressed bodies are not taken; send the body as it is", code="content_encoding")
     declared = request.headers.get("content-length", "")
     if declared.isascii() and declared.isdigit() and int(declared) > limit:
         raise _too_large(int(declared), limit)
-    parts: list[bytes] = []
     size = 0
     request.state.body_read = False
     while not request.state.body_read:
@@ -38,8 +45,7 @@ async def read_body(request: Request, limit: int) -> bytes:
         size += len(part)
         if size > limit:
             raise _too_large(size, limit)
-        parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+        yield part
 
 
 async def discard(request: Request, most: int) -> None:
@@ -77,23 +83,25 @@ def stalled(request: Request) -> bool:
     return not getattr(request.state, "body_read", True)
 
 
-def media_type(request: Request) -> str:
-    """JSON or protobuf; the pickles that some servers take are refused on every route.
+def media_type(request: Request, *, forms: bool = False) -> str:
+    """JSON or protobuf, or a form where forms are taken; pickles, which some servers take, are refused on every route.
 
     Raises:
         UnsupportedMediaType: another content type.
     """
     given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if given in (JSON, PROTOBUF):
+    taken = (JSON, PROTOBUF, FORM) if forms else (JSON, PROTOBUF)
+    if given in taken:
         return given
     if given == "application/x-protobuf":
         return PROTOBUF
+    *others, last = taken
     raise UnsupportedMediaType(
-        f"content-type {given!r} is not taken; send {JSON} or {PROTOBUF}",
+        f"content-type {given!r} is not taken; send {', '.join(others)} or {last}",
         code="content_type",
         field="content-type",
         value=given,
-        allowed=f"{JSON}, {PROTOBUF}",
+        allowed=", ".join(taken),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -41,7 +41,9 @@ class JobRecord:
     items: int = 0
     """Items finished so far, answered or failed: what is no longer waited for."""
     result: bytes | None = None
-    """JSON."""
+    """JSON, with the paths of files."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Of the result, by name."""
     error: dict[str, Any] | None = None
     ended: float | None = None
     """On the monotonic clock."""
@@ -61,6 +63,11 @@ class JobRecord:
     def view(self) -> dict[str, Any]:
         """The summary, and the result once there is one."""
         return self.summary() | ({} if self.result is None else {"result": msgspec.Raw(self.result)})
+
+    @property
+    def nbytes(self) -> int:
+        """Of the result with its files."""
+        return len(self.result or b"") + sum(map(len, self.files.values()))
 
     def tell(self) -> None:
         """Wakes everybody who watches."""
@@ -88,8 +95,7 @@ class JobRoutes:
         record = JobRecord(secrets.token_hex(12))
         self._jobs[record.identity] = record
         self._tasks[record.identity] = asyncio.create_task(self._work(record, units, call, question.nbytes))
-        location = f"/v1/jobs/{record.identity}"
-        return json_response(record.summary(), 202, {"location": location})
+        return json_response(record.summary(), 202, {"location": _path(record)})
 
     async def one(self, request: Request) -> Response:
         """GET, HEAD and DELETE of a job: one route, so that a refusal of other methods can name all of them."""
@@ -128,6 +134,15 @@ class JobRoutes:
             return Response(media_type="text/event-stream")
         return StreamingResponse(lines(), media_type="text/event-stream")
 
+    async def file(self, request: Request) -> Response:
+        """A file of the result."""
+        record = self._find(request)
+        name = request.path_params["file"]
+        if name not in record.files:
+            known = ", ".join(record.files) or f"none: it is {record.state}"
+            raise NotFound(f"job {record.identity} has no file {name[:60]!r}; its files are {known}", code="no_file")
+        return Response(record.files[name], media_type="application/octet-stream")
+
     async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
         """A drain waits for it, as for a call."""
         with self._lifecycle.in_flight():
@@ -136,7 +151,7 @@ class JobRoutes:
     async def _worked_off(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
         try:
             answers = await self._follow(record, units, call)
-            record.result = await self._tenant.pipeline.offload.run(nbytes, self._write, answers)
+            await self._tenant.pipeline.offload.run(nbytes, self._write, record, answers)
             record.state, record.fraction = "done", 1.0
         except asyncio.CancelledError:
             record.state = "cancelled"
@@ -172,8 +187,13 @@ class JobRoutes:
             except Busy as busy:  # before the first event
                 await asyncio.sleep(busy.retry_after_seconds)
 
-    def _write(self, answers: list[Any]) -> bytes:
-        return msgspec.json.encode(self._tenant.http.answer_json(answers))
+    def _write(self, record: JobRecord, answers: list[Any]) -> None:
+        http = self._tenant.http
+        said = http.answer_json(answers)
+        if http.files is not None:
+            record.files = http.files(answers)
+            said |= {"files": {name: f"{_path(record)}/files/{name}" for name in record.files}}
+        record.result = msgspec.json.encode(said)
 
     def _find(self, request: Request) -> JobRecord:
         self._forget_old()
@@ -202,11 +222,11 @@ class JobRoutes:
     def _bound_results(self) -> None:
         """Forgets the oldest results beyond the bytes that may be kept, but never the newest."""
         ended = self._ended()
-        kept = sum(len(record.result or b"") for record in ended)
+        kept = sum(record.nbytes for record in ended)
         for record in ended[:-1]:
             if kept <= self._settings.max_job_bytes:
                 return
-            kept -= len(record.result or b"")
+            kept -= record.nbytes
             del self._jobs[record.identity]
 
     def _ended(self) -> list[JobRecord]:
@@ -218,6 +238,10 @@ class JobRoutes:
         for identity, record in list(self._jobs.items()):
             if record.ended is not None and record.ended < oldest:
                 del self._jobs[identity]
+
+
+def _path(record: JobRecord) -> str:
+    return f"/v1/jobs/{record.identity}"
 
 
 def _end(record: JobRecord) -> float:

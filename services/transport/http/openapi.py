@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from services.tenant import Tenant
-from services.transport.http.body import JSON, PROTOBUF
+from services.transport.binding import HttpBinding
+from services.transport.http.body import FORM, JSON, PROTOBUF
 from services.transport.http.components import Json, common_schemas, ref
 from services.transport.http.label_paths import label_paths, label_schemas
+from services.transport.http.request import ZIP
+
+_BYTES: Json = {"type": "string", "format": "binary"}
 
 _ERRORS = {
     "413": "More rows or bytes than one call may carry.",
@@ -26,12 +30,14 @@ def openapi(tenant: Tenant) -> Json:
     message = f"{tenant.grpc.service}/Predict"
     body = {
         "required": True,
-        "content": _content(ref("Request")) | _binary(f"The message that {message} takes."),
+        "content": _content(ref("Request")) | _binary(f"The message that {message} takes.") | _form(tenant.http),
     }
-    answer = {
-        "description": "Answers, as JSON or protobuf like the request.",
-        "content": _content(ref("Answer")) | _binary(f"The message that {message} answers."),
+    answer: Json = {
+        "description": "Answers, as JSON or protobuf like the request, or as Accept says.",
+        "content": _content(_answered(tenant.http)) | _binary(f"The message that {message} answers."),
     }
+    if tenant.http.files is not None:
+        answer["content"] |= {ZIP: {"schema": _BYTES | {"description": "answer.json and the files."}}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -48,7 +54,7 @@ def openapi(tenant: Tenant) -> Json:
                     "responses": {"200": answer} | _errors(),
                 }
             },
-            **_jobs(body),
+            **_jobs(body, files=tenant.http.files is not None),
             **label_paths(_errors()),
             "/v1/schema": _get("Features, units, ranges, heads.", ref("Description")),
             "/v1/policy": _get("Policies in force.", ref("Policies")),
@@ -66,12 +72,44 @@ def openapi(tenant: Tenant) -> Json:
     }
 
 
-def _jobs(body: Json) -> Json:
+def _form(http: HttpBinding) -> Json:
+    """The form that is taken, where there is one."""
+    if http.form is None:
+        return {}
+    properties = {
+        name: (_BYTES if field.file else {"type": "string"}) | {"description": field.description}
+        for name, field in http.form.fields.items()
+    }
+    required = [name for name, field in http.form.fields.items() if field.required]
+    schema = {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
+    return {FORM: {"schema": schema}}
+
+
+def _answered(http: HttpBinding) -> Json:
+    """The answer in JSON, with its files as base64."""
+    if http.files is None:
+        return ref("Answer")
+    content = {"type": "string", "contentEncoding": "base64"}
+    files = {"type": "object", "additionalProperties": content, "description": "Name to content."}
+    return {"allOf": [ref("Answer"), {"type": "object", "properties": {"files": files}}]}
+
+
+def _jobs(body: Json, *, files: bool) -> Json:
     """The paths of jobs."""
     parameters = [{"name": "job", "in": "path", "required": True, "schema": {"type": "string"}}]
     state = _answer("The job, without its result.", ref("JobState"))
     unknown = _answer("No such job.", ref("Error"))
     location = {"Location": {"description": "Path of the job.", "schema": {"type": "string"}}}
+    content = {"200": {"description": "Its content.", "content": {"application/octet-stream": {"schema": _BYTES}}}}
+    file = {
+        "/v1/jobs/{job}/files/{file}": {
+            "get": {
+                "summary": "A file of the result, which names them.",
+                "parameters": [*parameters, parameters[0] | {"name": "file"}],
+                "responses": content | {"404": _answer("No such job or file.", ref("Error"))},
+            }
+        }
+    }
     events = {
         "description": "An event at each change: its name is the state, its data a JobState. The result is not in it.",
         "content": {"text/event-stream": {"schema": {"type": "string"}}},
@@ -104,7 +142,7 @@ def _jobs(body: Json) -> Json:
                 "responses": {"200": events, "404": unknown},
             }
         },
-    }
+    } | (file if files else {})
 
 
 def _policy() -> Json:

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from starlette.requests import Request
 
@@ -14,8 +14,11 @@ from services.errors import DeadlineExceeded, InvalidInput
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Options
-from services.transport.http.body import PROTOBUF, media_type, read_body
+from services.transport.http.body import FORM, JSON, PROTOBUF, media_type, read_body
+from services.transport.http.form import read_form
 
+ZIP = "application/zip"
+Wanted = Literal["json", "protobuf", "zip"]
 TIMEOUT_HEADER = "demur-timeout-seconds"
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 """What is a number elsewhere, too: ``float`` also takes 1_0, the digits of other scripts, and blanks."""
@@ -27,8 +30,8 @@ class Question(NamedTuple):
     request: Any
     """The task's."""
     options: Options
-    binary: bool
-    """The body was protobuf, and the answer is to be."""
+    wanted: Wanted
+    """What the answer is to be."""
     nbytes: int
     """Of the body; the answer is taken to be about as large."""
 
@@ -39,11 +42,24 @@ async def read_request(request: Request, tenant: Tenant, settings: Settings) -> 
     Raises:
         InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
     """
-    binary = media_type(request) == PROTOBUF
+    form = tenant.http.form
+    kind = media_type(request, forms=form is not None)
+    if form is not None and kind == FORM:
+        fields = await read_form(request, form.fields, settings.max_upload_bytes)
+        found, options = form.read(fields)
+        return Question(found, options, wanted(request, tenant, JSON), sum(map(len, fields.values())))
     body = await read_body(request, settings.max_message_bytes)
-    read = _read_binary if binary else _read_json
+    read = _read_binary if kind == PROTOBUF else _read_json
     found, options = await tenant.pipeline.offload.run(len(body), read, tenant, body)
-    return Question(found, options, binary, len(body))
+    return Question(found, options, wanted(request, tenant, kind), len(body))
+
+
+def wanted(request: Request, tenant: Tenant, given: str) -> Wanted:
+    """Like the body, unless the caller accepts only another form: an archive of files, or protobuf."""
+    accepted = request.headers.get("accept", "").lower()
+    if ZIP in accepted and tenant.http.files is not None:
+        return "zip"
+    return "protobuf" if given == PROTOBUF or PROTOBUF in accepted else "json"
 
 
 def _read_json(tenant: Tenant, body: bytes) -> tuple[Any, Options]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from services.errors import InvalidInput
 from services.pipeline import Description, Portion
 from services.policy import Shift
 from services.tenant import Parts, Tenant
-from services.transport.binding import Options
+from services.transport.binding import FormBinding, FormField, Options
 from services.work import Done, Progress, Step, Units, Work
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
@@ -93,11 +94,27 @@ def _slices(body: Any) -> list[Any]:
     return wire.must_be_body(body, "slices")
 
 
+def read_form(fields: Mapping[str, bytes]) -> tuple[list[Any], Options]:
+    wishes = {name: fields[name].decode() for name in ("purpose",) if name in fields}
+    return read({"slices": wire.JSON.decode(fields["slices"]), **wishes})
+
+
+def files(answers: list[Portion]) -> dict[str, bytes]:
+    """The masks; none where the policy keeps predictions to itself."""
+    return {
+        f"mask-{number}.json": wire.JSON.encode(portion.payload)
+        for number, portion in enumerate(answers)
+        if not portion.verdicts["burden"].hidden.any()
+    }
+
+
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("volume", "toy-volume:1", None, (BURDEN,), 1)
-    return wire.tenant(
-        parts.pipeline(Task(probe)), description, read, says, wire.Frames(_slices, says, ("burden",), itemised=True)
+    frames = wire.Frames(_slices, says, ("burden",), itemised=True)
+    form = FormBinding(
+        {"slices": FormField("slices as JSON", file=True, required=True), "purpose": FormField("why")}, read_form
     )
+    return wire.tenant(parts.pipeline(Task(probe)), description, read, says, frames, form, files)
 
 
 def volume(*slices: list[Any], **wishes: Any) -> Body:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
 from services.errors import DemurError, InvalidInput
-from services.pipeline import Description, Portion
+from services.pipeline import Description, Portion, Purpose
 from services.policy import Decision, Shift
 from services.tenant import Tenant
 from services.transport.binding import (
     Begin,
     Chunk,
+    FormBinding,
     GrpcBinding,
     HttpBinding,
     Message,
@@ -22,7 +23,7 @@ from services.transport.binding import (
     stricter,
 )
 from services.transport.http.body import describe
-from services.work import ItemFailed, Progress
+from services.work import ItemFailed, Priority, Progress
 
 JSON = Message(decode=lambda data: msgspec.json.decode(data), encode=msgspec.json.encode)
 Says = Callable[[Any, int], Any]
@@ -70,10 +71,15 @@ def _item(portion: Portion, index: int, says: Says) -> dict[str, Any]:
 
 
 class Frames:
-    """JSON frames: {"begin": wishes}, then {"chunk": n} with the fields of a single call."""
+    """JSON frames: {"begin": wishes}, then {"chunk": n} with the fields of a single call.
+
+    Before a chunk, {"part": fields} may bring the beginning of its lists.
+    """
 
     request = JSON
     response = JSON
+    purpose: Purpose = "explore"
+    priority: Priority | None = Priority.BULK
 
     def __init__(
         self, read: Callable[[dict[str, Any]], Any], says: Says, heads: tuple[str, ...], *, itemised: bool
@@ -84,17 +90,8 @@ class Frames:
         self._heads = heads
         self._itemised = itemised
 
-    def read(self, frame: Any, begin: Begin | None) -> Begin | Chunk:
-        if "begin" in frame:
-            if begin is not None:
-                raise InvalidInput("a stream begins once", code="begun_twice")
-            return Begin(wishes(frame["begin"], self._heads))
-        if "chunk" not in frame:
-            raise InvalidInput("neither begin nor chunk", code="empty_frame")
-        try:
-            return Chunk(frame["chunk"], self._read(frame))
-        except DemurError as error:
-            return Chunk(frame["chunk"], error)
+    def reader(self) -> Reader:
+        return Reader(self._read, self._heads)
 
     def accepted(self) -> Any:
         return {"accepted": True}
@@ -111,8 +108,8 @@ class Frames:
             return None
         return {"running": sequence, "fraction": progress.fraction, "stage": progress.stage}
 
-    def result(self, sequence: int, answers: list[Any]) -> tuple[Any, int]:
-        return self._answered("result", sequence, answers)
+    def results(self, sequence: int, answers: list[Any]) -> list[tuple[Any, int]]:
+        return [self._answered("result", sequence, answers)]
 
     def failed(self, sequence: int, error: DemurError) -> Any:
         return {"failed": sequence, "error": describe(error)}
@@ -125,12 +122,51 @@ class Frames:
         return {kind: sequence, "answer": found}, sum(len(item["heads"]) for item in found["items"])
 
 
+class Reader:
+    """Reads the frames of one stream."""
+
+    def __init__(self, read: Callable[[dict[str, Any]], Any], heads: tuple[str, ...]) -> None:
+        self._read = read
+        self._heads = heads
+        self._begun = False
+        self._parts: dict[str, Any] = {}
+
+    def read(self, frame: Any) -> Begin | Chunk | None:
+        if "begin" in frame:
+            if self._begun:
+                raise InvalidInput("a stream begins once", code="begun_twice")
+            self._begun = True
+            return Begin(wishes(frame["begin"], self._heads))
+        self._begun = True
+        if "part" in frame:
+            self._parts = _joined(self._parts, frame["part"])
+            return None
+        if "chunk" not in frame:
+            raise InvalidInput("neither begin nor chunk", code="empty_frame")
+        whole = _joined(self._parts, frame)
+        nbytes = len(JSON.encode(self._parts)) if self._parts else None
+        self._parts = {}
+        try:
+            return Chunk(frame["chunk"], self._read(whole), nbytes)
+        except DemurError as error:
+            return Chunk(frame["chunk"], error)
+
+
+def _joined(first: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    """Fields of both; lists one behind the other."""
+    return first | {
+        name: first.get(name, []) + value if isinstance(value, list) else value for name, value in then.items()
+    }
+
+
 def tenant(
     pipeline: Any,
     description: Description,
     read: Callable[[Any], tuple[Any, Options]],
     says: Says,
     stream: StreamFrames | None = None,
+    form: FormBinding | None = None,
+    files: Callable[[list[Any]], Mapping[str, bytes]] | None = None,
 ) -> Tenant:
     """The bindings of a toy; ``read`` gets the decoded JSON."""
 
@@ -156,6 +192,8 @@ def tenant(
             answer_json=lambda answers: answer(answers, says),
             request_schema={"type": "object"},
             response_schema={"type": "object"},
+            form=form,
+            files=files,
         ),
         reflected=False,
     )

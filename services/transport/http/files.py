@@ -1,0 +1,41 @@
+"""Answers that hold files: in JSON, in an archive, or behind a job."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from services.tenant import Tenant
+from services.transport.http.body import JSON, PROTOBUF
+from services.transport.http.request import ZIP, Wanted
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""When all files of an archive were made: equal answers are equal archives."""
+
+
+def write_answers(tenant: Tenant, answers: list[Any], wanted: Wanted) -> Response:
+    """All answers of one request."""
+    if wanted == "protobuf":
+        grpc = tenant.grpc
+        return Response(grpc.response.encode(grpc.answer(answers)), media_type=PROTOBUF)
+    said = tenant.http.answer_json(answers)
+    if tenant.http.files is None:
+        return Response(msgspec.json.encode(said), media_type=JSON)
+    files = tenant.http.files(answers)
+    if wanted == "zip":
+        return Response(_archive({"answer.json": msgspec.json.encode(said)} | dict(files)), media_type=ZIP)
+    return Response(msgspec.json.encode(said | {"files": files}), media_type=JSON)  # bytes become base64
+
+
+def _archive(files: Mapping[str, bytes]) -> bytes:
+    """Stored: what is large is compressed already."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content)
+    return buffer.getvalue()

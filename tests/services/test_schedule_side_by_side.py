@@ -1,0 +1,140 @@
+"""Quanta of one request that may run side by side: all lanes for one request, turns for several, clean failures."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator
+from typing import Any
+
+import pytest
+
+from services.errors import DemurError
+from services.work import Done, Progress, Step, Steps, Work
+from tests.services.scheduling import LONG, SHORT, end, scheduler, submit
+
+
+def several(*calls: Callable[[], Any], seconds: float = LONG) -> Steps:
+    return Steps(tuple(Step(call, seconds) for call in calls))
+
+
+def kept(wanted: Steps, results: list[Any]) -> Work:
+    results.append((yield wanted))
+    yield Done(0, 1, {})
+
+
+async def test_results_keep_their_order_whatever_ends_first() -> None:
+    first = threading.Event()
+
+    def slow() -> str:
+        assert first.wait(10)
+        return "slow"
+
+    def quick() -> str:
+        first.set()
+        return "quick"
+
+    results: list[Any] = []
+    async with scheduler(lanes=2) as made:
+        await end(submit(made, kept(several(slow, quick), results)))
+    assert results == [["slow", "quick"]]
+
+
+async def test_one_request_fills_all_lanes() -> None:
+    barrier = threading.Barrier(3, timeout=10)
+    results: list[Any] = []
+    async with scheduler(lanes=3) as made:
+        await end(submit(made, kept(several(*[barrier.wait] * 3), results)))
+    assert sorted(results[0]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seconds", [LONG, SHORT])
+async def test_no_quanta_and_one_quantum_are_lists_too(seconds: float) -> None:
+    results: list[Any] = []
+    async with scheduler() as made:
+        await end(submit(made, kept(Steps(()), results)))
+        await end(submit(made, kept(several(lambda: 7, seconds=seconds), results)))
+    assert results == [[], [7]]
+
+
+async def test_requests_take_turns_among_their_quanta() -> None:
+    order: list[str] = []
+
+    def work(name: str) -> Work:
+        yield several(*[lambda: order.append(name)] * 6)
+        yield Done(0, 1, {})
+
+    async with scheduler() as made:
+        jobs = [submit(made, work(name)) for name in "abc"]
+        await asyncio.gather(*map(end, jobs))
+    assert order == list("abc") * 6, "none waits until another's many quanta are through"
+
+
+async def test_the_first_failure_is_thrown_and_the_rest_is_dropped() -> None:
+    ran: list[int] = []
+    caught: list[DemurError] = []
+
+    def fail() -> None:
+        raise ValueError("broken")
+
+    def work() -> Work:
+        try:
+            yield several(lambda: ran.append(0), fail, *[lambda: ran.append(1)] * 20)
+        except DemurError as error:
+            caught.append(error)
+        assert (yield several(lambda: "after")) == ["after"]
+        assert (yield Step(lambda: "then", LONG)) == "then"
+        yield Done(0, 1, {})
+
+    async with scheduler() as made:
+        events = await end(submit(made, work()))
+    assert [type(event) for event in events] == [Done]
+    assert [error.code for error in caught] == ["execution_failed"]
+    assert ran == [0]
+
+
+async def test_what_still_runs_after_a_failure_ends_unheard() -> None:
+    running, gate = threading.Event(), threading.Event()
+    heard: list[Any] = []
+
+    def late() -> str:
+        running.set()
+        gate.wait(10)
+        return "late"
+
+    def fail() -> None:
+        running.wait(10)
+        raise ValueError("broken")
+
+    def work() -> Work:
+        try:
+            yield several(late, fail)
+        except DemurError:
+            heard.append((yield Step(lambda: gate.set(), LONG)))
+            heard.append((yield several(lambda: "next", lambda: "last")))
+        yield Done(0, 1, {})
+
+    async with scheduler(lanes=2) as made:
+        await end(submit(made, work()))
+    assert heard == [None, ["next", "last"]]
+
+
+async def test_a_cancelled_request_begins_no_further_quantum() -> None:
+    ran: list[int] = []
+    held, gate = threading.Event(), threading.Event()
+
+    def first() -> None:
+        held.set()
+        gate.wait(10)
+
+    def work() -> Generator[Any, Any, None]:
+        yield Progress(0.0, "began")
+        yield several(first, *[lambda: ran.append(1)] * 5)
+
+    async with scheduler() as made:
+        job = submit(made, work())
+        await asyncio.get_running_loop().run_in_executor(None, held.wait, 10)
+        job.cancel()
+        gate.set()
+        assert await asyncio.wait_for(end(submit(made, kept(several(lambda: 1), []))), 5)
+    assert not ran
