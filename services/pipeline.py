@@ -286,6 +286,8 @@ class Pipeline(Generic[Request, Answer]):
 
     async def _decide(self, units: Units[Any], done: Done, call: Call) -> Portion:
         shifts = units.shifts[done.first : done.first + done.count]
+        if done.shifts is not None:
+            shifts = done.shifts if not len(shifts) else shifts | done.shifts
         verdicts = {
             head: decide(self.policies[head], predictive, shifts, call.defer_above.get(head))
             for head, predictive in done.predictives.items()

@@ -91,6 +91,8 @@ class Done:
     predictives: Predictives
     payload: Any = None
     """What only the task understands, e.g. a mask or a text; handed to ``collapse``."""
+    shifts: NDArray[np.uint8] | None = None
+    """Bits of ``policy.Shift`` that the work found [count], beside those of ``Units``."""
 
 
 @dataclass(frozen=True, slots=True)

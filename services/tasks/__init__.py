@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 TENANTS = {
+    "lesion": "services.tasks.lesion:tenant",
     "vessel": "services.tasks.vessel:tenant",
     "weather": "services.tasks.weather:tenant",
 }
 """Task name to the function that assembles its tenant from an artefact."""
 
 DEFAULT_MODELS = {
+    "lesion": "lesion-unet-5",
     "vessel": "vessel-dnn-10",
     "weather": "weather-catboost-10",
 }

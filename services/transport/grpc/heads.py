@@ -1,4 +1,4 @@
-"""Decided heads as protobuf messages, and rows and wishes from them: shared by all tabular tasks."""
+"""Decided heads as protobuf messages, and rows and wishes from them."""
 
 from __future__ import annotations
 
@@ -31,13 +31,7 @@ def options(message: Any, heads: tuple[str, ...]) -> Options:
     Raises:
         InvalidInput: a purpose that is not in the contract, or see ``stricter``.
     """
-    if message.purpose not in _PURPOSES:
-        raise InvalidInput(
-            f"purpose = {message.purpose} is unknown; use decide, explore or replay",
-            code="unknown_purpose",
-            field="purpose",
-            value=str(message.purpose),
-        )
+    wanted = purpose(message.purpose)
     wish = message.defer_above if message.HasField("defer_above") else None
     by_head = dict(message.defer_above_by_head)
     if by_head and wish is not None:
@@ -47,7 +41,23 @@ def options(message: Any, heads: tuple[str, ...]) -> Options:
             field="defer_above",
             value=f"{wish:g}",
         )
-    return Options(_PURPOSES[message.purpose], stricter(by_head or wish, heads))
+    return Options(wanted, stricter(by_head or wish, heads))
+
+
+def purpose(number: int) -> Purpose | None:
+    """Why the caller asks; None: the transport's default.
+
+    Raises:
+        InvalidInput: a number that is not in the contract.
+    """
+    if number not in _PURPOSES:
+        raise InvalidInput(
+            f"purpose = {number} is unknown; use decide, explore or replay",
+            code="unknown_purpose",
+            field="purpose",
+            value=str(number),
+        )
+    return _PURPOSES[number]
 
 
 def rows(message: Any) -> Packed | Named:
@@ -133,7 +143,7 @@ def intervals(table: IntervalTable | None) -> Any:
 
 
 def describe(description: Description, policies: tuple[Any, ...]) -> Any:
-    """The description of a tabular task."""
+    """The description of a task."""
     schema = description.schema
     features = () if schema is None else schema.features
     lower = description.trained_lower or (float("nan"),) * len(features)

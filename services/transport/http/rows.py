@@ -89,11 +89,16 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
         for name, values in named.items()
         if name not in skipped
     )
-    options = Options(_purpose(parsed.purpose), stricter(parsed.defer_above, heads))
+    options = Options(purpose(parsed.purpose), stricter(parsed.defer_above, heads))
     return RowsRequest(Named(given), parsed.members), options
 
 
-def _purpose(given: str | None) -> Purpose | None:
+def purpose(given: str | None) -> Purpose | None:
+    """Why the caller asks; None: the transport's default.
+
+    Raises:
+        InvalidInput: a word that is no purpose.
+    """
     known: tuple[Purpose, ...] = get_args(Purpose)
     for one in known:
         if given == one:

@@ -1,0 +1,54 @@
+"""White-matter lesions as a tenant: a brain scan in, mask, maps and lesions out, one unit a scan."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from models.artefact import Artefact
+from models.executors.golden import replay
+from models.tasks.lesion import members as ensembles
+from models.tasks.lesion import recipe as recipes
+from models.tasks.lesion.spec import HEADS
+from services.pipeline import Description
+from services.settings import Settings
+from services.tasks.lesion import bodies, messages
+from services.tasks.lesion.task import LesionTask, Pace
+from services.tenant import Parts, Tenant
+
+_REPEATS = 3
+
+
+def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assembles the tenant of a verified lesion artefact."""
+    manifest = artefact.manifest
+    recipe = recipes.read(artefact)
+    members = ensembles.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    pace = Pace()
+    task = LesionTask(members, recipe, pace, keeps_inputs=settings.keep_payload == "on")
+    description = Description(task=manifest.task, model=artefact.tag, schema=None, heads=HEADS, max_rows=1)
+    pipeline = parts.pipeline(task)
+
+    def warm_up() -> None:
+        replay(members, artefact.path(manifest.golden), manifest.golden_tolerance)
+        window = np.random.default_rng(0).standard_normal((len(recipe.channels), *recipe.window), np.float32)
+        durations = []
+        for _ in range(_REPEATS):
+            start = time.perf_counter()
+            members.difference(0, window)
+            durations.append(time.perf_counter() - start)
+        pace.window_seconds = float(np.median(durations))
+
+    return Tenant(
+        pipeline=pipeline,
+        description=description,
+        grpc=messages.binding(
+            description,
+            pipeline,
+            window_chunks=settings.stream_window_chunks,
+            max_upload_bytes=settings.max_upload_bytes,
+        ),
+        http=bodies.binding(),
+        warm_up=warm_up,
+    )

@@ -1,0 +1,223 @@
+"""Scans as protobuf messages: single calls, and streams on which files come and go in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from demur.v1 import common_pb2, lesion_pb2
+from models.tasks.lesion.spec import LESIONS
+from services.errors import InvalidInput, TooLarge
+from services.pipeline import Description, Pipeline, Portion, Purpose
+from services.tasks.lesion import words
+from services.tasks.lesion.task import ScanRequest
+from services.transport.binding import Begin, Chunk, GrpcBinding, Options, stricter
+from services.transport.grpc import heads
+from services.transport.grpc.rows import message_of
+from services.transport.grpc.status import detail
+from services.work import Priority, Progress
+
+SERVICE = "demur.v1.LesionService"
+PIECE_BYTES = 1 << 20
+"""Of a file of an answer, in a stream."""
+_HEADS = (LESIONS.name,)
+_MAPS = {
+    number: name.removeprefix("LESION_MAP_").lower() for name, number in lesion_pb2.LesionMap.items() if number
+}
+_NUMBERS = {name: number for number, name in _MAPS.items()}
+_INPUTS = {
+    lesion_pb2.LESION_INPUT_FLAIR: "flair",
+    lesion_pb2.LESION_INPUT_T1: "t1",
+    lesion_pb2.LESION_INPUT_BRAIN_MASK: "brain_mask",
+}
+
+
+def binding(
+    description: Description, pipeline: Pipeline[Any, Any], *, window_chunks: int, max_upload_bytes: int
+) -> GrpcBinding:
+    """The gRPC service of scans."""
+    return GrpcBinding(
+        service=SERVICE,
+        request=message_of(lesion_pb2.LesionPredictRequest),
+        response=message_of(lesion_pb2.LesionPredictResponse),
+        read=read,
+        answer=lambda answers: _answer(answers, files=True),
+        describe=lambda: heads.describe(description, pipeline.policies.all()),
+        describe_messages=(message_of(common_pb2.DescribeRequest), message_of(common_pb2.DescribeResponse)),
+        stream=ScanFrames(description, pipeline, window_chunks, max_upload_bytes),
+    )
+
+
+def read(message: Any) -> tuple[ScanRequest, Options]:
+    """A request in one message.
+
+    Raises:
+        InvalidInput: an unknown map or purpose.
+    """
+    wish = message.defer_above if message.HasField("defer_above") else None
+    request = ScanRequest(message.flair, message.t1, message.brain_mask, _maps(message.maps), message.name)
+    return request, Options(heads.purpose(message.purpose), stricter(wish, _HEADS))
+
+
+def _maps(numbers: Any) -> tuple[str, ...]:
+    for number in numbers:
+        if number not in _MAPS:
+            raise InvalidInput(
+                f"maps names {number}, which is no map of this service; use one of {', '.join(_NUMBERS)}",
+                code="unknown_field",
+                field="maps",
+                value=str(number),
+                allowed=", ".join(_NUMBERS),
+            )
+    return tuple(_MAPS[number] for number in numbers)
+
+
+def _answer(answers: list[Portion], *, files: bool) -> Any:
+    (portion,) = answers
+    return lesion_pb2.LesionPredictResponse(
+        model=portion.model,
+        recorded=portion.recorded,
+        name=portion.payload.name,
+        answer=lesion_pb2.LesionAnswer(deferral=heads.deferral(portion, LESIONS.name), **words.facts(portion)),
+        files=[
+            lesion_pb2.LesionFile(map=_NUMBERS[name], content=content)
+            for name, content in (words.files(portion) if files else {}).items()
+        ],
+    )
+
+
+class ScanFrames:
+    """Frames of a stream of scans."""
+
+    purpose: Purpose = "decide"
+    priority: Priority | None = None
+
+    def __init__(
+        self, description: Description, pipeline: Pipeline[Any, Any], window_chunks: int, max_upload_bytes: int
+    ) -> None:
+        self.request = message_of(lesion_pb2.LesionStreamRequest)
+        self.response = message_of(lesion_pb2.LesionStreamResponse)
+        self._model = description.model
+        self._policies = pipeline.policies
+        self._window_chunks = window_chunks
+        self._max_bytes = max_upload_bytes
+
+    def reader(self) -> ScanReader:
+        return ScanReader(self._max_bytes)
+
+    def accepted(self) -> Any:
+        return lesion_pb2.LesionStreamResponse(
+            accepted=common_pb2.StreamAccepted(
+                model=self._model,
+                policy=",".join(policy.version for policy in self._policies.all()),
+                quantum_rows=1,
+                window_chunks=self._window_chunks,
+            )
+        )
+
+    def item(self, sequence: int, answer: Portion) -> None:
+        """A scan is one portion; it ends its chunk."""
+        return None
+
+    def progress(self, sequence: int, progress: Progress) -> Any:
+        told = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
+        return lesion_pb2.LesionStreamResponse(progress=told)
+
+    def results(self, sequence: int, answers: list[Any]) -> Iterator[tuple[Any, int]]:
+        """Files in pieces, then all the rest."""
+        (portion,) = answers
+        for name, content in words.files(portion).items():
+            for start in range(0, len(content), PIECE_BYTES):
+                piece = lesion_pb2.LesionResultPiece(
+                    sequence=sequence, map=_NUMBERS[name], content=content[start : start + PIECE_BYTES]
+                )
+                yield lesion_pb2.LesionStreamResponse(piece=piece), 0
+        result = lesion_pb2.LesionResult(sequence=sequence, answer=_answer(answers, files=False))
+        yield lesion_pb2.LesionStreamResponse(result=result), 1
+
+    def failed(self, sequence: int, error: Any) -> Any:
+        return lesion_pb2.LesionStreamResponse(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
+
+    def ended(self, chunks: int, units: int) -> Any:
+        return lesion_pb2.LesionStreamResponse(
+            progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units)
+        )
+
+
+class ScanReader:
+    """Puts the scans of one stream together of their pieces; what is too large is dropped while it comes."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._begun = False
+        self._scan: Any = None
+        self._pieces: dict[str, list[bytes]] = {}
+        self._size = 0
+        self._kinds: Mapping[str, Callable[[Any], Begin | Chunk | None]] = {
+            "begin": self._begin,
+            "scan": self._open,
+            "piece": self._add,
+            "end": self._close,
+        }
+
+    def read(self, frame: Any) -> Begin | Chunk | None:
+        kind = frame.WhichOneof("frame")
+        if kind is None:
+            raise InvalidInput("a frame of this stream is neither begin, scan, piece nor end", code="empty_frame")
+        return self._kinds[kind](getattr(frame, kind))
+
+    def _begin(self, message: Any) -> Begin:
+        if self._begun:
+            raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
+        self._begun = True
+        return Begin(heads.options(message, _HEADS))
+
+    def _open(self, message: Any) -> None:
+        self._begun = True
+        if self._scan is not None:
+            raise InvalidInput(
+                f"scan {message.sequence} begins before scan {self._scan.sequence} has its end", code="empty_frame"
+            )
+        self._scan, self._pieces, self._size = message, {}, 0
+
+    def _add(self, message: Any) -> None:
+        if self._scan is None:
+            raise InvalidInput("a piece belongs to no scan; send a scan frame first", code="empty_frame")
+        if message.input not in _INPUTS:
+            raise InvalidInput(
+                f"a piece is of input {message.input}; use {', '.join(_INPUTS.values())}",
+                code="unknown_field",
+                field="input",
+                value=str(message.input),
+                allowed=", ".join(_INPUTS.values()),
+            )
+        self._size += len(message.content)
+        if self._size > self._max_bytes:
+            self._pieces = {}
+        else:
+            self._pieces.setdefault(_INPUTS[message.input], []).append(message.content)
+
+    def _close(self, message: Any) -> Chunk:
+        if self._scan is None:
+            raise InvalidInput("an end belongs to no scan; send a scan frame first", code="empty_frame")
+        scan, pieces, size = self._scan, self._pieces, self._size
+        self._scan, self._pieces = None, {}
+        if size > self._max_bytes:
+            refusal = TooLarge(
+                f"the files of scan {scan.sequence} have {size} bytes, at most {self._max_bytes} are taken; gzip them",
+                code="body_too_large",
+                field="flair",
+                value=str(size),
+                unit="bytes",
+                allowed=f"[0, {self._max_bytes}]",
+            )
+            return Chunk(scan.sequence, refusal, 0)
+        try:
+            maps = _maps(scan.maps)
+        except InvalidInput as error:
+            return Chunk(scan.sequence, error, 0)
+        files = {name: b"".join(parts) for name, parts in pieces.items()}
+        request = ScanRequest(
+            files.get("flair", b""), files.get("t1", b""), files.get("brain_mask", b""), maps, scan.name
+        )
+        return Chunk(scan.sequence, request, size)

@@ -1,0 +1,160 @@
+"""What the pipeline runs for a scan: read and checked, walked through in windows, its maps written as files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import nifti
+from models.nifti import BadImage
+from models.tasks.lesion import files, segment
+from models.tasks.lesion.image import Scan, read_scan
+from models.tasks.lesion.recipe import Recipe
+from models.tasks.lesion.segment import Segmentation
+from models.tasks.lesion.spec import HEADS, LESIONS
+from services.errors import DemurError, InvalidInput, TooLarge
+from services.pipeline import Portion
+from services.policy import Shift
+from services.work import Done, Progress, Quantum, Step, Steps, Units, Work
+
+FILE_SECONDS = 0.3
+"""Declared device time of writing a map."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScanRequest:
+    """A scan to segment, as its files came; empty where there is none."""
+
+    flair: bytes
+    t1: bytes = b""
+    brain_mask: bytes = b""
+    maps: tuple[str, ...] = ()
+    """To be answered; empty: all that the model has."""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the work leaves of a scan."""
+
+    name: str
+    segmentation: Segmentation
+    files: Mapping[str, bytes]
+    """Map name to gzipped NIfTI."""
+
+
+@dataclass(slots=True)
+class _Payload:
+    request: ScanRequest
+    scan: Scan | None
+    """Given away when the work begins: it need not outlive its preparation."""
+    kept: bytes = b""
+    """The FLAIR image without header texts, where inputs are kept."""
+
+
+@dataclass
+class Pace:
+    """How long one window takes one member; a guess until it was measured."""
+
+    window_seconds: float = 0.1
+
+
+class LesionTask:
+    """One scan a request, one unit a scan."""
+
+    name = "lesion"
+    heads = HEADS
+    payload_type = "application/x-nifti"
+    """The FLAIR image, gzipped, without texts and extensions of its header."""
+    payload_kept = False
+
+    def __init__(self, members: segment.Members, recipe: Recipe, pace: Pace, *, keeps_inputs: bool) -> None:
+        self._members = members
+        self._recipe = recipe
+        self._pace = pace
+        self._keeps_inputs = keeps_inputs
+
+    def expand(self, request: ScanRequest) -> Units[_Payload]:
+        """One item.
+
+        Raises:
+            InvalidInput, TooLarge: a file is missing, no image, or does not fit; what was found and what is allowed.
+        """
+        given = {"flair": request.flair, "t1": request.t1, "brain_mask": request.brain_mask}
+        try:
+            scan = read_scan(given, self._recipe.channels)
+            cost = segment.cost(scan, self._recipe, len(self._members))
+        except BadImage as error:
+            raise refused(error) from error
+        offered = files.offered(len(self._members))
+        if absent := [name for name in request.maps if name not in offered]:
+            raise InvalidInput(
+                f"maps names {absent[0]!r}, which a single model does not have; it has {', '.join(offered)}",
+                code="unknown_field",
+                field="maps",
+                value=absent[0],
+                allowed=", ".join(offered),
+            )
+        return Units(
+            payload=_Payload(request, scan),
+            count=1,
+            seconds=cost.windows * self._pace.window_seconds + FILE_SECONDS * len(request.maps or offered),
+            nbytes=cost.nbytes + sum(map(len, given.values())),
+        )
+
+    def run(self, units: Units[_Payload]) -> Work:
+        """Preparation, windows of all members, maps, lesions, files."""
+        payload = units.payload
+        scan, payload.scan = payload.scan, None
+        assert scan is not None
+        if self._keeps_inputs:
+            payload.kept = yield Step(lambda: nifti.anonymous(payload.request.flair), FILE_SECONDS)
+        work = segment.work(scan, self._members, self._recipe, window_seconds=self._pace.window_seconds)
+        del scan
+        try:
+            segmentation = yield from _steps(work)
+        except BadImage as error:
+            raise refused(error) from error
+        wanted = payload.request.maps or files.offered(len(self._members))
+        yield Progress(0.97, "files")
+        contents = yield Steps(tuple(Step(_writer(segmentation, name), FILE_SECONDS) for name in wanted))
+        predictives = {LESIONS.name: segmentation.predictive()}
+        found = Found(payload.request.name, segmentation.without_maps(), dict(zip(wanted, contents, strict=True)))
+        odd = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else 0
+        yield Done(0, 1, predictives, found, np.array([odd], np.uint8))
+
+    def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
+        """A scan is answered by its portion."""
+        return portion
+
+    def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
+        """The FLAIR image, for those who label it."""
+        return [units.payload.kept] * len(items)
+
+
+def refused(error: BadImage) -> DemurError:
+    """The refusal of an image as the caller sees it."""
+    kind = TooLarge if error.code == "too_large" else InvalidInput
+    return kind(
+        str(error), code=error.code, field=error.field, value=str(error.value), unit=error.unit, allowed=error.allowed
+    )
+
+
+def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any, Segmentation]:
+    """The calls of a whole-scan segmentation as quanta that run side by side."""
+    results: Any = None
+    while True:
+        try:
+            wanted = work.send(results)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        results = yield Steps(tuple(Step(call.function, call.seconds) for call in wanted.calls))
+        yield Progress(wanted.fraction * 0.97, wanted.stage)
+
+
+def _writer(segmentation: Segmentation, name: str) -> Callable[[], bytes]:
+    return lambda: files.content(segmentation, name)

@@ -1,0 +1,90 @@
+"""What is said of a decided scan, in plain values: the fields of ``LesionAnswer``, for both protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from models.tasks.lesion.spec import LESIONS
+from services.pipeline import Portion
+from services.policy import Decision, Shift
+from services.tasks.lesion.task import Found
+
+Facts = dict[str, Any]
+
+
+def decided(portion: Portion) -> Facts:
+    """How the scan was decided."""
+    verdict, ids = portion.verdicts[LESIONS.name], portion.ids[LESIONS.name]
+    policy = verdict.policy
+    decision = Decision(int(verdict.decisions[0]))
+    return {
+        "measure": policy.measure,
+        "uncertainty": _finite(float(verdict.uncertainty[0])),
+        "threshold": policy.threshold if np.isfinite(policy.threshold) else None,
+        "decision": decision.name,
+        "deferred": decision is not Decision.ANSWER,
+        "shifted": [reason.name.lower() for reason in Shift if int(verdict.shifts[0]) & reason],  # type: ignore[union-attr]
+        "policy": policy.version,
+        "prediction_id": ids.text(0),
+    }
+
+
+def facts(portion: Portion) -> Facts:
+    """What was found, without values that do not exist; remarks only where the policy withholds predictions."""
+    found: Found = portion.payload
+    remarks = {"remarks": [_remark(remark) for remark in found.segmentation.remarks]}
+    if hidden(portion):
+        return remarks
+    one = found.segmentation
+    said: Facts = {
+        "count": one.burden.count,
+        "count_interval": _interval(one.burden.count_interval),
+        "volume_mm3": one.burden.volume_mm3,
+        "volume_interval": _interval(one.burden.volume_interval),
+        "total": one.means.total,
+        "data": one.means.data,
+        "knowledge": one.means.knowledge,
+        "rmi": one.means.rmi,
+        "structural": one.structural,
+        "lesions": [_lesion(lesion) for lesion in one.lesions],
+        "brain_ml": one.brain_ml,
+        "resampled": one.resampled,
+        "look_at_voxels": one.look_at_voxels,
+    }
+    return {name: value for name, value in said.items() if value is not None} | remarks
+
+
+def files(portion: Portion) -> Mapping[str, bytes]:
+    """Map name to its gzipped NIfTI file; none where the policy withholds the prediction."""
+    found: Found = portion.payload
+    return {} if hidden(portion) else found.files
+
+
+def hidden(portion: Portion) -> bool:
+    """Whether the policy keeps the prediction to itself."""
+    return bool(portion.verdicts[LESIONS.name].hidden[0])
+
+
+def _lesion(lesion: Any) -> Facts:
+    return {
+        "label": lesion.label,
+        "volume_mm3": lesion.volume_mm3,
+        "centroid_mm": list(lesion.centroid_mm),
+        "mean_probability": lesion.mean_probability,
+        "look_at": lesion.look_at,
+    } | ({} if lesion.structural_uncertainty is None else {"structural_uncertainty": lesion.structural_uncertainty})
+
+
+def _interval(interval: Any) -> Facts | None:
+    return None if interval is None else {"level": interval.level, "lower": interval.lower, "upper": interval.upper}
+
+
+def _remark(remark: Any) -> Facts:
+    return {name: getattr(remark, name) for name in ("code", "message", "value", "unit", "lower", "upper")}
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
