@@ -26,7 +26,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     recipe = recipes.read(artefact)
     members = ensembles.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
     pace = Pace()
-    task = LesionTask(members, recipe, pace, keeps_inputs=settings.keep_payload == "on")
+    task = LesionTask(members, recipe, pace, lanes=settings.lane_count, keeps_inputs=settings.keep_payload == "on")
     description = Description(task=manifest.task, model=artefact.tag, schema=None, heads=HEADS, max_rows=1)
     pipeline = parts.pipeline(task)
 

@@ -21,9 +21,7 @@ SERVICE = "demur.v1.LesionService"
 PIECE_BYTES = 1 << 20
 """Of a file of an answer, in a stream."""
 _HEADS = (LESIONS.name,)
-_MAPS = {
-    number: name.removeprefix("LESION_MAP_").lower() for name, number in lesion_pb2.LesionMap.items() if number
-}
+_MAPS = {number: name.removeprefix("LESION_MAP_").lower() for name, number in lesion_pb2.LesionMap.items() if number}
 _NUMBERS = {name: number for number, name in _MAPS.items()}
 _INPUTS = {
     lesion_pb2.LESION_INPUT_FLAIR: "flair",
@@ -139,9 +137,7 @@ class ScanFrames:
         return lesion_pb2.LesionStreamResponse(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
 
     def ended(self, chunks: int, units: int) -> Any:
-        return lesion_pb2.LesionStreamResponse(
-            progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units)
-        )
+        return lesion_pb2.LesionStreamResponse(progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units))
 
 
 class ScanReader:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,23 @@ from numpy.typing import NDArray
 from models import nifti
 from models.nifti import BadImage
 from models.tasks.lesion import files, segment
+from models.tasks.lesion.burden import Interval, interval
+from models.tasks.lesion.grid import Grid, model_grid
 from models.tasks.lesion.image import Scan, read_scan
+from models.tasks.lesion.preparation import Prepared, prepare
 from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.segment import Segmentation
 from models.tasks.lesion.spec import HEADS, LESIONS
+from models.tasks.lesion.windows import Windows
 from services.errors import DemurError, InvalidInput, TooLarge
 from services.pipeline import Portion
 from services.policy import Shift
-from services.work import Done, Progress, Quantum, Step, Steps, Units, Work
+from services.work import Done, Progress, Step, Steps, Units, Work
 
 FILE_SECONDS = 0.3
 """Declared device time of writing a map."""
+PREPARE_SECONDS = 0.5
+"""Declared device time of turning, resampling and normalising a scan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,10 @@ class Found:
     segmentation: Segmentation
     files: Mapping[str, bytes]
     """Map name to gzipped NIfTI."""
+    count: Interval | None
+    """Of the number of lesions."""
+    volume: Interval | None
+    """Of their volume, ml."""
 
 
 @dataclass(slots=True)
@@ -72,10 +83,11 @@ class LesionTask:
     """The FLAIR image, gzipped, without texts and extensions of its header."""
     payload_kept = False
 
-    def __init__(self, members: segment.Members, recipe: Recipe, pace: Pace, *, keeps_inputs: bool) -> None:
+    def __init__(self, members: segment.Members, recipe: Recipe, pace: Pace, *, lanes: int, keeps_inputs: bool) -> None:
         self._members = members
         self._recipe = recipe
         self._pace = pace
+        self._lanes = lanes
         self._keeps_inputs = keeps_inputs
 
     def expand(self, request: ScanRequest) -> Units[_Payload]:
@@ -85,9 +97,10 @@ class LesionTask:
             InvalidInput, TooLarge: a file is missing, no image, or does not fit; what was found and what is allowed.
         """
         given = {"flair": request.flair, "t1": request.t1, "brain_mask": request.brain_mask}
+        recipe = self._recipe
         try:
-            scan = read_scan(given, self._recipe.channels)
-            cost = segment.cost(scan, self._recipe, len(self._members))
+            scan = read_scan(given, recipe.channels)
+            grid = model_grid(scan.shape, scan.affine, recipe.orientation, recipe.spacing)
         except BadImage as error:
             raise refused(error) from error
         offered = files.offered(len(self._members))
@@ -102,8 +115,8 @@ class LesionTask:
         return Units(
             payload=_Payload(request, scan),
             count=1,
-            seconds=cost.windows * self._pace.window_seconds + FILE_SECONDS * len(request.maps or offered),
-            nbytes=cost.nbytes + sum(map(len, given.values())),
+            seconds=self._seconds(grid) + FILE_SECONDS * len(request.maps or offered),
+            nbytes=self._nbytes(grid) + sum(map(len, given.values())),
         )
 
     def run(self, units: Units[_Payload]) -> Work:
@@ -113,19 +126,40 @@ class LesionTask:
         assert scan is not None
         if self._keeps_inputs:
             payload.kept = yield Step(lambda: nifti.anonymous(payload.request.flair), FILE_SECONDS)
-        work = segment.work(scan, self._members, self._recipe, window_seconds=self._pace.window_seconds)
-        del scan
-        try:
-            segmentation = yield from _steps(work)
-        except BadImage as error:
-            raise refused(error) from error
+        prepared = yield Step(lambda: self._prepared(scan), PREPARE_SECONDS)
+        work = segment.work(
+            prepared, self._members, self._recipe, lanes=self._lanes, window_seconds=self._pace.window_seconds
+        )
+        del prepared
+        segmentation = yield from _steps(work)
         wanted = payload.request.maps or files.offered(len(self._members))
         yield Progress(0.97, "files")
         contents = yield Steps(tuple(Step(_writer(segmentation, name), FILE_SECONDS) for name in wanted))
         predictives = {LESIONS.name: segmentation.predictive()}
-        found = Found(payload.request.name, segmentation.without_maps(), dict(zip(wanted, contents, strict=True)))
+        burden, recipe = segmentation.burden, self._recipe
+        found = Found(
+            name=payload.request.name,
+            segmentation=replace(segmentation, maps={}),
+            files=dict(zip(wanted, contents, strict=True)),
+            count=interval(burden.count, recipe.count),
+            volume=interval(burden.volume_ml, recipe.volume),
+        )
         odd = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else 0
         yield Done(0, 1, predictives, found, np.array([odd], np.uint8))
+
+    def _prepared(self, scan: Scan) -> Prepared:
+        try:
+            return prepare(scan, self._recipe)
+        except BadImage as error:
+            raise refused(error) from error
+
+    def _seconds(self, grid: Grid) -> float:
+        windows = Windows(grid.shape, self._recipe.window, self._recipe.overlap)
+        return len(windows) * len(self._members) * self._pace.window_seconds
+
+    def _nbytes(self, grid: Grid) -> int:
+        """A volume a member, of the image and of the weights, and half as much again for what comes of them."""
+        return int(math.prod(grid.shape) * 4 * (len(self._members) + 3) * 1.5)
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
         """A scan is answered by its portion."""
@@ -152,8 +186,8 @@ def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any,
             wanted = work.send(results)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+        yield Progress(wanted.done, wanted.stage)
         results = yield Steps(tuple(Step(call.function, call.seconds) for call in wanted.calls))
-        yield Progress(wanted.fraction * 0.97, wanted.stage)
 
 
 def _writer(segmentation: Segmentation, name: str) -> Callable[[], bytes]:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from models.tasks.lesion.burden import Interval
 from models.tasks.lesion.spec import LESIONS
 from services.pipeline import Portion
 from services.policy import Decision, Shift
 from services.tasks.lesion.task import Found
 
 Facts = dict[str, Any]
+MM3_PER_ML = 1000.0
 
 
 def decided(portion: Portion) -> Facts:
@@ -40,10 +42,10 @@ def facts(portion: Portion) -> Facts:
         return remarks
     one = found.segmentation
     said: Facts = {
-        "count": one.burden.count,
-        "count_interval": _interval(one.burden.count_interval),
-        "volume_mm3": one.burden.volume_mm3,
-        "volume_interval": _interval(one.burden.volume_interval),
+        "count": round(one.burden.count.value),
+        "count_interval": _interval(found.count),
+        "volume_mm3": one.burden.volume_ml.value * MM3_PER_ML,
+        "volume_interval": _interval(found.volume, MM3_PER_ML),
         "total": one.means.total,
         "data": one.means.data,
         "knowledge": one.means.knowledge,
@@ -78,8 +80,10 @@ def _lesion(lesion: Any) -> Facts:
     } | ({} if lesion.structural_uncertainty is None else {"structural_uncertainty": lesion.structural_uncertainty})
 
 
-def _interval(interval: Any) -> Facts | None:
-    return None if interval is None else {"level": interval.level, "lower": interval.lower, "upper": interval.upper}
+def _interval(found: Interval | None, scale: float = 1.0) -> Facts | None:
+    if found is None:
+        return None
+    return {"level": found.level, "lower": found.lower * scale, "upper": found.upper * scale}
 
 
 def _remark(remark: Any) -> Facts:
