@@ -158,9 +158,9 @@ _LESION = _object(
         "volume_mm3": _unit("mm³."),
         "centroid_mm": {"type": "array", "items": {"type": "number"}, "description": "x, y, z by the affine, mm."},
         "mean_probability": _unit("0 to 1."),
-        "look_at": _unit("true: look at it; false: trust it.", "boolean"),
     }
 )
+_LESION["properties"]["look_at"] = _unit("true: look at it; false: trust it; absent without advice.", "boolean")
 _LESION["properties"]["structural_uncertainty"] = _unit("0 to 1; absent for single models.")
 _REMARK = _object(
     {

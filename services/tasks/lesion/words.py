@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from models.tasks.lesion.appearance import Remark
 from models.tasks.lesion.burden import Interval
+from models.tasks.lesion.lesions import Lesion
 from models.tasks.lesion.spec import LESIONS
 from services.pipeline import Portion
 from services.policy import Decision, Shift
@@ -51,7 +53,7 @@ def facts(portion: Portion) -> Facts:
         "knowledge": one.means.knowledge,
         "rmi": one.means.rmi,
         "structural": one.structural,
-        "lesions": [_lesion(lesion) for lesion in one.lesions],
+        "lesions": [_lesion(label, lesion) for label, lesion in enumerate(one.lesions, 1)],
         "brain_ml": one.brain_ml,
         "resampled": one.resampled,
         "look_at_voxels": one.look_at_voxels,
@@ -70,14 +72,16 @@ def hidden(portion: Portion) -> bool:
     return bool(portion.verdicts[LESIONS.name].hidden[0])
 
 
-def _lesion(lesion: Any) -> Facts:
-    return {
-        "label": lesion.label,
+def _lesion(label: int, lesion: Lesion) -> Facts:
+    said = {
+        "label": label,
         "volume_mm3": lesion.volume_mm3,
         "centroid_mm": list(lesion.centroid_mm),
         "mean_probability": lesion.mean_probability,
+        "structural_uncertainty": lesion.structural_uncertainty,
         "look_at": lesion.look_at,
-    } | ({} if lesion.structural_uncertainty is None else {"structural_uncertainty": lesion.structural_uncertainty})
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _interval(found: Interval | None, scale: float = 1.0) -> Facts | None:
@@ -86,7 +90,7 @@ def _interval(found: Interval | None, scale: float = 1.0) -> Facts | None:
     return {"level": found.level, "lower": found.lower * scale, "upper": found.upper * scale}
 
 
-def _remark(remark: Any) -> Facts:
+def _remark(remark: Remark) -> Facts:
     return {name: getattr(remark, name) for name in ("code", "message", "value", "unit", "lower", "upper")}
 
 
