@@ -1,0 +1,55 @@
+"""Whole scans against the bare runs of their windows.
+
+    python -m benchmarks.lesion_volume [--full] [--artefact DIR ...] [--only time memory sharing]
+
+*time*: a volume of 182 x 218 x 182 voxels of 1 mm in one thread, against windows x members x a bare session run, which
+is timed between its windows, so that a busy machine burdens both alike; processor time. *memory*: peak resident memory
+of a process of its own over what it held with the members loaded, against 1.5 x (members + 3) volumes and the peak of
+one bare window. *sharing*: two scans at once on all lanes, and one row of a small model every 20 ms beside them.
+``--full``: also the released layout (channels 32 to 512) with random weights, five members; needs torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks import machine
+from benchmarks.figures import Figure, table
+from benchmarks.lesion_volume import duration, memory, sharing
+from benchmarks.lesion_volume.ensembles import FULL, opened
+
+REFERENCE = str(Path(__file__).resolve().parents[2] / "artefacts" / "lesion" / "unet-5")
+PARTS = ("time", "memory", "sharing")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--full", action="store_true", help="also the released layout with random weights")
+    parser.add_argument("--artefact", nargs="*", default=[REFERENCE], help="folders of artefacts")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    given = parser.parse_args(arguments)
+    sys.stdout.write(f"{machine.line()}\n")
+    names = [*given.artefact, *([FULL] if given.full else [])]
+    figures = [figure for name in names for figure in measure(name, given.only)]
+    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+    return 0
+
+
+def measure(name: str, parts: tuple[str, ...]) -> Iterator[Figure]:
+    """All figures of one ensemble."""
+    shown = name if name == FULL else Path(name).name
+    members, recipe = opened(name)
+    if "time" in parts:
+        yield from duration.measure(shown, members, recipe)
+    if "sharing" in parts:
+        yield from sharing.measure(shown, members, recipe)
+    if "memory" in parts:
+        yield from memory.measure(name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
