@@ -312,7 +312,7 @@ def test_plain_values_are_json(client):
 
 def test_what_it_shows_of_itself_is_readable(client):
     answer = client.lesion.predict(b"1", name="anna")
-    shown = "<LesionAnswer: 'anna': 2 lesions, 1.23 ml, answered, model 'lesion:1', policy 'p1'>"
+    shown = "<LesionAnswer: 'anna', 2 lesions, 1.23 ml, answered, model 'lesion:1', policy 'p1'>"
     assert repr(answer) == shown
     summary = answer.summary()
     assert "anna: answered" in summary

@@ -8,11 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from demur import _lesion_files
+from demur import _lesion_files, _lesion_text
 from demur._errors import ServiceFailure
 from demur._head_answer import reasons, verdicts
 from demur._ids import PredictionIds
-from demur._lesion_text import line, text
 from demur.v1 import common_pb2 as common
 from demur.v1 import lesion_pb2 as wire
 
@@ -139,6 +138,11 @@ class LesionAnswer:
         return bool(self.shift_reasons)
 
     @property
+    def outcome(self) -> str:
+        """What was found and decided, in words."""
+        return _lesion_text.outcome(self)
+
+    @property
     def prediction_ids(self) -> PredictionIds:
         """The identity as a sequence of one, as ``commit`` and ``erase`` take it."""
         epoch, _, number = self.prediction_id.partition("-")
@@ -149,6 +153,7 @@ class LesionAnswer:
 
         Names are those of the Shifts data: ``{stem}_pred_seg.nii.gz``, ``{stem}_pred_prob.nii.gz``,
         ``{stem}_uncs_rmi.nii.gz`` …, so that ``demur evaluate`` reads the folder; beside them ``{stem}_lesions.csv``.
+        Paths are returned in the order of ``files``; that of the table comes last.
 
         Args:
             folder: made where it is missing; files of these names are replaced.
@@ -167,10 +172,11 @@ class LesionAnswer:
 
     def summary(self) -> str:
         """All that matters, in some lines of text."""
-        return text(self)
+        return _lesion_text.text(self)
 
     def __repr__(self) -> str:
-        return f"<LesionAnswer: {line(self)}, model {self.model!r}, policy {self.policy!r}>"
+        named = f"{self.name!r}, " if self.name else ""
+        return f"<LesionAnswer: {named}{self.outcome}, model {self.model!r}, policy {self.policy!r}>"
 
 
 def decode(response: wire.LesionPredictResponse, files: Mapping[str, bytes]) -> LesionAnswer:

@@ -12,13 +12,12 @@ _SHOWN = 10
 """Lesions in a summary."""
 
 
-def line(answer: LesionAnswer) -> str:
+def outcome(answer: LesionAnswer) -> str:
     """What was found and decided, such as ``7 lesions, 3.41 ml, answered``."""
-    named = f"{answer.name!r}: " if answer.name else ""
     if answer.count is None or answer.volume_mm3 is None:
-        return f"{named}{_decision(answer)}, prediction withheld"
+        return f"{_decision(answer)}, prediction withheld"
     lesions = f"{answer.count} lesion{'' if answer.count == 1 else 's'}"
-    return f"{named}{lesions}, {answer.volume_mm3 / 1000:.2f} ml, {_decision(answer)}"
+    return f"{lesions}, {answer.volume_mm3 / 1000:.2f} ml, {_decision(answer)}"
 
 
 def text(answer: LesionAnswer) -> str:
