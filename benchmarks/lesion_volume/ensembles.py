@@ -23,6 +23,8 @@ SHAPE = (182, 218, 182)
 """Voxels of 1 mm: the MNI grid."""
 FULL = "full size, random weights"
 MEMBERS = 5
+LESION_SHARE = 0.002
+"""Of voxels that random weights call lesion."""
 
 
 def opened(name: str, *, provider: Provider = "cpu", threads: int = 1) -> tuple[Members, Recipe]:
@@ -40,8 +42,14 @@ def opened(name: str, *, provider: Provider = "cpu", threads: int = 1) -> tuple[
 
 
 def _full(seed: int) -> bytes:
+    recipe = Recipe()
     torch.manual_seed(seed)
-    return export(networks.network(RELEASED, 96).eval(), 1, 96)
+    member = networks.Plain(networks.folded(networks.network(RELEASED, recipe.window[0]))).eval()
+    with torch.no_grad():  # few voxels are lesions, as in heads
+        said = member(torch.randn(1, len(recipe.channels), *recipe.window))
+        last = [parameter for name, parameter in member.named_parameters() if name.endswith("bias")][-1]
+        last -= torch.quantile(said.flatten()[::7], 1 - LESION_SHARE)
+    return export(member, len(recipe.channels), recipe.window)
 
 
 def scan_file() -> bytes:
