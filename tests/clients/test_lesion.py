@@ -95,6 +95,8 @@ def test_a_withheld_prediction_is_only_a_decision(client, lesion):
     assert "prediction withheld" in repr(hidden)
     assert "deferred" in hidden.summary()
     assert "volume mm³" not in hidden.summary()
+    assert "brain" not in hidden.summary()
+    assert "brain: 1320 ml" in shown.summary()
 
 
 @pytest.mark.parametrize("inline", [False, True])
