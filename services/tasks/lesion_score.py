@@ -82,9 +82,12 @@ def run(asked: Asked) -> Outcome:
     tally = _Tally()
     try:
         with demur.connect(asked.target) as client:
-            wanted = client.lesion.describe().names
+            channels = client.lesion.describe().names
+            with_t1 = (
+                not channels or "t1" in channels or asked.options["t1"] is not None
+            )  # unless it is known to be idle
             told = client.lesion.predict_many(
-                (_scan(one, "t1" in wanted or asked.options["t1"] is not None) for one in found),
+                (_scan(one, with_t1) for one in found),
                 purpose=asked.purpose,
                 progress=lambda place, share, stage: asked.progress(
                     min((place + share) / len(found), 0.999), f"{found[place].id}: {stage}"

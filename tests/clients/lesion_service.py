@@ -194,14 +194,13 @@ class LesionStandIn(LesionServiceServicer, LabelServiceServicer):
                 decisions=bytes([decision]),
                 shifts=bytes([common.SHIFT_KNOWLEDGE_ABOVE_REFERENCE * (number % 2)]),
             ),
-            brain_ml=1320.5,
-            resampled=bool(number % 2),
         )
         answer.remarks.add(
             code="thick_slices", message="slices of 3 mm; resample or expect less", value=3, unit="mm", lower=1, upper=2
         )
         if self.withhold and decision != common.DECISION_ANSWER:
             return answer
+        answer.brain_ml, answer.resampled = 1320.5, bool(number % 2)
         answer.count = 2
         answer.count_interval.MergeFrom(wire.Interval(level=0.9, lower=1, upper=4))
         answer.volume_mm3 = 1234.5

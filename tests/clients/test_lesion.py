@@ -11,6 +11,7 @@ import pickle
 import re
 from collections.abc import Iterator
 from contextlib import aclosing
+from pathlib import Path
 
 import grpc
 import nibabel
@@ -94,6 +95,8 @@ def test_a_withheld_prediction_is_only_a_decision(client, lesion):
     assert "prediction withheld" in repr(hidden)
     assert "deferred" in hidden.summary()
     assert "volume mm³" not in hidden.summary()
+    assert "brain" not in hidden.summary()
+    assert "brain: 1320 ml" in shown.summary()
 
 
 @pytest.mark.parametrize("inline", [False, True])
@@ -324,6 +327,22 @@ def test_what_it_shows_of_itself_is_readable(client):
     assert max(map(len, summary.splitlines())) <= 120
     assert "0.4 > 0.3" in client.lesion.predict(b"1").summary()
     assert "at the caller's wish" in repr(client.lesion.predict(b"1", defer_above=0))
+
+
+def test_the_scans_of_the_readme_run(target, lesion, tmp_path, monkeypatch, capsys):
+    readme = (Path(demur.__file__).parents[1] / "README.md").read_text()
+    (code,) = (one for one in re.findall(r"```py\n(.*?)```", readme, re.DOTALL) if "client.lesion" in one)
+    monkeypatch.chdir(tmp_path)
+    for name in ("anna_FLAIR_isovox.nii.gz", "anna_gt_isovox.nii.gz", "a.nii.gz"):
+        (tmp_path / name).write_bytes(name.encode())
+    exec(compile(code.replace("127.0.0.1:4004", target), "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "0.25 windows" in said
+    assert "anna: answered" in said
+    assert "b.nii.gz flair: b.nii.gz cannot be read" in said, "the one that is not there"
+    assert len(lesion.scans) == 2
+    assert [label.value.file for label in lesion.given] == [b"anna_gt_isovox.nii.gz"]
+    assert (tmp_path / "answers" / "anna_uncs_rmi.nii.gz").is_file()
 
 
 def test_values_pickle(client):

@@ -113,7 +113,7 @@ class LesionAnswer:
     """Largest first."""
     remarks: tuple[Remark, ...]
     brain_ml: float
-    """Volume of the brain as it was used, ml."""
+    """Volume of the brain as it was used, ml; 0 where predictions are withheld."""
     resampled: bool
     """Whether the image was interpolated to voxels of 1 mm."""
     look_at_voxels: float | None

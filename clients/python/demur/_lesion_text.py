@@ -35,7 +35,8 @@ def _lines(answer: LesionAnswer) -> Iterator[str]:
     if answer.count is not None and answer.volume_mm3 is not None:
         yield f"  lesions: {answer.count}{_within(answer.count_interval, 1, '.0f')}"
         yield f"  volume: {answer.volume_mm3 / 1000:.2f} ml{_within(answer.volume_interval, 1000, '.2f')}"
-    yield f"  brain: {answer.brain_ml:.0f} ml{', interpolated to 1 mm' if answer.resampled else ''}"
+    if answer.brain_ml > 0:
+        yield f"  brain: {answer.brain_ml:.0f} ml{', interpolated to 1 mm' if answer.resampled else ''}"
     means = {"total": answer.total, "data": answer.data, "knowledge": answer.knowledge, "rmi": answer.rmi}
     if said := [f"{name} {value:.4g}" for name, value in means.items() if value is not None]:
         yield f"  mean uncertainty of the brain, nats: {', '.join(said)}"

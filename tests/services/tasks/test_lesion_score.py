@@ -120,8 +120,11 @@ def test_a_folder_of_sites_keeps_its_folders_and_can_be_judged(
     assert next(iter(judged.measures)) == "mean_rmi"
 
 
-def test_models_that_want_t1_get_it(target: str, lesion: LesionStandIn, tmp_path: Path) -> None:
-    lesion.channels = ("flair", "t1")
+@pytest.mark.parametrize("channels", [("flair", "t1"), ()])
+def test_models_that_want_t1_or_do_not_say_get_it(
+    target: str, lesion: LesionStandIn, tmp_path: Path, channels: tuple[str, ...]
+) -> None:
+    lesion.channels = channels
     official(tmp_path / "data", "1")
     assert score(target, tmp_path / "data", tmp_path / "out") == 0
     assert set(lesion.scans[0]) == {"flair", "t1", "brain_mask"}
