@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TENANTS = {
-    "lesion": "services.tasks.lesion:tenant",
+    "lesion": "services.tasks.lesion.tenant:tenant",
     "vessel": "services.tasks.vessel:tenant",
     "weather": "services.tasks.weather:tenant",
 }
@@ -38,6 +38,6 @@ PREDICTIONS = {
 """Task name to the reader of its prediction files behind ``demur evaluate``."""
 
 SCORERS = {
-    "lesion": "services.tasks.lesion_score:SCORER",
+    "lesion": "services.tasks.lesion.score:SCORER",
 }
 """Task name to what scores its files behind `demur score`; a task that is not here scores rows."""

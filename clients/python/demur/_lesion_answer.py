@@ -44,8 +44,8 @@ class Lesion:
     """Of lesion, over its voxels, 0 to 1."""
     structural_uncertainty: float | None
     """One minus the members' mean overlap (IoU) with it, 0 to 1; None for single models."""
-    look_at: bool
-    """True: look at it. False: trust it."""
+    look_at: bool | None
+    """True: look at it. False: trust it. None: the model gives no advice."""
     label: int
     """From 1, in the order of the table."""
 
@@ -236,7 +236,8 @@ def _lesion(message: wire.Lesion) -> Lesion:
     if len(centroid) != 3:
         raise ServiceFailure(f"a centroid of {len(centroid)} coordinates", code="malformed")
     structural = message.structural_uncertainty if message.HasField("structural_uncertainty") else None
-    return Lesion(message.volume_mm3, centroid, message.mean_probability, structural, message.look_at, message.label)
+    advice = message.look_at if message.HasField("look_at") else None
+    return Lesion(message.volume_mm3, centroid, message.mean_probability, structural, advice, message.label)
 
 
 def _plain(value: Any) -> Any:

@@ -48,8 +48,9 @@ def _table(lesions: Iterable[Lesion]) -> bytes:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for one in lesions:
+        advice = "" if one.look_at is None else int(one.look_at)
         structural = "" if one.structural_uncertainty is None else one.structural_uncertainty
-        row = (one.label, one.volume_mm3, *one.centroid_mm, one.mean_probability, structural, int(one.look_at))
+        row = (one.label, one.volume_mm3, *one.centroid_mm, one.mean_probability, structural, advice)
         writer.writerow(row)
     return text.getvalue().encode()
 

@@ -47,14 +47,14 @@ def _lines(answer: LesionAnswer) -> Iterator[str]:
     for one in answer.lesions[:_SHOWN]:
         where = ", ".join(f"{coordinate:.1f}" for coordinate in one.centroid_mm)
         structural = "" if one.structural_uncertainty is None else f"{one.structural_uncertainty:.2f}"
-        advice = "look at it" if one.look_at else "trust it"
+        advice = {True: "look at it", False: "trust it", None: "no advice"}[one.look_at]
         yield (
             f"  {one.label:>2}  {one.volume_mm3:>12,.0f}   {where:<24}  {one.mean_probability:>11.2f}"
             f"  {structural:>10}   {advice}"
         )
     if len(answer.lesions) > _SHOWN:
         rest = answer.lesions[_SHOWN:]
-        yield f"  and {len(rest)} smaller ones, {sum(one.look_at for one in rest)} of them to be looked at"
+        yield f"  and {len(rest)} smaller ones, {sum(one.look_at is True for one in rest)} of them to be looked at"
     for remark in answer.remarks:
         yield f"  {remark.code}: {remark.message}"
     yield f"  prediction {answer.prediction_id}, model {answer.model}{'' if answer.recorded else ', not recorded'}"

@@ -15,7 +15,7 @@ from models.tasks.lesion import inputs
 from models.tasks.lesion.inputs import Input
 from models.workbench import Option
 from services.scoring import Asked, Outcome, Scorer
-from services.tasks.lesion_figure import figure
+from services.tasks.lesion.figure import figure
 
 SUMMARY = "summary.csv"
 COLUMNS = (

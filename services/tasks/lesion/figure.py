@@ -53,7 +53,7 @@ def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], p
         title=f"{files.id}: {_DECISIONS[answer.decision]}",
         details="  ·  ".join(_details(answer, mask, truth)),
         truth=truth,
-        marks=tuple(Mark(one.label, one.centroid_mm, one.look_at) for one in answer.lesions),
+        marks=tuple(Mark(one.label, one.centroid_mm, one.look_at is True) for one in answer.lesions),
     )
     path.write_bytes(draw(picture))
     return path

@@ -1,0 +1,61 @@
+"""White-matter lesions as a tenant: a brain scan in, mask, maps and lesions out, one unit a scan."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from models.artefact import Artefact
+from models.executors.golden import replay
+from models.schema import Feature, Schema
+from models.tasks.lesion import members as ensembles
+from models.tasks.lesion import recipe as recipes
+from models.tasks.lesion.spec import HEADS
+from services.pipeline import Description
+from services.settings import Settings
+from services.tasks.lesion import bodies, messages
+from services.tasks.lesion.task import LesionTask, Pace
+from services.tenant import Parts, Tenant
+
+_REPEATS = 3
+_LARGEST = float(np.finfo(np.float32).max)
+_IMAGES = {
+    "flair": Feature("flair", "1", -_LARGEST, _LARGEST, "FLAIR image, intensities in any unit"),
+    "t1": Feature("t1", "1", -_LARGEST, _LARGEST, "T1-weighted image on the grid of flair, intensities in any unit"),
+}
+
+
+def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assembles the tenant of a verified lesion artefact."""
+    manifest = artefact.manifest
+    recipe = recipes.read(artefact)
+    members = ensembles.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    pace = Pace()
+    task = LesionTask(members, recipe, pace, lanes=settings.lane_count, keeps_inputs=settings.keep_payload == "on")
+    schema = Schema(tuple(_IMAGES[name] for name in recipe.channels))
+    description = Description(task=manifest.task, model=artefact.tag, schema=schema, heads=HEADS, max_rows=1)
+    pipeline = parts.pipeline(task)
+
+    def warm_up() -> None:
+        replay(members, artefact.path(manifest.golden), manifest.golden_tolerance)
+        window = np.random.default_rng(0).standard_normal((len(recipe.channels), *recipe.window), np.float32)
+        durations = []
+        for _ in range(_REPEATS):
+            start = time.perf_counter()
+            members.difference(0, window)
+            durations.append(time.perf_counter() - start)
+        pace.window_seconds = float(np.median(durations))
+
+    return Tenant(
+        pipeline=pipeline,
+        description=description,
+        grpc=messages.binding(
+            description,
+            pipeline,
+            window_chunks=settings.stream_window_chunks,
+            max_upload_bytes=settings.max_upload_bytes,
+        ),
+        http=bodies.binding(),
+        warm_up=warm_up,
+    )
