@@ -58,9 +58,9 @@ def measure(name: str, members: Members, recipe: Recipe) -> Iterator[Figure]:
     prepared = prepare(scan, recipe)
     spent["preparing"] = clock()
     found = _finished(segment.work(prepared, watched, recipe), clock, spent)
-    offered = files.offered(len(members))
+    offered = files.names(found)
     for one in offered:
-        files.content(found, one)
+        files.encoded(found, one)
     spent["writing files"] = clock()
     runs = watched.calls * float(np.mean(watched.bare))  # a mean, as the whole is: both are slowed now and then
     spread = (np.quantile(watched.bare, 0.75) - np.quantile(watched.bare, 0.25)) / np.median(watched.bare)

@@ -285,10 +285,10 @@ def test_saved_files_have_the_official_names(client, tmp_path):
             "12_pred_seg.nii.gz",
             "12_pred_prob.nii.gz",
             "12_uncs_entropy.nii.gz",
-            "12_uncs_data.nii.gz",
-            "12_uncs_knowledge.nii.gz",
+            "12_uncs_data_entropy.nii.gz",
+            "12_uncs_mi.nii.gz",
             "12_uncs_rmi.nii.gz",
-            "12_look_at.nii.gz",
+            "12_advice.nii.gz",
             "12_lesions.csv",
         ]
     )

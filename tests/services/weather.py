@@ -13,19 +13,14 @@ import grpc
 import httpx
 import numpy as np
 from numpy.typing import NDArray
-from prometheus_client import CollectorRegistry
 
 from demur.v1 import common_pb2, weather_pb2
 from demur.v1.weather_pb2_grpc import WeatherServiceStub
 from models.artefact import Artefact
-from services.assembly import Assembled, assemble
-from services.lifecycle import Lifecycle
-from services.metrics import Metrics
-from services.settings import Settings
-from services.transport.grpc.server import GrpcServer
-from services.transport.http.app import application
+from services.assembly import Assembled
 from tests.contract.serving import detail
 from tests.models.weather.tiny import SCHEMA
+from tests.services.served import artefact_served
 
 Rows = NDArray[np.float32]
 Json = dict[str, Any]
@@ -73,32 +68,8 @@ class Served:
 @asynccontextmanager
 async def serving(artefact: Artefact, home: Path | None = None, **settings: Any) -> AsyncIterator[Served]:
     """Serves an artefact; decisions are recorded where a home is given."""
-    place = {"ledger": "none"} if home is None else {"home": home}
-    chosen = Settings(**({"task": "weather", "lanes": 1, "drain_seconds": 5.0} | place | settings))
-    metrics, lifecycle = Metrics("weather", CollectorRegistry()), Lifecycle()
-    assembled = assemble(artefact, chosen, metrics)
-    try:
-        assembled.tenant.warm_up()
-        await assembled.start()
-        try:
-            server = GrpcServer(assembled.tenant, chosen, metrics, assembled.desk)
-            await server.start("127.0.0.1:0")
-            lifecycle.reason = ""
-            await server.ready()
-            app = application(assembled.tenant, chosen, metrics, lifecycle, assembled.desk, assembled.keeper)
-            transport = httpx.ASGITransport(app, raise_app_exceptions=True)
-            async with (
-                grpc.aio.insecure_channel(
-                    f"127.0.0.1:{server.port}", [("grpc.max_send_message_length", -1)]
-                ) as channel,
-                httpx.AsyncClient(transport=transport, base_url="http://weather", timeout=60) as http,
-            ):
-                yield Served(assembled, WeatherServiceStub(channel), http)
-            await server.drain(0)
-        finally:
-            await assembled.stop()
-    finally:
-        assembled.close()
+    async with artefact_served(artefact, "weather", home, **settings) as (assembled, channel, http):
+        yield Served(assembled, WeatherServiceStub(channel), http)
 
 
 def packed(rows: Rows) -> common_pb2.Rows:

@@ -18,10 +18,10 @@ KINDS = {
     "mask": "pred_seg",
     "probability": "pred_prob",
     "total": "uncs_entropy",
-    "data": "uncs_data",
-    "knowledge": "uncs_knowledge",
+    "data": "uncs_data_entropy",
+    "knowledge": "uncs_mi",
     "rmi": "uncs_rmi",
-    "advice": "look_at",
+    "advice": "advice",
 }
 """Name of a volume to what follows the scan's in its file's name."""
 COLUMNS = ("label", "volume_mm3", "x_mm", "y_mm", "z_mm", "mean_probability", "structural_uncertainty", "look_at")

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from models.tasks.lesion.files import MAPS
+from models.tasks.lesion.files import OFFICIAL
 from models.tasks.lesion.spec import LESIONS
 from services.errors import InvalidInput
 from services.pipeline import Portion
@@ -17,6 +17,7 @@ from services.transport.binding import FormBinding, FormField, HttpBinding, Opti
 from services.transport.http.rows import purpose
 
 _HEADS = (LESIONS.name,)
+MAPS = tuple(OFFICIAL)
 _NIFTI = "NIfTI-1 or NIfTI-2 file, plain or gzipped"
 _FIELDS = {
     "flair": FormField(f"FLAIR image, {_NIFTI}", file=True, required=True),

@@ -18,7 +18,7 @@ from models.tasks.lesion.grid import Grid, model_grid
 from models.tasks.lesion.image import Scan, read_scan
 from models.tasks.lesion.preparation import Prepared, prepare
 from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segment import Segmentation
+from models.tasks.lesion.segmentation import Segmentation
 from models.tasks.lesion.spec import HEADS, LESIONS
 from models.tasks.lesion.windows import Windows
 from services.errors import DemurError, InvalidInput, TooLarge
@@ -89,6 +89,11 @@ class LesionTask:
         self._pace = pace
         self._lanes = lanes
         self._keeps_inputs = keeps_inputs
+        absent = {
+            *(("data", "knowledge", "rmi") if len(members) == 1 else ()),
+            *(("advice",) if recipe.voxel_trust is None else ()),
+        }
+        self._offered = tuple(name for name in files.OFFICIAL if name not in absent)
 
     def expand(self, request: ScanRequest) -> Units[_Payload]:
         """One item.
@@ -103,10 +108,10 @@ class LesionTask:
             grid = model_grid(scan.shape, scan.affine, recipe.orientation, recipe.spacing)
         except BadImage as error:
             raise refused(error) from error
-        offered = files.offered(len(self._members))
+        offered = self._offered
         if absent := [name for name in request.maps if name not in offered]:
             raise InvalidInput(
-                f"maps names {absent[0]!r}, which a single model does not have; it has {', '.join(offered)}",
+                f"maps names {absent[0]!r}, which this model does not have; it has {', '.join(offered)}",
                 code="unknown_field",
                 field="maps",
                 value=absent[0],
@@ -132,7 +137,7 @@ class LesionTask:
         )
         del prepared
         segmentation = yield from _steps(work)
-        wanted = payload.request.maps or files.offered(len(self._members))
+        wanted = payload.request.maps or self._offered
         yield Progress(0.97, "files")
         contents = yield Steps(tuple(Step(_writer(segmentation, name), FILE_SECONDS) for name in wanted))
         predictives = {LESIONS.name: segmentation.predictive()}
@@ -191,4 +196,4 @@ def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any,
 
 
 def _writer(segmentation: Segmentation, name: str) -> Callable[[], bytes]:
-    return lambda: files.content(segmentation, name)
+    return lambda: files.encoded(segmentation, name)

@@ -76,7 +76,7 @@ def test_one_file_of_any_name(target: str, lesion: LesionStandIn, tmp_path: Path
     assert lesion.scans == [
         {"flair": scan.read_bytes(), "t1": scan.read_bytes(), "brain_mask": mask.read_bytes()},
     ]
-    kinds = ("pred_seg", "pred_prob", "uncs_entropy", "uncs_data", "uncs_knowledge", "uncs_rmi", "look_at")
+    kinds = ("pred_seg", "pred_prob", "uncs_entropy", "uncs_data_entropy", "uncs_mi", "uncs_rmi", "advice")
     names = {f"anna_{kind}.nii.gz" for kind in kinds} | {"anna_lesions.csv", "anna_figure.png", "summary.csv"}
     assert {path.name for path in out.iterdir()} == names
     found = nibabel.load(out / "anna_pred_seg.nii.gz")

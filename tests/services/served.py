@@ -1,0 +1,53 @@
+"""An artefact behind both protocols, as a process serves it but for the sockets of HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import httpx
+from prometheus_client import CollectorRegistry
+
+from models.artefact import Artefact
+from services.assembly import Assembled, assemble
+from services.lifecycle import Lifecycle
+from services.metrics import Metrics
+from services.settings import Settings
+from services.transport.grpc.server import GrpcServer
+from services.transport.http.app import application
+
+UNLIMITED = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
+
+
+@asynccontextmanager
+async def artefact_served(
+    artefact: Artefact, task: str, home: Path | None = None, **settings: Any
+) -> AsyncIterator[tuple[Assembled, grpc.aio.Channel, httpx.AsyncClient]]:
+    """Serves an artefact of a task; decisions are recorded where a home is given."""
+    place = {"ledger": "none"} if home is None else {"home": home}
+    chosen = Settings(**({"task": task, "lanes": 1, "drain_seconds": 5.0} | place | settings))
+    metrics, lifecycle = Metrics(task, CollectorRegistry()), Lifecycle()
+    assembled = assemble(artefact, chosen, metrics)
+    try:
+        assembled.tenant.warm_up()
+        await assembled.start()
+        try:
+            server = GrpcServer(assembled.tenant, chosen, metrics, assembled.desk)
+            await server.start("127.0.0.1:0")
+            lifecycle.reason = ""
+            await server.ready()
+            app = application(assembled.tenant, chosen, metrics, lifecycle, assembled.desk, assembled.keeper)
+            transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+            async with (
+                grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", UNLIMITED) as channel,
+                httpx.AsyncClient(transport=transport, base_url=f"http://{task}", timeout=60) as http,
+            ):
+                yield assembled, channel, http
+            await server.drain(0)
+        finally:
+            await assembled.stop()
+    finally:
+        assembled.close()
