@@ -21,8 +21,10 @@ SERVICE = "demur.v1.LesionService"
 PIECE_BYTES = 1 << 20
 """Of a file of an answer, in a stream."""
 _HEADS = (LESIONS.name,)
-_MAPS = {number: name.removeprefix("LESION_MAP_").lower() for name, number in lesion_pb2.LesionMap.items() if number}
-_NUMBERS = {name: number for number, name in _MAPS.items()}
+_MAPS: dict[int, str] = {
+    number: name.removeprefix("LESION_MAP_").lower() for name, number in lesion_pb2.LesionMap.items() if number
+}
+_NUMBERS: dict[str, Any] = {name: number for number, name in _MAPS.items()}
 _INPUTS = {
     lesion_pb2.LESION_INPUT_FLAIR: "flair",
     lesion_pb2.LESION_INPUT_T1: "t1",

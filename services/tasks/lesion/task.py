@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import nifti
+from models.head import Head
 from models.nifti import BadImage
 from models.tasks.lesion import files, segment
-from models.tasks.lesion.burden import Interval, interval
 from models.tasks.lesion.grid import Grid, model_grid
 from models.tasks.lesion.image import Scan, read_scan
 from models.tasks.lesion.preparation import Prepared, prepare
@@ -52,10 +52,6 @@ class Found:
     segmentation: Segmentation
     files: Mapping[str, bytes]
     """Map name to gzipped NIfTI."""
-    count: Interval | None
-    """Of the number of lesions."""
-    volume: Interval | None
-    """Of their volume, ml."""
 
 
 @dataclass(slots=True)
@@ -78,7 +74,7 @@ class LesionTask:
     """One scan a request, one unit a scan."""
 
     name = "lesion"
-    heads = HEADS
+    heads: tuple[Head, ...] = HEADS
     payload_type = "application/x-nifti"
     """The FLAIR image, gzipped, without texts and extensions of its header."""
     payload_kept = False
@@ -141,14 +137,8 @@ class LesionTask:
         yield Progress(0.97, "files")
         contents = yield Steps(tuple(Step(_writer(segmentation, name), FILE_SECONDS) for name in wanted))
         predictives = {LESIONS.name: segmentation.predictive()}
-        burden, recipe = segmentation.burden, self._recipe
-        found = Found(
-            name=payload.request.name,
-            segmentation=replace(segmentation, maps={}),
-            files=dict(zip(wanted, contents, strict=True)),
-            count=interval(burden.count, recipe.count),
-            volume=interval(burden.volume_ml, recipe.volume),
-        )
+        files_of = dict(zip(wanted, contents, strict=True))
+        found = Found(payload.request.name, replace(segmentation, maps={}), files_of)
         odd = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else 0
         yield Done(0, 1, predictives, found, np.array([odd], np.uint8))
 

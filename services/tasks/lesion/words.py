@@ -45,9 +45,9 @@ def facts(portion: Portion) -> Facts:
     one = found.segmentation
     said: Facts = {
         "count": round(one.burden.count.value),
-        "count_interval": _interval(found.count),
+        "count_interval": _interval(one.burden.count_interval),
         "volume_mm3": one.burden.volume_ml.value * MM3_PER_ML,
-        "volume_interval": _interval(found.volume, MM3_PER_ML),
+        "volume_interval": _interval(one.burden.volume_ml_interval, MM3_PER_ML),
         "total": one.means.total,
         "data": one.means.data,
         "knowledge": one.means.knowledge,
