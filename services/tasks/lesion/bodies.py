@@ -169,8 +169,8 @@ _REMARK = _object(
         "message": _unit("For people.", "string"),
         "value": _unit("In `unit`."),
         "unit": _unit("Of the three numbers.", "string"),
-        "lower": _unit("Training scans lay above."),
-        "upper": _unit("Training scans lay below."),
+        "lower": {"type": ["number", "null"], "description": "Training scans lay above; null: no limit."},
+        "upper": {"type": ["number", "null"], "description": "Training scans lay below; null: no limit."},
     }
 )
 _RESPONSE: dict[str, Any] = _object(

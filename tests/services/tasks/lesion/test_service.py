@@ -1,0 +1,254 @@
+"""Scans over both protocols: equal answers and maps, on the grid they came on, decided as the policy says."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zipfile
+from typing import Any
+
+import nibabel
+import numpy as np
+import pytest
+
+from demur.v1 import common_pb2, lesion_pb2
+from models.artefact import Artefact
+from models.tasks.lesion import members, recipe
+from models.tasks.lesion.image import read_scan
+from models.tasks.lesion.segment import segment
+from services.policy import Decision
+from tests.models.lesion.heads import SPOTS, head, packed, unpacked
+from tests.services.tasks.documents import misfits
+from tests.services.tasks.lesion.conftest import Json, Served, serving
+
+MAPS = ("mask", "probability", "rmi", "total", "data", "knowledge", "advice")
+PLAIN = packed(head())
+
+
+def contents(answer: Json) -> dict[str, bytes]:
+    """Map name to file, of an answer in JSON."""
+    return {name.removesuffix(".nii.gz"): base64.b64decode(text) for name, text in answer["files"].items()}
+
+
+def named(number: int) -> str:
+    return lesion_pb2.LesionMap.Name(number).removeprefix("LESION_MAP_").lower()
+
+
+def of_message(message: lesion_pb2.LesionPredictResponse) -> dict[str, bytes]:
+    return {named(file.map): file.content for file in message.files}
+
+
+def same(answer: Json, message: lesion_pb2.LesionPredictResponse) -> None:
+    """All that both protocols tell of a scan."""
+    said, deferral = message.answer, message.answer.deferral
+    assert (answer["model"], answer["recorded"], answer["name"]) == (message.model, message.recorded, message.name)
+    assert answer["decision"] == Decision(deferral.decisions[0]).name
+    assert np.float32(answer["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
+    assert (answer["measure"], answer["policy"]) == (deferral.measure, deferral.policy)
+    assert answer["threshold"] == deferral.threshold
+    assert len(answer["shifted"]) == bin(deferral.shifts[0]).count("1")
+    for name in ("count", "volume_mm3", "total", "data", "knowledge", "rmi", "structural", "look_at_voxels"):
+        assert said.HasField(name) == (name in answer), name
+        assert getattr(said, name) == answer.get(name, 0), name
+    for name in ("count_interval", "volume_interval"):
+        one = getattr(said, name)
+        assert {"level": one.level, "lower": one.lower, "upper": one.upper} == answer[name]
+    assert len(said.lesions) == len(answer["lesions"])
+    for one, other in zip(said.lesions, answer["lesions"], strict=True):
+        assert (one.label, one.volume_mm3, list(one.centroid_mm)) == (
+            other["label"],
+            other["volume_mm3"],
+            other["centroid_mm"],
+        )
+        assert one.mean_probability == other["mean_probability"]
+        assert one.HasField("structural_uncertainty") == ("structural_uncertainty" in other)
+        assert one.look_at == other.get("look_at", False)
+    assert [(one.code, one.message) for one in said.remarks] == [(r["code"], r["message"]) for r in answer["remarks"]]
+
+
+async def asked(served: Served, flair: bytes = PLAIN, **fields: Any) -> Json:
+    return await served.answer(flair, **fields)
+
+
+async def test_all_ways_of_asking_say_the_same_and_send_the_same_files(three: Artefact) -> None:
+    async with serving(three) as served:
+        formed = await asked(served, name="scan 7")
+        message = await served.message(PLAIN, name="scan 7")
+        text = {"flair": base64.b64encode(PLAIN).decode(), "name": "scan 7"}
+        as_json = (await served.http.post("/v1/predict", json=text)).json()
+        frames = await served.streamed({"flair": PLAIN, "name": "scan 7"})
+    same(formed, message)
+    same(as_json, message)
+    files = contents(formed)
+    assert tuple(files) == MAPS
+    assert files == contents(as_json) == of_message(message)
+    joined: dict[str, bytes] = {}
+    for frame in frames:
+        if frame.WhichOneof("frame") == "piece":
+            joined[named(frame.piece.map)] = joined.get(named(frame.piece.map), b"") + frame.piece.content
+    assert joined == files
+    (result,) = [frame.result for frame in frames if frame.WhichOneof("frame") == "result"]
+    assert not result.answer.files
+    same(formed, result.answer)
+
+
+async def test_lesions_are_where_the_head_has_them(three: Artefact) -> None:
+    async with serving(three) as served:
+        answer = await asked(served)
+    assert answer["count"] == 3
+    centres = sorted(tuple(round(x) for x in lesion["centroid_mm"]) for lesion in answer["lesions"])
+    assert centres == sorted(SPOTS)
+    assert [lesion["label"] for lesion in answer["lesions"]] == [1, 2, 3]
+    volume = sum(lesion["volume_mm3"] for lesion in answer["lesions"])
+    assert answer["volume_mm3"] == pytest.approx(volume)
+    assert answer["volume_interval"]["lower"] <= volume <= answer["volume_interval"]["upper"]
+    mask = np.asarray(unpacked(contents(answer)["mask"]).dataobj)
+    assert mask.sum() == volume
+
+
+async def test_maps_are_those_of_the_numerics(three: Artefact) -> None:
+    found = segment(read_scan({"flair": PLAIN}, ("flair",)), members.members(three), recipe.read(three))
+    async with serving(three) as served:
+        files = contents(await asked(served))
+    for name, values in found.maps.items():
+        np.testing.assert_array_equal(np.asarray(unpacked(files[name]).dataobj), values)
+    np.testing.assert_array_equal(np.asarray(unpacked(files["mask"]).dataobj), found.mask)
+
+
+@pytest.mark.parametrize("axes", ["RAS", "LPI", "SRA", "PIL"])
+async def test_answers_lie_on_the_grid_that_came(three: Artefact, axes: str) -> None:
+    """Turned heads, and voxels of other sizes: shape and affine are the input's, lesions are at the same places."""
+    image = nibabel.Nifti1Image(head(), np.eye(4))
+    turned = image.as_reoriented(
+        nibabel.orientations.ornt_transform(
+            nibabel.orientations.axcodes2ornt("RAS"), nibabel.orientations.axcodes2ornt(axes)
+        )
+    )
+    async with serving(three) as served:
+        plain, other = await asked(served), await asked(served, packed(np.asarray(turned.dataobj), turned.affine))
+    for lesion, same_one in zip(plain["lesions"], other["lesions"], strict=True):
+        np.testing.assert_allclose(lesion["centroid_mm"], same_one["centroid_mm"], atol=0.01)
+    for content in contents(other).values():
+        file = unpacked(content)
+        assert file.shape == turned.shape
+        np.testing.assert_allclose(file.affine, turned.affine, atol=1e-5)
+    assert other["resampled"] is False
+
+
+async def test_a_scan_of_thick_slices_is_answered_on_its_slices(three: Artefact) -> None:
+    affine = np.diag([1.0, 1.0, 2.0, 1.0])
+    async with serving(three) as served:
+        answer = await asked(served, packed(head()[:, :, ::2], affine))
+    assert answer["resampled"] is True
+    assert {unpacked(content).shape for content in contents(answer).values()} == {(56, 60, 26)}
+    assert answer["count"] == 3
+
+
+async def test_a_caller_names_the_maps_it_wants(three: Artefact) -> None:
+    async with serving(three) as served:
+        assert tuple(contents(await asked(served, maps="rmi, mask"))) == ("rmi", "mask")
+        message = await served.message(PLAIN, maps=[lesion_pb2.LESION_MAP_PROBABILITY])
+        assert tuple(of_message(message)) == ("probability",)
+        assert (await served.form(PLAIN, maps="masks")).json()["error"]["code"] == "unknown_field"
+
+
+async def test_a_single_model_has_no_knowledge(one: Artefact) -> None:
+    async with serving(one) as served:
+        answer = await asked(served)
+        message = await served.message(PLAIN)
+        refused = await served.form(PLAIN, maps="rmi")
+    same(answer, message)
+    assert not {"data", "knowledge", "rmi", "structural"} & answer.keys()
+    assert not {"data", "knowledge", "rmi"} & contents(answer).keys()
+    assert answer["measure"] == "entropy"
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "unknown_field")
+
+
+async def test_a_model_of_two_images_needs_both(both: Artefact) -> None:
+    other = packed(np.where(head() > 0, 300 - head(), 0).astype(np.float32))
+    async with serving(both) as served:
+        assert (await asked(served, t1=other))["count"] == 3
+        error = await served.refusal(PLAIN)
+        described = await served.stub.Describe(common_pb2.DescribeRequest())
+    assert error["field"] == "t1"
+    assert [feature.name for feature in described.features] == ["flair", "t1"]
+
+
+async def test_a_brain_mask_bounds_the_uncertainties(three: Artefact) -> None:
+    half = (head() != 0) & (np.indices(head().shape)[0] < 28)
+    async with serving(three) as served:
+        answer = await asked(served, brain_mask=packed(half.astype(np.uint8)))
+    total = np.asarray(unpacked(contents(answer)["total"]).dataobj)
+    assert (total[~half] == 0).all()
+    assert (total[half] > 0).any()
+    assert answer["brain_ml"] == pytest.approx(half.sum() / 1000)
+
+
+async def test_what_is_deferred_and_withheld_is_in_no_field_and_no_file(three: Artefact) -> None:
+    async with serving(three, withhold=True, fixed_threshold=-1.0) as served:
+        answer, message = await asked(served), await served.message(PLAIN)
+    assert answer["deferred"]
+    assert answer["files"] == {}
+    assert not message.files
+    assert not {"count", "lesions", "volume_mm3", "total"} & answer.keys()
+    assert not message.answer.lesions
+    assert not message.answer.HasField("count")
+
+
+async def test_a_caller_may_be_stricter(three: Artefact) -> None:
+    async with serving(three, fixed_threshold=1.0) as served:
+        assert (await asked(served))["decision"] == "ANSWER"
+        assert (await asked(served, defer_above="-0.5"))["decision"] == "CALLER_DEFERRED"
+        assert (await served.form(PLAIN, defer_above="much")).json()["error"]["code"] == "not_a_number"
+
+
+async def test_an_archive_holds_all_files(three: Artefact) -> None:
+    async with serving(three) as served:
+        response = await served.form(PLAIN, accept="application/zip")
+        answer = await asked(served)
+    archive = zipfile.ZipFile(io.BytesIO(response.content))
+    assert archive.namelist() == ["answer.json", *(f"{name}.nii.gz" for name in MAPS)]
+    said = json.loads(archive.read("answer.json"))
+    assert said["lesions"] == answer["lesions"]
+    assert archive.read("mask.nii.gz") == contents(answer)["mask"]
+
+
+async def test_a_job_shows_progress_and_keeps_its_files(three: Artefact) -> None:
+    async with serving(three) as served:
+        created = await served.http.post("/v1/jobs", files={"flair": PLAIN})
+        assert created.status_code == 202
+        location = created.headers["location"]
+        events = (await served.http.get(f"{location}/events")).text
+        view = (await served.http.get(location)).json()
+        mask = await served.http.get(view["result"]["files"]["mask.nii.gz"])
+        answer = await asked(served)
+    assert "segmenting" in events
+    assert view["state"] == "done"
+    assert mask.content == contents(answer)["mask"]
+    assert view["result"]["count"] == answer["count"]
+
+
+async def test_scans_of_a_stream_are_answered_in_order_and_fail_alone(three: Artefact) -> None:
+    begin = common_pb2.StreamBegin(purpose=common_pb2.PURPOSE_REPLAY)
+    scans = [{"flair": PLAIN, "maps": [1]}, {"flair": b"no image"}, {"flair": PLAIN, "name": "last", "maps": [1]}]
+    async with serving(three) as served:
+        frames = await served.streamed(*scans, begin=begin)
+    kinds = [(kind, getattr(frame, kind)) for frame in frames if (kind := frame.WhichOneof("frame")) != "progress"]
+    ends = [(kind, one.sequence) for kind, one in kinds if kind in ("result", "error")]
+    assert ends == [("result", 0), ("error", 1), ("result", 2)]
+    assert {one.error.code for kind, one in kinds if kind == "error"} == {"not_nifti"}
+    told = [f.progress for f in frames if f.WhichOneof("frame") == "progress" and f.progress.HasField("sequence")]
+    assert {one.sequence for one in told} == {0, 2}
+    assert frames[-1].progress.units_done == 2
+
+
+async def test_the_document_describes_the_answers(three: Artefact) -> None:
+    async with serving(three) as served:
+        document = (await served.http.get("/v1/openapi.json")).json()
+        answer = await asked(served)
+    schemas = document["components"]["schemas"]
+    del answer["files"]
+    assert misfits(answer, schemas["Answer"], schemas) == []
+    form = document["paths"]["/v1/predict"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]
+    assert set(form["properties"]) == {"flair", "t1", "brain_mask", "maps", "purpose", "defer_above", "name"}
