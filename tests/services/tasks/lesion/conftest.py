@@ -104,10 +104,10 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
 @pytest.fixture(scope="session")
 def one(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
     """A single model."""
-    return bright.artefact(tmp_path_factory.mktemp("one"), members=1)
+    return bright.artefact(tmp_path_factory.mktemp("one"), members=1, cases=4)
 
 
 @pytest.fixture(scope="session")
 def both(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
     """Two members on FLAIR and T1."""
-    return bright.artefact(tmp_path_factory.mktemp("both"), members=2, channels=("flair", "t1"))
+    return bright.artefact(tmp_path_factory.mktemp("both"), members=2, channels=("flair", "t1"), cases=4)
