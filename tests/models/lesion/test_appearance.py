@@ -77,11 +77,11 @@ def test_raw_clinical_scans_are_flagged_and_prepared_ones_are_not(test_data: Pat
     assert (len(raw), len(ready)) == (4, 3)
     looks = {path: appearance(read_scan({"flair": path.read_bytes()}, ("flair",))) for path in raw + ready}
     simulated = {
-        "nonzero_share": (0.3, 0.45),
-        "noise": (0.02, 0.06),
-        "bias": (0.0, 0.03),
-        "contrast": (1.25, 1.6),
-        "sharpness": (0.6, 0.8),
+        "nonzero_share": (0.3, 0.385),
+        "noise": (0.007, 0.056),
+        "bias": (0.015, 0.065),
+        "contrast": (1.26, 1.44),
+        "sharpness": (0.56, 0.67),
     }
     for typical in ({}, simulated):
         for path in raw:

@@ -153,6 +153,9 @@ def test_a_lesion_between_slices_keeps_the_voxels_next_to_it_and_others_stay_as_
     large, between = np.zeros((2, *grid.shape), bool)
     large[10:20, 10:20, 10:25] = True
     between[30:33, 30:33, 19:21] = True  # slices are cut at 2, 7, 12, 17, 22
+    tailed = large.copy()
+    tailed[20:40, 10:20, 19:21] = True  # of a lesion that slices meet elsewhere
+    assert np.array_equal(grid.mask_back(tailed), grid.back(tailed.astype(np.float32)) >= 0.5)
     with_both = grid.mask_back(large | between)
     kept = grid.mask_back(between)
     assert np.array_equal(with_both, grid.mask_back(large) | kept)
