@@ -128,12 +128,17 @@ class LesionTask:
         if self._keeps_inputs:
             payload.kept = yield Step(lambda: nifti.anonymous(payload.request.flair), FILE_SECONDS)
         prepared = yield Step(lambda: self._prepared(scan), PREPARE_SECONDS)
+        wanted = payload.request.maps or self._offered
         work = segment.work(
-            prepared, self._members, self._recipe, lanes=self._lanes, window_seconds=self._pace.window_seconds
+            prepared,
+            self._members,
+            self._recipe,
+            lanes=self._lanes,
+            window_seconds=self._pace.window_seconds,
+            wanted=wanted,
         )
         del prepared
         segmentation = yield from _steps(work)
-        wanted = payload.request.maps or self._offered
         yield Progress(0.97, "files")
         contents = yield Steps(tuple(Step(_writer(segmentation, name), FILE_SECONDS) for name in wanted))
         predictives = {LESIONS.name: segmentation.predictive()}
