@@ -1,22 +1,60 @@
-"""What ``demur data lesion`` does: scans out, with progress."""
+"""What ``demur data lesion`` and ``demur train lesion`` do: scans out, scans in, with progress."""
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from models.tasks.lesion.official import SPLITS
+from models import building
+from models.tasks.lesion import ensemble
+from models.tasks.lesion.official import SPLITS, Case, cases
+from models.tasks.lesion.settings import FAMILIES
 from models.tasks.lesion.simulator import dataset
 from models.tasks.lesion.simulator.sites import SITES
 from models.workbench import Action, Option, Progress
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES"]
+if TYPE_CHECKING:
+    from models.artefact import Artefact
+
+__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "train_artefact"]
 
 DATASHEET = "docs/datasheets/lesion-simulator.md"
 
-FAMILIES: tuple[str, ...] = ()
-"""What ``demur train lesion`` offers."""
+_PRESETS = {"fast": "small", "full": "paper"}
+
+
+def train_artefact(
+    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+) -> Artefact:
+    """Trains a family on a directory in the official layout and writes the calibrated artefact.
+
+    Scans of all sites are taken by their split: ``train`` for training, ``dev_in`` for the threshold and for
+    calibration, labelled others for the figures of the model card. Needs the ``train`` extra.
+
+    Raises:
+        BadFile: files that are doubled, missing or no images.
+        ValueError: an unknown family, no members, no scans to train on or to choose weights by.
+        RuntimeError: the training of a member failed.
+    """
+    data: dict[str, list[Case]] = defaultdict(list)
+    for case in cases(directory):
+        if case.truth is not None:
+            data[case.split].append(case)
+    source = directory / dataset.PROVENANCE
+    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
+    return ensemble.train_artefact(
+        family,
+        data,
+        out,
+        members=members,
+        seed=seed,
+        preset=_PRESETS.get(preset, preset),
+        provenance=provenance,
+        progress=progress,
+    )
 
 
 def extra(words: list[str]) -> dict[str, dict[str, int]]:
