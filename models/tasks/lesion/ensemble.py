@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from models.artefact import Artefact, Executor
 from models.building import UNSTATED, Provenance
@@ -16,6 +17,9 @@ from models.tasks.lesion.examples import Files
 from models.tasks.lesion.recipe import Channel, Recipe
 from models.tasks.lesion.settings import FAMILIES, Settings, UNetSizes
 from models.tasks.lesion.spec import LESIONS
+
+if TYPE_CHECKING:
+    from models.tasks.lesion.training import Trained
 
 __all__ = ["FAMILIES", "Ensemble", "train", "train_artefact"]
 
@@ -141,7 +145,11 @@ def train(
     side_by_side.train_members(
         parts / "scans", parts / "members", settings, seeds, jobs=jobs or os.cpu_count() or 1, progress=progress
     )
-    return _exported(family, parts / "members", settings, seeds, channels, seed, preset)
+    from models.tasks.lesion import training
+
+    trained = [training.finished(parts / "members", one) for one in seeds]
+    found = [one for one in trained if one is not None]
+    return assembled(family, found, settings, channels=channels, seed=seed, preset=preset)
 
 
 def store(data: Mapping[str, Sequence[Files]], folder: Path, recipe: Recipe) -> None:
@@ -159,28 +167,27 @@ def store(data: Mapping[str, Sequence[Files]], folder: Path, recipe: Recipe) -> 
                 part.rename(place)
 
 
-def _exported(
+def assembled(
     family: str,
-    folder: Path,
+    trained: Sequence[Trained],
     settings: Settings,
-    seeds: tuple[int, ...],
-    channels: tuple[Channel, ...],
+    *,
+    channels: tuple[Channel, ...] = ("flair",),
     seed: int,
     preset: str,
 ) -> Ensemble:
+    """The ensemble of finished members; ``seed`` is that of the frozen masks. Needs torch and monai."""
     import torch
 
-    from models.tasks.lesion import export, training
+    from models.tasks.lesion import export
 
-    trained = [training.finished(folder, one) for one in seeds]
-    found = [one for one in trained if one is not None]
     sizes = settings.sizes
     told = {name: str(value) if isinstance(value, tuple) else value for name, value in vars(sizes).items()}
     return export.exported(
         family,
-        [one.network(settings) for one in found],
+        [one.network(settings) for one in trained],
         sizes,
-        seeds=seeds,
+        seeds=tuple(one.seed for one in trained),
         channels=channels,
         window=(settings.window,) * 3,
         training={
@@ -190,7 +197,7 @@ def _exported(
             **told,
             "steps": sum(stage.steps for stage in settings.stages),
             "crops": "; ".join(f"{stage.steps} steps of {stage.batch} x {stage.edge}^3" for stage in settings.stages),
-            "dev_ndsc_of_members": ", ".join(f"{one.dev_ndsc:.3f}" for one in found),
+            "dev_ndsc_of_members": ", ".join(f"{one.dev_ndsc:.3f}" for one in trained),
             "torch": str(torch.__version__),
         },
         sample_seed=seed,
