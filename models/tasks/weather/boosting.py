@@ -20,7 +20,7 @@ from models.building import Labelled
 from models.head import Head
 from models.schema import Schema
 from models.tasks.weather.ensemble import VIRTUAL, Ensemble
-from models.tasks.weather.resume import claim
+from models.resume import claim
 
 
 @dataclass(frozen=True)

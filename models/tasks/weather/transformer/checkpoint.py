@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from models import npz
-from models.tasks.weather.resume import claim, write_whole
+from models.resume import claim, write_whole
 from models.tasks.weather.transformer.ensemble import Weights
 
 
