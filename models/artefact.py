@@ -51,13 +51,22 @@ class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: Literal["onnx", "catboost"]
     file: str = ""
-    """The graph of all members; empty for ``catboost``."""
-    layout: Literal["stacked", "split", "trees"] = "stacked"
+    """The graph of all members; empty for ``catboost`` and for the layout ``separate``."""
+    layout: Literal["stacked", "split", "separate", "trees"] = "stacked"
+    """``separate``: a graph a member, for networks that take long and answer with much."""
     precision: Literal["fp32", "fp16", "int8"] = "fp32"
     models: dict[str, tuple[str, ...]] = {}
-    """Of ``catboost``: head name to the .cbm files of its members; a head has one file, or one a member."""
+    """Head name to files. Of ``catboost``: the .cbm files of its members; a head has one file, or one a member. Of the
+    layout ``separate``: the graphs of its members."""
     virtual: int = 0
     """Of ``catboost``: virtual ensemble members that each file is cut into; 0 for none."""
+
+    def __post_init__(self) -> None:
+        separate = self.layout == "separate"
+        if self.kind == "onnx" and (separate == bool(self.file) or separate != any(self.models.values())):
+            raise ValueError("an onnx executor has one graph under file, or with layout separate graphs under models")
+        if separate and self.kind != "onnx":
+            raise ValueError(f"layout separate is of onnx executors, this one is {self.kind}")
 
     @property
     def files(self) -> tuple[str, ...]:

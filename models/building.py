@@ -16,9 +16,9 @@ from models import calibration, uncertainty
 from models.artefact import Range, Source
 from models.assessment.classification import error_indicator
 from models.assessment.errors import squared_error
-from models.calibration import Calibration, Measured
+from models.calibration import Calibration, IntervalTable, Measured
 from models.head import Head
-from models.predictive import Categorical, Gaussian
+from models.predictive import Categorical, Gaussian, Predictive
 from models.schema import Schema
 
 RANGE_LEVEL = 1e-4
@@ -114,12 +114,33 @@ def calibrate(
         reference: measures whose in-domain values are kept.
         others: further measures to defer by, beside the head's own.
     """
-    own = head.own_measure(ensemble)
-    errors = errors_of(predictive, labels)
-    scores = {name: uncertainty.score(predictive, name) for name in {own, *reference, *others}}
     intervals = None
     if isinstance(predictive, Gaussian):
         intervals = calibration.interval_table(predictive.mean, predictive.tvar, labels)
+    return calibrate_errors(
+        head,
+        predictive,
+        errors_of(predictive, labels),
+        ensemble=ensemble,
+        reference=reference,
+        others=others,
+        intervals=intervals,
+    )
+
+
+def calibrate_errors(
+    head: Head,
+    predictive: Predictive,
+    errors: NDArray[np.float64],
+    *,
+    ensemble: bool,
+    reference: Iterable[str],
+    others: Iterable[str] = (),
+    intervals: IntervalTable | None = None,
+) -> Calibration:
+    """As ``calibrate``, of units whose errors [N] are known, whatever kind of head they are of."""
+    own = head.own_measure(ensemble)
+    scores = {name: uncertainty.score(predictive, name) for name in {own, *reference, *others}}
     return Calibration(
         retention=calibration.retention_table(own, scores[own]),
         reference={name: calibration.reference_quantiles(scores[name]) for name in reference},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -32,7 +33,7 @@ def claim(directory: Path, description: Mapping[str, str]) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """A file that is there completely or not at all."""
-    part = path.with_name(path.name + ".part")
+    """A file that is there completely or not at all, whoever else writes it at the same time."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_bytes(content)
     part.replace(path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
@@ -18,11 +18,55 @@ import numpy as np
 import onnx
 import torch
 from onnx import helper, numpy_helper
+from torch import nn
 
+from models.tasks.lesion import networks
+from models.tasks.lesion.ensemble import Ensemble
 from models.tasks.lesion.networks import HALF_FROM, Plain, Sampled
+from models.tasks.lesion.recipe import Channel
+from models.tasks.lesion.settings import SAMPLES, Sizes, UNetSizes
 
 OPSET = 20
 LARGEST_BATCH = 64
+
+
+def exported(
+    family: str,
+    trained: Sequence[nn.Module],
+    sizes: Sizes,
+    *,
+    seeds: tuple[int, ...],
+    channels: tuple[Channel, ...],
+    window: tuple[int, int, int],
+    training: Mapping[str, float | int | str],
+    sample_seed: int = 0,
+    samples: int = SAMPLES,
+) -> Ensemble:
+    """Trained networks as an ensemble; those of ``unet_mcdp`` get frozen masks.
+
+    Args:
+        samples: frozen masks of each, where the family has any.
+    """
+    sampled = family == "unet_mcdp"
+    graphs = []
+    for seed, network in zip(seeds, trained, strict=True):
+        member = networks.folded(network)
+        served: Plain | Sampled = Plain(member)
+        if sampled:
+            assert isinstance(sizes, UNetSizes)
+            masks = networks.channel_masks(sizes, sample_seed=sample_seed, seed=seed, samples=samples)
+            served = Sampled(member, masks)
+        graphs.append(export(served, sizes.inputs, window))
+    return Ensemble(
+        family=family,
+        graphs=tuple(graphs),
+        channels=channels,
+        window=window,
+        seeds=seeds,
+        training=training,
+        samples=samples if sampled else 1,
+        sample_seed=sample_seed if sampled else None,
+    )
 
 
 def export(member: Plain | Sampled, inputs: int, window: tuple[int, int, int]) -> bytes:

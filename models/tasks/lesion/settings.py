@@ -166,7 +166,7 @@ PRESETS: Mapping[str, Mapping[str, Settings]] = {
         "unetr": Settings(UNETRSizes(16, 768, 3072, 12), _PAPER_STAGES, dev_every=500),
     },
 }
-"""``tiny``: seconds, for tests. ``small``: minutes a member on one core, the reference artefacts. ``paper``: full size."""
+"""``tiny``: seconds, for tests. ``small``: minutes a member on one core, reference artefacts. ``paper``: full size."""
 
 
 def preset(name: str, family: str, inputs: int = 1) -> Settings:

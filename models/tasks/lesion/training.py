@@ -24,7 +24,8 @@ from models.assessment.convention import OFFICIAL
 from models.assessment.segmentation import REFERENCE_LOAD, ndsc_of_counts
 from models.resume import claim, write_whole
 from models.tasks.lesion import networks
-from models.tasks.lesion.crops import Crops, Example
+from models.tasks.lesion.crops import Crops
+from models.tasks.lesion.examples import Example
 from models.tasks.lesion.settings import Settings, Stage, UNetSizes, cycle
 
 DICE = 0.5

@@ -1,0 +1,166 @@
+"""Training a member: it learns, it repeats, it goes on after a kill, it refuses what cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from models.tasks.lesion import side_by_side, training
+from models.tasks.lesion.crops import Crops
+from models.tasks.lesion.examples import Example
+from models.tasks.lesion.settings import PRESETS, Stage, preset
+from tests.models.lesion import toys
+
+SCANS = [toys.example(seed) for seed in range(3)]
+DEV = [toys.example(9)]
+
+
+class Killed(Exception):
+    pass
+
+
+def killed_at(call: int) -> Callable[[training.Progress], None]:
+    calls: list[float] = []
+
+    def report(state: training.Progress) -> None:
+        calls.append(state.share)
+        if len(calls) == call:
+            raise Killed
+
+    return report
+
+
+def same(one: training.Trained, other: training.Trained) -> bool:
+    return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
+
+
+def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:
+    settings = replace(preset("tiny", "unet"), stages=(Stage(32, 60, 2, 1e-2),))
+    said: list[training.Progress] = []
+    found = training.train(SCANS, DEV, settings, 1, progress=said.append)
+    assert said[-1].loss < 0.75 * said[0].loss
+    assert found.dev_ndsc > 0.05  # a mask of everything has 0.002
+    assert [one.share for one in said] == sorted(one.share for one in said)
+    assert said[-1].share == 1
+
+
+@pytest.mark.parametrize("family", ["unet", "unet_mcdp", "unetr"])
+def test_a_training_that_was_cut_off_ends_in_the_same_weights(family: str, tmp_path: Path) -> None:
+    settings = preset("tiny", family)
+    whole = training.train(SCANS, DEV, settings, 3)
+    with pytest.raises(Killed):
+        training.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=killed_at(2))
+    assert (tmp_path / "member-3.state.pt").exists()
+    said: list[float] = []
+    went_on = training.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
+    assert len(said) <= 2  # what was done was not done again
+    assert same(whole, went_on)
+    assert went_on.dev_ndsc == whole.dev_ndsc
+    assert not (tmp_path / "member-3.state.pt").exists()
+
+
+def test_a_finished_member_is_not_trained_again(tmp_path: Path) -> None:
+    settings = preset("tiny", "unet")
+    first = training.train(SCANS, DEV, settings, 3, folder=tmp_path)
+    again = training.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=killed_at(1))
+    assert same(first, again)
+
+
+def test_seeds_make_members() -> None:
+    settings = replace(preset("tiny", "unet"), stages=(Stage(32, 2, 1, 1e-2),))
+    one, other = (training.train(SCANS, DEV, settings, seed) for seed in (1, 2))
+    assert not same(one, other)
+
+
+def test_a_training_leaves_the_random_state_alone() -> None:
+    settings = replace(preset("tiny", "unet_mcdp"), stages=(Stage(32, 1, 1, 1e-2),))
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    training.train(SCANS, DEV, settings, 1)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_a_folder_of_other_scans_is_refused(tmp_path: Path) -> None:
+    settings = replace(preset("tiny", "unet"), stages=(Stage(32, 1, 1, 1e-2),))
+    training.train(SCANS, DEV, settings, 1, folder=tmp_path)
+    with pytest.raises(ValueError, match="another training, with a different scans"):
+        training.train(SCANS[:2], DEV, settings, 1, folder=tmp_path)
+
+
+def test_no_scans_and_small_scans_are_refused() -> None:
+    settings = preset("tiny", "unet")
+    with pytest.raises(ValueError, match="at least one scan"):
+        training.train([], DEV, settings, 1)
+    with pytest.raises(ValueError, match="at least one development scan"):
+        training.train(SCANS, [], settings, 1)
+    with pytest.raises(ValueError, match="smaller than a crop of 32 voxels"):
+        training.train([toys.example(1, edge=24)], DEV, settings, 1)
+
+
+def test_a_loss_that_is_not_finite_stops_the_training() -> None:
+    broken = Example(np.full((1, 40, 40, 40), np.inf, np.float16), SCANS[0].truth)
+    with pytest.raises(FloatingPointError, match="seed 1: the loss is nan at step 0"):
+        training.train([broken], DEV, preset("tiny", "unet"), 1)
+
+
+def test_a_batch_depends_on_seed_and_step_only() -> None:
+    crops, again = (Crops(SCANS, 32, seed=5) for _ in range(2))
+    crops.batch(0, 2)
+    images, truths = crops.batch(3, 2)
+    assert torch.equal(images, again.batch(3, 2)[0])
+    assert images.shape == (2, 1, 32, 32, 32)
+    assert set(truths.unique().tolist()) <= {0.0, 1.0}
+    assert not torch.equal(images, again.batch(4, 2)[0])
+
+
+def test_most_crops_hold_lesions_and_truth_moves_with_the_image() -> None:
+    bright = [Example((10 * one.truth[None]).astype(np.float16), one.truth) for one in SCANS]
+    crops = Crops(bright, 16, seed=1)
+    batches = [crops.batch(step, 3) for step in range(10)]
+    truths = torch.cat([truth for _, truth in batches])
+    assert float((truths.sum(dim=(1, 2, 3, 4)) > 0).float().mean()) > 0.7
+    images = torch.cat([image for image, _ in batches])
+    assert float(images[truths == 1].mean() - images[truths == 0].mean()) > 7
+
+
+def test_scans_without_lesions_are_taken() -> None:
+    healthy = Example(SCANS[0].image, np.zeros_like(SCANS[0].truth))
+    images, truths = Crops([healthy], 32, seed=0).batch(0, 2)
+    assert not truths.any()
+    assert torch.isfinite(images).all()
+
+
+def test_examples_survive_the_disk(tmp_path: Path) -> None:
+    SCANS[0].save(tmp_path / "one")
+    found = Example.load(tmp_path / "one")
+    assert np.array_equal(found.image, SCANS[0].image)
+    assert np.array_equal(found.truth, SCANS[0].truth)
+
+
+def test_members_train_side_by_side_to_the_same_weights(tmp_path: Path) -> None:
+    settings = replace(PRESETS["tiny"]["unet"], stages=(Stage(32, 4, 1, 1e-2),))
+    for number, one in enumerate(SCANS):
+        one.save(tmp_path / "scans" / "train" / str(number))
+    DEV[0].save(tmp_path / "scans" / "dev_in" / "0")
+    said: list[float] = []
+    side_by_side.train_members(
+        tmp_path / "scans", tmp_path / "parts", settings, [4, 5], jobs=2, progress=lambda done, what: said.append(done)
+    )
+    assert said[-1] == 1
+    for seed in (4, 5):
+        found = training.finished(tmp_path / "parts", seed)
+        assert found is not None
+        assert same(found, training.train(SCANS, DEV, settings, seed))
+
+
+def test_a_member_that_fails_says_why(tmp_path: Path) -> None:
+    toys.example(1, edge=24).save(tmp_path / "scans" / "train" / "0")
+    DEV[0].save(tmp_path / "scans" / "dev_in" / "0")
+    with pytest.raises(RuntimeError, match="member 4: ValueError: a scan of .* is smaller than a crop"):
+        side_by_side.train_members(tmp_path / "scans", tmp_path / "parts", PRESETS["tiny"]["unet"], [4])
