@@ -1,0 +1,107 @@
+"""Reading bytes that may be gzipped, never more of them than was asked for: a few kB can unpack to many GB."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Literal
+
+import numpy as np
+
+GZIP = b"\x1f\x8b"
+_LARGEST_RATIO = 1032  # of deflate: unpacked to packed
+_FED = 1 << 18  # bytes handed to zlib at once: what it has not used is copied each time
+_PIECE = 1 << 22
+_MOST_MEMBERS = 1 << 14  # of a file in blocks of 64 kB, as bgzip writes, 1 GB
+
+Trouble = Literal["broken", "cut_off", "trailing"]
+
+
+class BadStream(ValueError):
+    """Compressed bytes that are broken, or a stream that is shorter or longer than it should be."""
+
+    def __init__(self, message: str, trouble: Trouble) -> None:
+        super().__init__(message)
+        self.trouble: Trouble = trouble
+
+
+class Source:
+    """The bytes of a file from its start, unpacked on demand if they are gzipped (several members are one stream)."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = memoryview(content)
+        self._at = 0
+        self._tail = b""
+        self._members = 1
+        self._unpacker = zlib.decompressobj(wbits=31) if content[:2] == GZIP else None
+
+    def take(self, count: int) -> memoryview:
+        """The next ``count`` bytes; of a plain file a view. Nothing is allocated that cannot be filled.
+
+        Raises:
+            BadStream: there are fewer, or they are no gzip stream.
+        """
+        left = len(self._content) - self._at
+        if self._unpacker is None:
+            taken = self._content[self._at : self._at + count]
+            self._at += len(taken)
+            found = len(taken)
+        elif count > _LARGEST_RATIO * (left + len(self._tail)) + _PIECE:
+            raise BadStream(f"{count} bytes are declared, the rest of the file cannot hold them", "cut_off")
+        else:
+            taken = np.empty(count, np.uint8).data
+            found = self._unpack(taken)
+        if found < count:
+            raise BadStream(f"{count} bytes are declared, {found} are there", "cut_off")
+        return taken
+
+    def finish(self, padding: int = 4096) -> None:
+        """Checks that nothing follows but a few zeros, and of a gzip stream its checksum.
+
+        Raises:
+            BadStream: the stream goes on, or does not end properly.
+        """
+        if self._unpacker is None:
+            rest = self._content[self._at : self._at + padding + 1]
+        else:
+            buffer = np.empty(padding + 1, np.uint8).data
+            rest = buffer[: self._unpack(buffer)]
+            if not self._unpacker.eof and len(rest) <= padding:
+                raise BadStream("the compressed stream is cut off before its checksum", "cut_off")
+        if len(rest) > padding or any(rest):
+            raise BadStream("bytes follow what the header declares", "trailing")
+
+    def _unpack(self, out: memoryview) -> int:
+        """Fills a buffer as far as the stream goes."""
+        assert self._unpacker is not None
+        done = 0
+        while done < len(out):
+            if self._unpacker.eof and not self._next_member():
+                break
+            fed = self._tail or bytes(self._content[self._at : self._at + _FED])
+            if not self._tail:
+                self._at += len(fed)
+            try:
+                piece = self._unpacker.decompress(fed, min(len(out) - done, _PIECE))
+            except zlib.error as error:
+                raise BadStream(f"the compressed bytes are broken: {error}", "broken") from error
+            self._tail = self._unpacker.unconsumed_tail
+            if not piece and not fed:
+                break
+            out[done : done + len(piece)] = piece
+            done += len(piece)
+        return done
+
+    def _next_member(self) -> bool:
+        """Goes on after the end of a gzip member; False at the end of the file, where zeros may pad it."""
+        assert self._unpacker is not None
+        rest = self._unpacker.unused_data + bytes(self._content[self._at : self._at + _FED])
+        if rest[:2] != GZIP:
+            if any(rest):
+                raise BadStream("other bytes follow the compressed stream", "trailing")
+            return False
+        self._members += 1
+        if self._members > _MOST_MEMBERS:
+            raise BadStream(f"the file has more than {_MOST_MEMBERS} gzip members", "broken")
+        self._at -= len(self._unpacker.unused_data)
+        self._unpacker = zlib.decompressobj(wbits=31)
+        return True
