@@ -1,0 +1,95 @@
+"""Smooth random fields, blurs and resampling on a grid of voxels: one small matrix for each axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float = NDArray[np.float32]
+Shape = tuple[int, int, int]
+
+
+def smooth(rng: np.random.Generator, shape: Shape, scale: float) -> Float:
+    """A Gaussian field of mean 0 and variance 1 in every voxel, correlated over about ``scale`` voxels.
+
+    Uniform cubic B-splines whose coefficients are white noise; each row of weights has norm 1.
+    """
+    noise = rng.standard_normal([_node_count(size, scale) for size in shape], np.float32)
+    return along(noise, [_splines(size, scale, unit=True) for size in shape])
+
+
+def upsample(coarse: Float, shape: Shape, scale: float) -> Float:
+    """Values at nodes ``scale`` voxels apart, the first one node before the grid, smoothly brought to its voxels."""
+    return along(coarse, [_splines(size, scale, unit=False) for size in shape])
+
+
+def nodes(shape: Shape, scale: float) -> tuple[NDArray[np.float64], ...]:
+    """Where the nodes of ``upsample`` lie along each axis, in voxels."""
+    return tuple(scale * (np.arange(_node_count(size, scale)) - 1.0) for size in shape)
+
+
+def along(volume: Float, matrices: Sequence[Float | None]) -> Float:
+    """A volume [x, y, z] after matrices [new, old] along x, y and z; None leaves an axis alone."""
+    first, second, third = matrices
+    if first is not None:
+        volume = (first @ volume.reshape(volume.shape[0], -1)).reshape(-1, *volume.shape[1:])
+    if second is not None:
+        volume = np.matmul(second, volume)
+    if third is not None:
+        volume = volume @ third.T
+    return volume
+
+
+def gaussian(size: int, sigma: float) -> Float | None:
+    """The matrix [size, size] of a Gaussian blur of ``sigma`` voxels that keeps constants; None for no blur."""
+    if sigma <= 0:
+        return None
+    apart = np.subtract.outer(np.arange(size), np.arange(size))
+    return _normalised(np.exp(-0.5 * (apart / sigma) ** 2))
+
+
+def blur(volume: Float, sigma: float) -> Float:
+    """Gaussian blur along all axes."""
+    return along(volume, [gaussian(size, sigma) for size in volume.shape])
+
+
+def slices(size: int, spacing: float, width: float, phase: float) -> Float:
+    """The matrix [slices, size] of slices ``spacing`` voxels apart, the first ``phase`` voxels from the grid's begin.
+
+    The profile is a Gaussian of ``width`` voxels at half its maximum, which two-dimensional sequences and the point
+    spread of others come near to.
+    """
+    centres = np.arange(phase, size - 1 + spacing, spacing)
+    sigma = width / math.sqrt(8 * math.log(2))
+    return _normalised(np.exp(-0.5 * ((centres[:, None] - np.arange(size)) / sigma) ** 2))
+
+
+def between(size: int, spacing: float, phase: float) -> Float:
+    """The matrix [size, slices] that brings slices back to voxels with Catmull-Rom cubics, which may overshoot."""
+    count = len(np.arange(phase, size - 1 + spacing, spacing))
+    place = (np.arange(size) - phase) / spacing
+    apart = np.abs(place[:, None] - np.arange(count))
+    near = 1 - 2.5 * apart**2 + 1.5 * apart**3
+    far = 2 - 4 * apart + 2.5 * apart**2 - 0.5 * apart**3
+    return _normalised(np.where(apart < 1, near, np.where(apart < 2, far, 0.0)))
+
+
+def _splines(size: int, scale: float, *, unit: bool) -> Float:
+    """Weights [size, nodes] of uniform cubic B-splines; rows of norm 1 (``unit``) or sum 1."""
+    apart = np.abs(np.arange(size)[:, None] / scale - (np.arange(_node_count(size, scale)) - 1.0))
+    near = 2 / 3 - apart**2 + apart**3 / 2
+    far = (2 - apart) ** 3 / 6
+    weights = np.where(apart < 1, near, np.where(apart < 2, far, 0.0))
+    norm = np.sqrt((weights**2).sum(axis=1)) if unit else weights.sum(axis=1)
+    return np.asarray(weights / norm[:, None], np.float32)
+
+
+def _node_count(size: int, scale: float) -> int:
+    return math.ceil((size - 1) / scale) + 3
+
+
+def _normalised(weights: NDArray[np.float64]) -> Float:
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float32)
