@@ -1,4 +1,4 @@
-"""The model card of an artefact of rows, written from its manifest and a task's own words."""
+"""The model card of an artefact, written from its manifest and a task's own words."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ class Words:
     """What predictions must not be used for; ends the sentence "Not for …"."""
     figures: str
     """How the figures of the quality table are taken, in a sentence."""
+    notice: str = ""
+    """What must be read first."""
+    units: str = "rows"
+    """What data are counted in."""
 
 
 def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
@@ -31,6 +35,7 @@ def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
     lines = [
         f"# {manifest.task}: {manifest.family}, {count}",
         "",
+        *([f"**{words.notice}**", ""] if words.notice else []),
         words.families.get(manifest.family, manifest.family),
         "",
         words.predicts,
@@ -44,7 +49,7 @@ def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
         "",
     ]
     lines += [
-        f"- {source.role}: {source.description}; {source.rows} rows; licence {source.licence}; "
+        f"- {source.role}: {source.description}; {source.rows} {words.units}; licence {source.licence}; "
         f"sha256 {source.fingerprint}"
         for source in manifest.sources
     ]

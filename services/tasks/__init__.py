@@ -15,6 +15,7 @@ DEFAULT_MODELS = {
 """Task name to the reference artefact that is served unless another is named."""
 
 IMPORTERS = {
+    "lesion": "models.tasks.lesion.released:import_released",
     "vessel": "models.tasks.vessel.official:import_released",
     "weather": "models.tasks.weather.released:import_released",
 }

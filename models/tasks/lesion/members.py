@@ -99,9 +99,8 @@ def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1)
         threads=threads,
     )
     if len(found) != manifest.members * manifest.samples:
-        raise ArtefactError(
-            f"{artefact.directory}: {len(found) // manifest.samples} graphs, the manifest says {manifest.members} members"
-        )
+        graphs = len(found) // manifest.samples
+        raise ArtefactError(f"{artefact.directory}: {graphs} graphs, the manifest says {manifest.members} members")
     return found
 
 

@@ -32,7 +32,7 @@ def train_member(scans: Path, folder: Path, settings: Settings, seed: int, tell:
 
     torch.set_num_threads(1)
     data = {
-        name: [Example.load(path) for path in sorted((scans / name).iterdir()) if path.is_dir()]
+        name: [Example.load(path) for path in sorted((scans / name).iterdir()) if not path.name.startswith(".")]
         for name in (TRAIN, DEV)
     }
     training.train(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from models.card import Words
 from models.head import Head
 
 LESIONS = Head(
@@ -17,3 +18,20 @@ LESIONS = Head(
     knowledge_measure="mi",
 )
 HEADS = (LESIONS,)
+
+CARD = Words(
+    families={
+        "unet": "3D U-Nets of MONAI over windows of the brain (Shifts 2.0, section 3).",
+        "unet_mcdp": "3D U-Nets of MONAI trained with 50 % dropout of channels and run with frozen masks: Monte Carlo "
+        "dropout (Shifts 2.0, section 3).",
+        "unetr": "UNETRs of MONAI, a transformer over patches with a decoder of convolutions (Hatamizadeh et al. 2022; "
+        "Shifts 2.0, section 3).",
+    },
+    predicts="Predicts white-matter lesions of multiple sclerosis in skull-stripped, bias-corrected brain MRI (FLAIR, "
+    "maybe T1), with uncertainties of voxels, lesions and the scan.",
+    not_for="diagnosis, treatment or any other clinical use.",
+    figures="nDSC and Dice of the whole volume, F1 of lesions that overlap by half (IoU), and area above the nDSC "
+    "retention curve inside the brain (voxel_r_aac), means over scans, by the released conventions.",
+    notice="Research software, not a medical device.",
+    units="scans",
+)

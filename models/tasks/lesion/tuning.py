@@ -1,4 +1,4 @@
-"""The probability from which a voxel is lesion, by the nDSC of development scans (Shifts 2.0, section 3 and Table 4)."""
+"""The probability from which a voxel is lesion, by the nDSC of development scans (Shifts 2.0, Table 4)."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from models.artefact import Executor
 from models.building import Labelled
 from models.head import Head
+from models.resume import claim
 from models.schema import Schema
 from models.tasks.weather.ensemble import VIRTUAL, Ensemble
-from models.resume import claim
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,173 @@
+"""Makes a complete artefact of a lesion ensemble: threshold, calibration, recipe, golden window, model card.
+
+All that is calibrated is computed by what will serve: the graphs in ONNX Runtime, through ``segment``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models import building, card, npz
+from models.artefact import Artefact, Manifest, Source, numeric_profile, write
+from models.building import CARD, GOLDEN, UNSTATED, Provenance
+from models.calibration import Calibration
+from models.tasks.lesion import calibrating, examples, recipe, spec, tuning
+from models.tasks.lesion import members as members_of
+from models.tasks.lesion.calibrating import Found
+from models.tasks.lesion.ensemble import Ensemble
+from models.tasks.lesion.examples import Files
+from models.tasks.lesion.recipe import RECIPE, Recipe
+from models.tasks.lesion.segment import Members, segment
+
+GOLDEN_TOLERANCE = 2e-3
+"""Of a logit difference's scale: instance norms raise the rounding of other processors in flat parts of a window."""
+Progress = Callable[[float, str], None]
+_TRAIN, _CALIBRATION = "train", "calibration"
+
+
+def build(
+    ensemble: Ensemble,
+    plan: Recipe,
+    directory: Path,
+    *,
+    train: Sequence[Files] = (),
+    tune: Sequence[Files] = (),
+    calibration: Sequence[Files] = (),
+    judge: Mapping[str, Sequence[Files]] | None = None,
+    provenance: Provenance = UNSTATED,
+    threads: int = 1,
+    progress: Progress = lambda done, what: None,
+) -> Artefact:
+    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+
+    Without calibration scans nothing is calibrated: everything is deferred until a threshold is set.
+
+    Args:
+        plan: how scans are prepared; its threshold holds where none is tuned.
+        train: scans that the members were trained on; for the record.
+        tune: in-domain scans that the threshold is tuned on.
+        calibration: in-domain scans that neither members nor threshold have seen, if possible some forty.
+        judge: further labelled scans by name, for figures in the manifest.
+        threads: that segment a scan side by side.
+
+    Raises:
+        ArtefactError: a graph is damaged, or does not fit the plan.
+        BadFile: a scan that cannot be read.
+    """
+    judge = judge or {}
+    steps = _Steps(len(tune) + len(calibration) + sum(map(len, judge.values())), progress)
+    plan = msgspec.structs.replace(plan, channels=ensemble.channels, window=ensemble.window)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, content in ensemble.files.items():
+            (Path(scratch) / name).write_bytes(content)
+        members = members_of.opened(
+            lambda name: Path(scratch) / name,
+            [ensemble.executor],
+            plan,
+            samples=ensemble.samples,
+            sampled=ensemble.sample_seed is not None,
+        )
+        training = dict(ensemble.training)
+        if tune:
+            tuned = tuning.tune(_probabilities(tune, members, plan, threads, steps), small_voxels=plan.small_voxels)
+            plan = msgspec.structs.replace(plan, threshold=tuned.threshold)
+            training |= {"tuned_threshold": tuned.threshold, "tuned_ndsc": round(tuned.ndsc, 4)}
+        found = {
+            name: judged(cases, members, plan, threads=threads, progress=steps.tell)
+            for name, cases in {_CALIBRATION: calibration, **judge}.items()
+            if cases
+        }
+        golden = members_of.golden(members, plan)
+    calibrated: dict[str, Calibration] = {}
+    if calibration:
+        plan = calibrating.filled(plan, found[_CALIBRATION])
+        known = calibrating.calibration(found[_CALIBRATION], ensemble=ensemble.several)
+        calibrated[numeric_profile([ensemble.executor])] = known
+    manifest = Manifest(
+        task="lesion",
+        family=ensemble.family,
+        members=len(ensemble.graphs),
+        samples=ensemble.samples,
+        sample_seed=ensemble.sample_seed,
+        schema_hash=_inputs_hash(plan),
+        executor=ensemble.executor,
+        heads={spec.LESIONS.name: calibrated},
+        golden=GOLDEN,
+        golden_tolerance=GOLDEN_TOLERANCE,
+        sources=_sources({_TRAIN: train, "tuning of the threshold": tune, _CALIBRATION: calibration}, provenance),
+        seeds=ensemble.seeds,
+        training=training,
+        quality={name: calibrating.quality(one) for name, one in found.items()},
+        versions=building.versions("numpy", "nibabel"),
+        files={},
+    )
+    files: dict[str, bytes | Path] = {
+        **ensemble.files,
+        RECIPE: recipe.encode(plan),
+        GOLDEN: npz.encode(golden),
+        CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
+    }
+    return write(directory, manifest, files)
+
+
+def judged(
+    cases: Sequence[Files],
+    members: Members,
+    plan: Recipe,
+    *,
+    threads: int = 1,
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[Found]:
+    """Labelled scans, segmented as they are served and compared; one is in memory at a time.
+
+    Raises:
+        BadFile: see ``examples.read``.
+    """
+    found = []
+    for case in cases:
+        scan, truth = examples.read(case, plan.channels)
+        found.append(calibrating.compare(scan, truth, segment(scan, members, plan, threads)))
+        progress(f"judging {case.id}")
+    return found
+
+
+def _probabilities(
+    cases: Sequence[Files], members: Members, plan: Recipe, threads: int, steps: _Steps
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    for case in cases:
+        scan, truth = examples.read(case, plan.channels)
+        yield segment(scan, members, plan, threads).maps["probability"], truth
+        steps.tell(f"tuning on {case.id}")
+
+
+class _Steps:
+    """Counts scans for a report of progress."""
+
+    def __init__(self, scans: int, progress: Progress) -> None:
+        self._scans, self._progress, self._done = max(scans, 1), progress, 0
+
+    def tell(self, what: str) -> None:
+        """One more is done."""
+        self._done += 1
+        self._progress(self._done / self._scans, what)
+
+
+def _sources(data: Mapping[str, Sequence[Files]], provenance: Provenance) -> tuple[Source, ...]:
+    known = tuple(
+        Source(role, provenance.description, provenance.licence, examples.fingerprint(cases), len(cases))
+        for role, cases in data.items()
+        if cases
+    )
+    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
+
+
+def _inputs_hash(plan: Recipe) -> str:
+    """Of what is fed: modalities in their order, and the unit of their voxels."""
+    return hashlib.sha256(f"{' '.join(plan.channels)} {plan.spacing:g} mm".encode()).hexdigest()

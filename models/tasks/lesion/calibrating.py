@@ -1,0 +1,182 @@
+"""What calibration scans say of an ensemble: the head's calibration, and the recipe's limits and intervals.
+
+Each scan is segmented as it is served and compared with its lesions; what is kept of it are a few numbers and samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models import building
+from models.assessment import segmentation, segmentation_retention
+from models.assessment.components import components
+from models.calibration import Calibration
+from models.predictive import Volumes
+from models.tasks.lesion import burden
+from models.tasks.lesion.image import Scan
+from models.tasks.lesion.recipe import Recipe
+from models.tasks.lesion.segment import Segmentation
+from models.tasks.lesion.spec import LESIONS
+
+Mask = NDArray[np.bool_]
+Float32 = NDArray[np.float32]
+
+STRIDE = 4
+"""Every so many voxels of a brain stand for all of them in quantiles."""
+MIDDLE = 0.99
+"""Share of the calibration scans inside what is typical, if they were many."""
+MEASURES = {True: ("entropy", "data_entropy", "mi", "epkl", "rmi"), False: ("entropy",)}
+"""Whether an ensemble to means over the brain that a policy may defer by, beside the structural uncertainty."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One calibration scan, segmented and compared."""
+
+    scores: dict[str, float]
+    """``ndsc``, ``dice``, ``lesion_f1``, ``voxel_r_aac``."""
+    predictive: Volumes
+    """One unit, without its volumes."""
+    burden: burden.Burden
+    true_count: int
+    true_ml: float
+    appearance: dict[str, float]
+    brain_voxels: int
+    wrong_voxels: int
+    """Of the brain: lesions that were missed, and others that were marked."""
+    voxel_doubts: Float32
+    """Uncertainty of every ``STRIDE``-th voxel of the brain: rmi, of single models entropy, nats."""
+    lesion_doubts: NDArray[np.float64]
+    """Structural uncertainty of each predicted lesion, of single models one minus mean probability, 0 to 1."""
+    lesion_wrong: Mask
+    """Which of them hold no voxel of a true lesion."""
+
+
+def compare(scan: Scan, truth: Mask, said: Segmentation) -> Found:
+    """A segmentation beside its truth, both on the scan's grid [x, y, z]."""
+    brain = scan.brain
+    doubts = said.maps.get("rmi", said.maps["total"])
+    curve = segmentation_retention.voxel_curve(truth, said.mask, doubts, brain)
+    return Found(
+        scores={
+            "ndsc": segmentation.ndsc(truth, said.mask),
+            "dice": segmentation.dice(truth, said.mask),
+            "lesion_f1": segmentation.lesion_f1(truth, said.mask),
+            "voxel_r_aac": segmentation_retention.voxel_r_aac(curve),
+        },
+        predictive=replace(said.predictive(), probability=(), mask=()),
+        burden=said.burden,
+        true_count=int(components(truth).max(initial=0)),
+        true_ml=float(np.count_nonzero(truth)) * scan.voxel_mm3 / 1000,
+        appearance=dict(said.appearance),
+        brain_voxels=int(np.count_nonzero(brain)),
+        wrong_voxels=int(np.count_nonzero((truth != said.mask) & brain)),
+        voxel_doubts=np.asarray(doubts[brain][::STRIDE], np.float32),
+        lesion_doubts=_lesion_doubts(said),
+        lesion_wrong=_lesion_wrong(truth, said),
+    )
+
+
+def calibration(found: Sequence[Found], *, ensemble: bool) -> Calibration:
+    """Of the head: retention and expected error (1 - nDSC) by its measure and the others, in-domain references."""
+    measures = MEASURES[ensemble]
+    own = LESIONS.own_measure(ensemble)
+    errors = 1 - np.array([one.scores["ndsc"] for one in found])
+    return building.calibrate_errors(
+        LESIONS,
+        _joined([one.predictive for one in found]),
+        errors,
+        ensemble=ensemble,
+        reference=(own, *(name for name in measures if name != own)),
+        others=tuple(name for name in measures if name != own),
+    )
+
+
+def filled(recipe: Recipe, found: Sequence[Found]) -> Recipe:
+    """The recipe with all that it says of in-domain scans."""
+    return msgspec.structs.replace(
+        recipe,
+        typical=typical(found),
+        volume=burden.fit([one.burden.volume_ml for one in found], [one.true_ml for one in found]),
+        count=burden.fit([one.burden.count for one in found], [float(one.true_count) for one in found]),
+        voxel_trust=voxel_trust(found),
+        lesion_trust=lesion_trust(found),
+    )
+
+
+def typical(found: Sequence[Found]) -> dict[str, tuple[float, float]]:
+    """Each feature's quantiles (1 - ``MIDDLE``) / 2 and (1 + ``MIDDLE``) / 2; of few scans least and largest value."""
+    limits = {}
+    for name in found[0].appearance:
+        values = np.array([one.appearance[name] for one in found])
+        if len(values := values[np.isfinite(values)]):
+            low, high = np.quantile(values, ((1 - MIDDLE) / 2, (1 + MIDDLE) / 2))
+            limits[name] = (_short(low), _short(high))
+    return limits
+
+
+def voxel_trust(found: Sequence[Found]) -> float:
+    """The uncertainty that a share of voxels exceeds as large as the share that is wrong, over all brains together.
+
+    A reviewer who knew which voxels are wrong would look at this many: q(1 - wrong / voxels) of the uncertainty.
+    """
+    wrong, voxels = sum(one.wrong_voxels for one in found), sum(one.brain_voxels for one in found)
+    doubts = np.concatenate([one.voxel_doubts for one in found])
+    return _short(np.quantile(doubts, 1 - wrong / voxels))
+
+
+def lesion_trust(found: Sequence[Found]) -> float | None:
+    """The same for predicted lesions; wrong are those that hold no voxel of a true one. None without any."""
+    doubts = np.concatenate([one.lesion_doubts for one in found])
+    wrong = np.concatenate([one.lesion_wrong for one in found])
+    return _short(np.quantile(doubts, 1 - wrong.mean())) if len(doubts) else None
+
+
+def quality(found: Sequence[Found]) -> dict[str, float]:
+    """Mean scores over scans, four significant digits; those that a scan does not have are left out of its mean."""
+    names = found[0].scores
+    return {name: _short(np.nanmean([one.scores[name] for one in found]), 4) for name in names}
+
+
+def _lesion_doubts(said: Segmentation) -> NDArray[np.float64]:
+    doubts = [
+        1 - one.mean_probability if one.structural_uncertainty is None else one.structural_uncertainty
+        for one in said.lesions
+    ]
+    return np.array(doubts, np.float64)
+
+
+def _lesion_wrong(truth: Mask, said: Segmentation) -> Mask:
+    """In the order of the table; a lesion is known by its centroid."""
+    from scipy import ndimage
+
+    if not said.lesions:
+        return np.zeros(0, bool)
+    labels = components(said.mask)
+    numbers = np.arange(1, labels.max() + 1)
+    hits = np.bincount(labels[truth], minlength=len(numbers) + 1)[1:]
+    index = np.array(ndimage.center_of_mass(said.mask, labels, numbers))
+    places = index @ said.affine[:3, :3].T + said.affine[:3, 3]
+    apart = np.array([one.centroid_mm for one in said.lesions])[:, None] - places[None]
+    return np.asarray(hits[(apart**2).sum(axis=2).argmin(axis=1)] == 0)
+
+
+def _joined(units: Sequence[Volumes]) -> Volumes:
+    """Many units of one as one of many, without volumes."""
+
+    def column(name: str) -> NDArray[np.float32] | None:
+        values = [getattr(one, name) for one in units]
+        return None if values[0] is None else np.concatenate(values)
+
+    entropy = column("entropy")
+    assert entropy is not None
+    return Volumes((), (), entropy, column("expected_entropy"), column("epkl"), column("structural"))
+
+
+def _short(value: float | np.floating[object], digits: int = 6) -> float:  # type: ignore[type-var]
+    return float(f"{float(value):.{digits}g}")

@@ -1,0 +1,234 @@
+"""From labelled scans to an artefact that can be served, and what its recipe says of calibration scans."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from models import artefact
+from models.artefact import Artefact, ArtefactError
+from models.building import Provenance
+from models.evaluation.judged import BadFile
+from models.executors import golden
+from models.predictive import Volumes
+from models.tasks.lesion import build, calibrating, ensemble, examples, members, recipe, released
+from models.tasks.lesion.burden import Burden, quantity
+from models.tasks.lesion.calibrating import Found
+from models.tasks.lesion.recipe import Recipe
+from models.tasks.lesion.segment import segment
+from models.tasks.lesion.settings import UNetSizes
+from tests.models.lesion import toys
+from tests.models.lesion.test_released import saved, state
+
+Data = dict[str, list[toys.Case]]
+PROVENANCE = Provenance("toy balls", "none")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    folder = tmp_path_factory.mktemp("scans")
+    return {
+        "train": [toys.case(folder, seed) for seed in range(3)],
+        "dev_in": [toys.case(folder, seed) for seed in (10, 11)],
+        "calibration": [toys.case(folder, seed) for seed in range(20, 24)],
+    }
+
+
+@pytest.fixture(scope="module")
+def trained(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Artefact:
+    out = tmp_path_factory.mktemp("made") / "unet-2"
+    said: list[float] = []
+    found = ensemble.train_artefact(
+        "unet",
+        data,
+        out,
+        members=2,
+        seed=1,
+        preset="tiny",
+        jobs=2,
+        provenance=PROVENANCE,
+        progress=lambda done, what: said.append(done),
+    )
+    assert said == sorted(said)
+    assert said[-1] == 1
+    assert not out.with_name("unet-2.parts").exists()
+    return found
+
+
+def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
+    manifest = trained.manifest
+    assert artefact.name(manifest) == "lesion-unet-2"
+    assert manifest.executor.layout == "separate"
+    assert manifest.seeds == (1000, 1001)
+    assert [(one.role, one.rows, one.licence) for one in manifest.sources] == [
+        ("train", 3, "none"),
+        ("tuning of the threshold", 2, "none"),
+        ("calibration", 4, "none"),
+    ]
+    assert set(manifest.quality) == {"calibration", "dev_in"}
+    assert set(manifest.quality["dev_in"]) == {"ndsc", "dice", "lesion_f1", "voxel_r_aac"}
+    text = trained.path("MODEL_CARD.md").read_text()
+    assert "**Research software, not a medical device.**" in text
+    assert "toy balls; 3 scans" in text
+
+
+def test_its_members_answer_the_golden_window_again(trained: Artefact) -> None:
+    found = members.members(trained)
+    assert len(found) == 2
+    assert golden.replay(found, trained.path(trained.manifest.golden), trained.manifest.golden_tolerance) < 1e-5
+
+
+def test_its_recipe_is_complete_and_segments(trained: Artefact, data: Data) -> None:
+    plan = recipe.read(trained)
+    assert plan.window == (32, 32, 32)
+    assert plan.threshold == trained.manifest.training["tuned_threshold"]
+    assert plan.volume is not None
+    assert plan.volume.units == 4
+    assert plan.count is not None
+    assert plan.voxel_trust is not None
+    assert plan.lesion_trust is not None
+    scan, _ = examples.read(data["dev_in"][0], plan.channels)
+    said = segment(scan, members.members(trained), plan)
+    assert set(plan.typical) == set(said.appearance)
+    assert "advice" in said.maps
+
+
+def test_the_calibration_holds_structural_uncertainty_and_knowledge(trained: Artefact) -> None:
+    (known,) = trained.manifest.heads["lesions"].values()
+    assert list(trained.manifest.heads["lesions"]) == ["cpu-fp32-separate"]
+    assert known.retention.measure == "scan_structural_uncertainty"
+    assert known.retention.units == 4
+    assert known.expected_error is not None
+    assert {"mi", "rmi", "entropy"} <= set(known.reference)
+    assert known.by("mi").retention.measure == "mi"
+
+
+def test_the_tuned_threshold_is_the_best_for_what_is_served(trained: Artefact, data: Data) -> None:
+    plan, served = recipe.read(trained), members.members(trained)
+    best = build.judged(data["dev_in"], served, plan)
+    own = np.mean([one.scores["ndsc"] for one in best])
+    assert own == pytest.approx(trained.manifest.training["tuned_ndsc"], abs=1e-3)
+    for other in (plan.threshold - 0.1, plan.threshold + 0.1):
+        if 0 < other < 1:
+            moved = msgspec.structs.replace(plan, threshold=other)
+            assert np.mean([one.scores["ndsc"] for one in build.judged(data["dev_in"], served, moved)]) <= own + 1e-9
+
+
+def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path) -> None:
+    found = ensemble.train_artefact("unet", data, tmp_path / "one", members=1, seed=1, preset="tiny", jobs=1)
+    (known,) = found.manifest.heads["lesions"].values()
+    assert known.retention.measure == "entropy"
+    assert set(known.reference) == {"entropy"}
+    assert recipe.read(found).voxel_trust is not None
+
+
+def test_frozen_masks_make_an_ensemble_of_one_network(data: Data, tmp_path: Path) -> None:
+    small = {name: cases[:2] for name, cases in data.items()}
+    found = ensemble.train_artefact("unet_mcdp", small, tmp_path / "mc", members=1, seed=1, preset="tiny", jobs=1)
+    assert artefact.name(found.manifest) == "lesion-unet_mcdp-1x5"
+    assert found.manifest.ensemble
+    assert len(members.members(found)) == 5
+
+
+def test_a_cut_off_run_goes_on_with_its_finished_members(data: Data, tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    first = ensemble.train("unet", data, folder, members=1, seed=1, preset="tiny", jobs=1)
+    written = {path: path.stat().st_mtime_ns for path in folder.rglob("*.npy")}
+    second = ensemble.train("unet", data, folder, members=2, seed=1, preset="tiny", jobs=1)
+    assert second.graphs[0] == first.graphs[0]
+    assert written == {path: path.stat().st_mtime_ns for path in folder.rglob("*.npy")}
+
+
+def test_training_without_scans_or_members_is_refused(data: Data, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="missing: dev_in"):
+        ensemble.train("unet", {"train": data["train"]}, tmp_path, members=1, seed=0, preset="tiny")
+    with pytest.raises(ValueError, match="at least one member"):
+        ensemble.train("unet", data, tmp_path, members=0, seed=0, preset="tiny")
+
+
+def test_a_scan_without_truth_or_modality_is_named(data: Data) -> None:
+    one = data["train"][0]
+    with pytest.raises(BadFile, match="scan 0 has no t1 image"):
+        examples.read(one, ("flair", "t1"))
+    with pytest.raises(BadFile, match="scan 0 has no lesion mask"):
+        examples.read(dataclasses.replace(one, truth=None), ("flair",))
+    broken = one.flair.with_name("broken.nii.gz")
+    broken.write_bytes(one.flair.read_bytes()[:400])
+    with pytest.raises(BadFile, match="scan 0 at"):
+        examples.read(dataclasses.replace(one, flair=broken), ("flair",))
+
+
+def test_released_members_become_an_artefact_that_defers_all(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        saved(tmp_path / "given", seed, state(seed, UNetSizes((4, 8, 16))))
+    found = released.import_released(tmp_path / "given", tmp_path / "out")
+    plan = recipe.read(found)
+    assert (plan.threshold, plan.orientation, plan.window) == (0.35, "", (96, 96, 96))
+    assert plan.volume is None
+    assert found.manifest.heads == {"lesions": {}}
+    assert golden.replay(members.members(found), found.path("golden.npz"), 1e-5) < 1e-5
+
+
+def test_released_members_are_calibrated_where_scans_are_given(tmp_path: Path, data: Data) -> None:
+    saved(tmp_path / "given", 1, state(1, UNetSizes((4, 8))))
+    found = released.import_released(tmp_path / "given", tmp_path / "out", {"dev_in": data["dev_in"]})
+    (known,) = found.manifest.heads["lesions"].values()
+    assert known.retention.units == 2
+
+
+def test_an_artefact_of_another_window_is_refused(trained: Artefact, tmp_path: Path) -> None:
+    plan = msgspec.structs.replace(recipe.read(trained), channels=("flair", "t1"))
+    content = {name: trained.path(name) for name in trained.manifest.files} | {"recipe.json": recipe.encode(plan)}
+    other = artefact.write(tmp_path / "other", trained.manifest, content)
+    with pytest.raises(ArtefactError, match="does not take windows of the recipe"):
+        members.members(other)
+
+
+def found(seed: int, wrong: int) -> Found:
+    """A scan of 1000 brain voxels and four lesions, of which one is wrong."""
+    generator = np.random.default_rng(seed)
+    load = quantity(3.0, [2.0, 4.0])
+    return Found(
+        scores={"ndsc": 0.7, "dice": 0.6, "lesion_f1": 0.5, "voxel_r_aac": np.nan},
+        predictive=Volumes((), (), np.array([0.01 * seed], np.float32)),
+        burden=Burden(load, load),
+        true_count=3,
+        true_ml=2.0,
+        appearance={"noise": 0.01 * seed, "bias": np.nan},
+        brain_voxels=1000,
+        wrong_voxels=wrong,
+        voxel_doubts=generator.random(250).astype(np.float32),
+        lesion_doubts=np.array([0.1, 0.2, 0.3, 0.9]),
+        lesion_wrong=np.array([False, False, False, True]),
+    )
+
+
+def test_advice_marks_as_much_as_is_wrong() -> None:
+    several = [found(seed, wrong=50) for seed in range(1, 9)]
+    doubts = np.concatenate([one.voxel_doubts for one in several])
+    assert np.mean(doubts > calibrating.voxel_trust(several)) == pytest.approx(0.05, abs=0.001)
+    trust = calibrating.lesion_trust(several)
+    assert trust is not None
+    assert 0.3 <= trust < 0.9
+
+
+def test_nothing_wrong_needs_no_look() -> None:
+    several = [found(seed, wrong=0) for seed in range(1, 4)]
+    assert calibrating.voxel_trust(several) == pytest.approx(max(one.voxel_doubts.max() for one in several), rel=1e-5)
+
+
+def test_typical_values_hold_calibration_scans_and_skip_what_none_has() -> None:
+    assert calibrating.typical([found(seed, 1) for seed in range(1, 9)]) == {
+        "noise": (pytest.approx(0.01, abs=0.001), pytest.approx(0.08, abs=0.001))
+    }
+
+
+def test_the_recipe_is_filled_with_all_of_it() -> None:
+    plan = calibrating.filled(Recipe(), [found(seed, 5) for seed in range(1, 9)])
+    assert plan.volume is not None
+    assert plan.volume.units == 8
+    assert plan.voxel_trust is not None
