@@ -6,57 +6,32 @@ person, are never kept. nibabel reads and writes headers; voxels are views of th
 
 from __future__ import annotations
 
-import logging
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.nifti_header import Affine, BadImage, Limits, dtype_of, geometry_of, shape_of
 from models.unzip import BadStream, Source
 
-Affine = NDArray[np.float64]
+__all__ = ["Affine", "BadImage", "Limits", "Nifti", "anonymous", "read", "read_voxels", "write"]
+
 Array = NDArray[Any]
 
 _MOST_OFFSET = 1 << 22  # bytes before the voxels: the header and its extensions
-_AGREE = 0.05  # share by which two statements of a voxel's size may differ
 _SLAB = 1 << 20  # voxels that are scaled at once
 _LEVEL = 1  # of gzip: a third of the time of the usual 6, a tenth more bytes
-_SILENT = logging.Logger("nibabel", logging.CRITICAL + 1)  # what matters is refused here, with a reason
 _GEOMETRY = (
     *("xyzt_units", "qform_code", "sform_code", "quatern_b", "quatern_c", "quatern_d"),
     *("qoffset_x", "qoffset_y", "qoffset_z", "srow_x", "srow_y", "srow_z"),
 )
 _KEPT = ("dim", "datatype", "bitpix", "pixdim", "scl_slope", "scl_inter", *_GEOMETRY)
 _CODES = {"broken": "truncated", "cut_off": "truncated", "trailing": "trailing_bytes"}
-
-
-class BadImage(ValueError):
-    """The bytes are no image of the kind that is needed; ``field`` is filled by who knows which input it was."""
-
-    def __init__(self, message: str, *, code: str, value: object = "", unit: str = "", allowed: str = "") -> None:
-        super().__init__(message)
-        self.message, self.code, self.value, self.unit, self.allowed = message, code, str(value), unit, allowed
-        self.field = ""
-
-    def of(self, field: str) -> BadImage:
-        """The same, of a named input."""
-        self.field = field
-        return self
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What an image may ask for, before anything of its size is made."""
-
-    voxels: int = 1 << 26
-    spacing_mm: tuple[float, float] = (0.2, 8.0)
-    """Edge of a voxel along each axis."""
-    extent_mm: tuple[float, float] = (40.0, 512.0)
-    """Field of view along each axis."""
 
 
 @dataclass(frozen=True)
@@ -70,19 +45,20 @@ class Nifti:
     spacing: tuple[float, float, float]
     """Edges of a voxel, mm."""
     space: int
-    """Code of the space that the affine leads to (NIfTI: 1 scanner, 2 aligned, 3 Talairach, 4 MNI); 0 unknown."""
+    """Code of the space that the affine leads to (NIfTI: 1 scanner, 2 aligned, 3 Talairach, 4 MNI, 5 another template);
+    0 unknown."""
 
 
 def read(content: bytes, limits: Limits | None = None) -> Nifti:
     """An image of three axes (beside axes of length 1) of finite numbers.
 
     Raises:
-        BadImage: anything else; see the codes in this module.
+        BadImage: anything else; ``code`` says what.
     """
     limits = limits or Limits()
     source, header = _header(content)
-    shape = _shape(header, limits.voxels)
-    affine, spacing, space = _geometry(header, shape, limits)
+    shape = shape_of(header, limits.voxels)
+    affine, spacing, space = geometry_of(header, shape, limits)
     values = _values(source, header, shape)
     if values.dtype.kind == "f" and not (finite := np.isfinite(values)).all():
         wrong = int(values.size - np.count_nonzero(finite))
@@ -103,7 +79,7 @@ def read_voxels(content: bytes, most_voxels: int) -> Array:
         BadImage: not of three axes, too many, not of numbers, or cut off.
     """
     source, header = _header(content)
-    return _values(source, header, _shape(header, most_voxels))
+    return _values(source, header, shape_of(header, most_voxels))
 
 
 def write(values: Array, affine: Affine, space: int = 1) -> bytes:
@@ -139,7 +115,7 @@ def anonymous(content: bytes) -> bytes:
         BadImage: not an image that ``read_voxels`` reads.
     """
     source, header = _header(content)
-    shape = _shape(header, Limits.voxels)
+    shape = shape_of(header, Limits.voxels)
     _skip(source, header)
     clean = type(header)(endianness=header.endianness, check=False)
     for name in _KEPT:
@@ -148,7 +124,7 @@ def anonymous(content: bytes) -> bytes:
     clean["magic"] = header["magic"]
     packer = zlib.compressobj(_LEVEL, wbits=31)
     pieces = [packer.compress(clean.binaryblock + bytes(4))]
-    left = math.prod(shape) * _dtype(header).itemsize
+    left = math.prod(shape) * dtype_of(header).itemsize
     with _refusing():
         while left:
             pieces.append(packer.compress(source.take(min(left, _SLAB))))
@@ -157,16 +133,14 @@ def anonymous(content: bytes) -> bytes:
     return b"".join((*pieces, packer.flush()))
 
 
-class _refusing:
+@contextmanager
+def _refusing() -> Iterator[None]:
     """Streams that break become images that are refused."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, BadStream):
-            raise BadImage(
-                f"the file cannot be read: {error}; send it again, whole", code=_CODES[error.trouble]
-            ) from error
+    try:
+        yield
+    except BadStream as error:
+        message = f"the file cannot be read: {error}; send it again, whole"
+        raise BadImage(message, code=_CODES[error.trouble]) from error
 
 
 def _header(content: bytes) -> tuple[Source, Any]:
@@ -181,11 +155,12 @@ def _header(content: bytes) -> tuple[Source, Any]:
             if error.trouble == "broken":
                 raise
             raise _no_nifti() from error
-        sizes = {int.from_bytes(start, "little"), int.from_bytes(start, "big")}
+        sizes = {int.from_bytes(start, "little"): "<", int.from_bytes(start, "big"): ">"}
         kind: Any = nibabel.Nifti1Header if 348 in sizes else nibabel.Nifti2Header if 540 in sizes else None
         if kind is None:
             raise _no_nifti()
-        header = kind(bytes(start) + bytes(source.take(kind.sizeof_hdr - 4)), check=False)
+        size = kind.sizeof_hdr
+        header = kind(bytes(start) + bytes(source.take(size - 4)), sizes[size], check=False)
     magic = bytes(header["magic"])[:3]
     if magic in (b"ni1", b"ni2"):
         raise BadImage(
@@ -204,46 +179,6 @@ def _no_nifti() -> BadImage:
     )
 
 
-def _shape(header: Any, most_voxels: int) -> tuple[int, int, int]:
-    dims = [int(length) for length in header["dim"]]
-    if not 1 <= dims[0] <= 7:
-        raise BadImage(f"the header declares {dims[0]} axes; NIfTI has 1 to 7", code="not_nifti", value=dims[0])
-    shape = dims[1 : dims[0] + 1]
-    if len(shape) < 3 or any(length != 1 for length in shape[3:]) or any(length < 1 for length in shape):
-        raise BadImage(
-            f"the image has the shape {shape}; one volume [x, y, z] is needed (split a series first)",
-            code="not_a_volume",
-            value=shape,
-            allowed="3 axes",
-        )
-    if math.prod(shape) > most_voxels:
-        raise BadImage(
-            f"the image has {math.prod(shape)} voxels, {shape}; at most {most_voxels} are taken: crop or resample it",
-            code="too_large",
-            value=math.prod(shape),
-            unit="voxels",
-            allowed=f"1 to {most_voxels}",
-        )
-    return shape[0], shape[1], shape[2]
-
-
-def _dtype(header: Any) -> np.dtype[Any]:
-    try:
-        dtype = np.dtype(header.get_data_dtype())
-    except (KeyError, ValueError, TypeError) as error:
-        code = int(header["datatype"])
-        raise BadImage(f"the image has the unknown voxel type {code}", code="voxel_type", value=code) from error
-    if dtype.kind not in "fiu" or dtype.itemsize not in (1, 2, 4, 8):
-        raise BadImage(
-            f"the image has voxels of type {dtype}; numbers of 1 to 8 bytes are needed (no colours, no complex ones)",
-            code="voxel_type",
-            value=dtype,
-            allowed="integers, float32, float64",
-        )
-    own: np.dtype[Any] = dtype.newbyteorder(header.endianness)
-    return own
-
-
 def _skip(source: Source, header: Any) -> None:
     """Goes to the first voxel."""
     offset, least = float(header["vox_offset"]), int(header["sizeof_hdr"])
@@ -260,7 +195,7 @@ def _skip(source: Source, header: Any) -> None:
 
 
 def _values(source: Source, header: Any, shape: tuple[int, int, int]) -> Array:
-    dtype = _dtype(header)
+    dtype = dtype_of(header)
     slope, inter = float(header["scl_slope"]), float(header["scl_inter"])
     scaled = math.isfinite(slope) and slope != 0 and (slope, inter) != (1, 0)
     if scaled and not math.isfinite(inter):
@@ -280,69 +215,3 @@ def _values(source: Source, header: Any, shape: tuple[int, int, int]) -> Array:
                 values[part] = raw[part] * np.float64(slope) + np.float64(inter)
         raw = values
     return raw.reshape(shape, order="F")
-
-
-def _geometry(header: Any, shape: Sequence[int], limits: Limits) -> tuple[Affine, tuple[float, float, float], int]:
-    """Where voxels lie, checked: affine, spacing in mm, code of the space."""
-    pixdim = [float(size) for size in header["pixdim"][1:4]]
-    if not all(math.isfinite(size) and size > 0 for size in pixdim):
-        raise _bad_spacing(pixdim, limits)
-    header.check_fix(logger=_SILENT, error_level=logging.CRITICAL + 1)
-    sform, scode = header.get_sform(coded=True)
-    try:
-        qform, qcode = header.get_qform(coded=True)
-    except ValueError as error:  # the quaternion is longer than 1
-        if sform is None:
-            raise _bad_affine("its quaternion is none", header) from error
-        qform, qcode = None, 0
-    affine = np.asarray(header.get_best_affine() if sform is None else sform, np.float64)
-    if not np.isfinite(affine).all():
-        raise _bad_affine("it holds NaN or infinite numbers", affine)
-    sizes = np.sqrt((affine[:3, :3] ** 2).sum(axis=0))
-    spacing = (float(sizes[0]), float(sizes[1]), float(sizes[2]))
-    least, most = limits.spacing_mm
-    if not all(least <= size <= most for size in spacing):
-        raise _bad_spacing(spacing, limits)
-    if abs(np.linalg.det(affine[:3, :3] / sizes)) < 0.1:
-        raise _bad_affine("its axes lie in one plane", affine)
-    if any(abs(size - other) > _AGREE * other for size, other in zip(spacing, pixdim, strict=True)):
-        raise _bad_affine(f"its voxels are of {_mm(spacing)} mm, and pixdim says {_mm(pixdim)} mm", affine)
-    if qform is not None and np.linalg.det(qform[:3, :3]) * np.linalg.det(affine[:3, :3]) < 0:
-        raise _bad_affine("sform and qform contradict each other: one mirrors the image", affine)
-    extents = [size * length for size, length in zip(spacing, shape, strict=True)]
-    least, most = limits.extent_mm
-    if not all(least <= extent <= most for extent in extents):
-        raise BadImage(
-            f"the image spans {_mm(extents)} mm; {least:g} to {most:g} mm along each axis hold a head",
-            code="field_of_view",
-            value=_mm(extents),
-            unit="mm",
-            allowed=f"{least:g} to {most:g}",
-        )
-    return affine, spacing, int(scode or qcode or 0)
-
-
-def _bad_spacing(sizes: Sequence[float], limits: Limits) -> BadImage:
-    least, most = limits.spacing_mm
-    return BadImage(
-        f"the image has voxels of {_mm(sizes)} mm; {least:g} to {most:g} mm are taken: correct the header or resample",
-        code="spacing",
-        value=_mm(sizes),
-        unit="mm",
-        allowed=f"{least:g} to {most:g}",
-    )
-
-
-def _bad_affine(why: str, affine: Any) -> BadImage:
-    value = np.round(affine[:3], 3).tolist() if isinstance(affine, np.ndarray) else ""
-    return BadImage(
-        f"the affine cannot be used: {why}; correct sform, qform and pixdim",
-        code="affine",
-        value=value,
-        unit="mm",
-        allowed="an invertible map from voxels to mm",
-    )
-
-
-def _mm(sizes: Sequence[float]) -> str:
-    return " x ".join(f"{size:.4g}" for size in sizes)

@@ -103,5 +103,6 @@ class Source:
         if self._members > _MOST_MEMBERS:
             raise BadStream(f"the file has more than {_MOST_MEMBERS} gzip members", "broken")
         self._at -= len(self._unpacker.unused_data)
+        self._tail = b""
         self._unpacker = zlib.decompressobj(wbits=31)
         return True

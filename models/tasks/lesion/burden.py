@@ -16,15 +16,8 @@ from models.calibration import IntervalTable, interval_table
 
 LEAST_SD = 0.05
 """Of ln(1 + x)."""
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """A count, or a volume in ml, as the ensemble has it and as its members do."""
-
-    value: float
-    log_sd: float
-    """Standard deviation of ln(1 + value)."""
+LEVEL = 0.9
+"""Coverage of the intervals in answers."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +30,42 @@ class Interval:
 
 
 @dataclass(frozen=True)
+class Quantity:
+    """A count, or a volume in ml."""
+
+    value: float
+    """The ensemble's."""
+    log_sd: float
+    """Standard deviation of ln(1 + value)."""
+
+    def interval(self, table: IntervalTable | None, level: float = LEVEL) -> Interval | None:
+        """Of the tabulated level nearest above ``level``, else of the highest; None without a table."""
+        if table is None or not table.levels:
+            return None
+        index = min(int(np.searchsorted(table.levels, level - 1e-12)), len(table.levels) - 1)
+        half = table.multipliers[index] * self.log_sd
+        mean = math.log1p(self.value)
+        return Interval(table.levels[index], max(math.expm1(mean - half), 0.0), math.expm1(mean + half))
+
+
+@dataclass(frozen=True)
 class Burden:
-    """Lesions of a scan."""
+    """Lesions of a scan on the networks' grid."""
 
     count: Quantity
     volume_ml: Quantity
+    count_interval: Interval | None = None
+    volume_ml_interval: Interval | None = None
 
 
 def quantity(value: float, members: Sequence[float]) -> Quantity:
-    """What the ensemble says, beside what each member says."""
+    """What the ensemble says, with the spread of what each member says."""
     variance = float(np.var(np.log1p(members))) if len(members) > 1 else 0.0
     return Quantity(value, math.sqrt(variance + LEAST_SD**2))
 
 
 def fit(predicted: Sequence[Quantity], truth: Sequence[float]) -> IntervalTable:
-    """Multipliers of ``log_sd`` from calibration scans, whose true counts, or volumes in ml, are known.
+    """Multipliers of ``log_sd`` from calibration scans whose true counts, or volumes in ml, are known.
 
     Raises:
         ValueError: no scans, different numbers of them, or a truth that is negative or not finite.
@@ -65,13 +79,3 @@ def fit(predicted: Sequence[Quantity], truth: Sequence[float]) -> IntervalTable:
         raise ValueError(f"{wrong} of {len(true)} true values are negative or not finite")
     means = np.log1p([one.value for one in predicted])
     return interval_table(means, np.square([one.log_sd for one in predicted]), np.log1p(true))
-
-
-def interval(found: Quantity, table: IntervalTable | None, level: float = 0.9) -> Interval | None:
-    """The interval of the tabulated level nearest above ``level``, else of the highest; None without a table."""
-    if table is None or not table.levels:
-        return None
-    index = min(int(np.searchsorted(table.levels, level - 1e-12)), len(table.levels) - 1)
-    half = table.multipliers[index] * found.log_sd
-    mean = math.log1p(found.value)
-    return Interval(table.levels[index], max(math.expm1(mean - half), 0.0), math.expm1(mean + half))

@@ -61,6 +61,12 @@ class Grid:
     """How to interpolate; None: nothing is."""
 
     @property
+    def turned_scan_shape(self) -> Shape:
+        """Of the scan along the networks' axes."""
+        x, y, z = (self.scan_shape[axis] for axis in self.axes)
+        return x, y, z
+
+    @property
     def voxel_mm3(self) -> float:
         return float(abs(np.linalg.det(self.affine[:3, :3])))
 
@@ -92,32 +98,25 @@ class Grid:
                 values = ndimage.gaussian_filter1d(values, sigma, axis=axis, mode="nearest", truncate=3)
         return _interpolated(values, self.step, self.shape, outside="nearest" if self.step.is_diagonal else "constant")
 
-    def back(self, volume: Array, first: int = 0, last: int | None = None) -> Float32:
-        """A float32 volume of this grid on the scan's, linear; exact where nothing is interpolated.
-
-        ``first`` and ``last`` choose planes of the first turned axis of the scan: pieces that ``turned_back`` of
-        their whole puts in place. Without them the volume lies as the scan does.
-        """
+    def back(self, volume: Array) -> Array:
+        """A map of this grid on the scan's: linear, float32; a view where nothing is interpolated."""
         if self.step is None:
             return self.turned_back(volume)
-        shape = tuple(self.scan_shape[axis] for axis in self.axes)
-        if last is not None:
-            step = self.step.inverse
-            step = Step(step.matrix, step.offset + step.matrix[:, 0] * first)
-            return _interpolated(volume, step, (last - first, shape[1], shape[2]), outside="nearest")
-        return self.turned_back(self.back(volume, 0, shape[0]))
+        return self.turned_back(self.planes_back(volume, 0, self.turned_scan_shape[0]))
+
+    def planes_back(self, volume: Array, first: int, last: int) -> Float32:
+        """The same for planes of the turned scan's first axis: pieces of what ``turned_back`` puts in place."""
+        assert self.step is not None
+        step = self.step.inverse
+        _, *others = self.turned_scan_shape
+        moved = Step(step.matrix, step.offset + step.matrix[:, 0] * first)
+        return _interpolated(volume, moved, (last - first, *others))
 
     def near_back(self, marks: Array) -> Array:
         """Marks of this grid on the scan's: each voxel takes the mark that is nearest; 0 outside."""
-        from scipy import ndimage
-
         if self.step is None:
             return self.turned_back(marks)
-        shape = tuple(self.scan_shape[axis] for axis in self.axes)
-        back = self.step.inverse
-        matrix = np.diag(back.matrix).copy() if back.is_diagonal else back.matrix
-        found = ndimage.affine_transform(marks, matrix, back.offset, shape, output=marks.dtype, order=0, mode="nearest")
-        return self.turned_back(np.asarray(found))
+        return self.turned_back(_interpolated(marks, self.step.inverse, self.turned_scan_shape, order=0))
 
     def mask_back(self, mask: Mask) -> Mask:
         """A mask of this grid on the scan's: where its linear interpolation reaches one half.
@@ -129,8 +128,7 @@ class Grid:
             return self.turned_back(mask)
         if not mask.any():
             return np.zeros(self.scan_shape, bool)
-        shape = tuple(self.scan_shape[axis] for axis in self.axes)
-        marked = np.asarray(_interpolated(mask.astype(np.float32), self.step.inverse, shape, "nearest") >= 0.5)
+        marked = _interpolated(mask.astype(np.float32), self.step.inverse, self.turned_scan_shape) >= 0.5
         self._keep_lost(mask, marked)
         return self.turned_back(marked)
 
@@ -138,16 +136,19 @@ class Grid:
         from scipy import ndimage
 
         assert self.step is not None
-        labels, number = ndimage.label(mask)
+        (box,) = ndimage.find_objects(mask.view(np.uint8))
+        crop = tuple(slice(max(part.start - 1, 0), part.stop + 1) for part in box)
+        corner = np.array([part.start for part in crop])
+        labels, number = ndimage.label(mask[crop])
         around = ndimage.grey_dilation(labels, size=3)  # a half-marked voxel's nearest may lie beside its component
-        places = np.argwhere(marked) @ self.step.inverse.matrix.T + self.step.inverse.offset
-        nearest = np.clip(np.rint(places).astype(np.intp), 0, np.array(mask.shape) - 1)
+        places = np.argwhere(marked) @ self.step.inverse.matrix.T + self.step.inverse.offset - corner
+        nearest = np.clip(np.rint(places).astype(np.intp), 0, np.array(labels.shape) - 1)
         lost = np.setdiff1d(np.arange(1, number + 1), around[tuple(nearest.T)])
         boxes = ndimage.find_objects(labels)
         share = self.voxel_mm3 / float(abs(np.linalg.det(self.scan_affine[:3, :3])))
         for label in lost.tolist():
             box = boxes[label - 1]
-            own = np.argwhere(labels[box] == label) + [part.start for part in box]
+            own = np.argwhere(labels[box] == label) + [part.start for part in box] + corner
             places = np.rint(own @ self.step.matrix.T + self.step.offset).astype(np.intp)
             found, times = np.unique(np.clip(places, 0, np.array(marked.shape) - 1), axis=0, return_counts=True)
             best = np.argsort(-times, kind="stable")[: max(round(len(own) * share), 1)]
@@ -222,11 +223,14 @@ def _stepped(shape: Shape, affine: Affine, spacing: float) -> tuple[Step, Shape,
     return Step(inverse * spacing, inverse @ origin), (int(counts[0]), int(counts[1]), int(counts[2])), new
 
 
-def _interpolated(values: Float32, step: Step, shape: tuple[int, ...], outside: str) -> Float32:
+def _interpolated(
+    values: Array, step: Step, shape: tuple[int, ...], *, order: int = 1, outside: str = "nearest"
+) -> Array:
+    """Values at the places that ``step`` leads to, in their own type."""
     from scipy import ndimage
 
     matrix = np.diag(step.matrix).copy() if step.is_diagonal else step.matrix
     found = ndimage.affine_transform(
-        values, matrix, step.offset, output_shape=shape, output=np.float32, order=1, mode=outside, prefilter=False
+        values, matrix, step.offset, shape, output=values.dtype, order=order, mode=outside, prefilter=False
     )
     return np.asarray(found)

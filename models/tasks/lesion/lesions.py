@@ -1,4 +1,4 @@
-"""The lesions of a scan: what the ensemble marks, what each member would, and a table of the components.
+"""The lesions of a scan: what the ensemble marks, how far each member agrees, and a table of the components.
 
 Everything is looked at inside the box that holds all marked voxels of any member, which is a small part of a head.
 """
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.components import components, sizes
-from models.assessment.segmentation import drop_small_components
+from models.assessment.components import Labels, best_overlaps, components, sizes
+from models.assessment.segmentation import dice, drop_small_components
 from models.nifti import Affine
-from models.uncertainty.voxels import lesion_structural_uncertainty, scan_structural_uncertainty
 
 Float32 = NDArray[np.float32]
+Float64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Box = tuple[slice, slice, slice]
 
@@ -37,19 +37,23 @@ class Lesion:
 
 
 @dataclass(frozen=True)
-class Load:
-    """How much one mask marks."""
+class Agreement:
+    """How a member's own mask agrees with the ensemble's."""
 
     count: int
+    """Lesions of the member."""
     voxels: int
+    dice: float
+    overlaps: Float64
+    """Largest IoU of each of the ensemble's lesions with one of the member's, 0 to 1, [lesions]."""
 
 
 @dataclass(frozen=True)
 class Lesions:
-    """All of a scan, largest first, and how far members agree on them."""
+    """All of a scan, largest first."""
 
     table: tuple[Lesion, ...]
-    load: Load
+    voxels: int
     structural: float | None
     """One minus the members' mean Dice with the ensemble's mask, 0 to 1; None for a single model."""
 
@@ -63,42 +67,47 @@ def box_of(marked: Mask) -> Box:
     return parts[0], parts[1], parts[2]
 
 
-def marked(values: Float32, threshold: float, small_voxels: int) -> Mask:
-    """Voxels from a threshold on, in components of more than ``small_voxels``, as released."""
-    return drop_small_components(values >= np.float32(threshold), small_voxels)
+def labelled(values: Float32, threshold: float, small_voxels: int) -> Labels:
+    """Numbers 1, 2, ... of the components of more than ``small_voxels`` of values from a threshold on; 0 elsewhere."""
+    return components(drop_small_components(values >= np.float32(threshold), small_voxels))
 
 
-def load(mask: Mask) -> Load:
-    """Components and voxels of a mask."""
-    return Load(int(components(mask).max(initial=0)), int(np.count_nonzero(mask)))
+def agreement(ensemble: Labels, member: Labels) -> Agreement:
+    """What ``uncertainty.voxels`` takes the mean of over members, of one member."""
+    return Agreement(
+        count=int(member.max()),
+        voxels=int(np.count_nonzero(member)),
+        dice=dice(ensemble > 0, member > 0),
+        overlaps=best_overlaps(ensemble, member)[0],
+    )
 
 
 def describe(
-    mask: Mask,
+    labels: Labels,
     probability: Float32,
-    members: Sequence[Mask],
+    members: Sequence[Agreement],
     *,
     affine: Affine,
     corner: Sequence[int],
     trust: float | None,
 ) -> Lesions:
-    """The table of the ensemble's mask in a box, with the members' masks in the same box.
+    """The table of the ensemble's lesions in a box that begins at the voxel ``corner`` of the grid of ``affine``.
 
-    ``affine`` is that of the whole grid, in which the box begins at the voxel ``corner``. Above ``trust`` a lesion's
-    structural uncertainty (of single models one minus its mean probability) is worth looking at.
+    Above ``trust`` a lesion's structural uncertainty (of single models one minus its mean probability) is worth
+    looking at.
     """
-    labels = components(mask)
     voxels = sizes(labels)
     places = np.flatnonzero(labels)
     which = labels.reshape(-1)[places] - 1
-    chances = _sums(which, probability.reshape(-1)[places], len(voxels)) / np.maximum(voxels, 1)
-    axes = np.unravel_index(places, mask.shape)
-    index = [
-        _sums(which, axis, len(voxels)) / np.maximum(voxels, 1) + first
-        for axis, first in zip(axes, corner, strict=True)
-    ]
-    centroids = (affine[:3, :3] @ np.array(index)).T + affine[:3, 3]
-    structural = lesion_structural_uncertainty(mask, members) if len(members) > 1 else None
+
+    def means(values: NDArray[Any]) -> Float64:
+        return np.asarray(np.bincount(which, weights=values, minlength=len(voxels)) / voxels)
+
+    chances = means(probability.reshape(-1)[places])
+    axes = np.unravel_index(places, labels.shape)
+    index = np.array([means(axis) + first for axis, first in zip(axes, corner, strict=True)])
+    centroids = (affine[:3, :3] @ index).T + affine[:3, 3]
+    structural = 1 - np.mean([one.overlaps for one in members], axis=0) if len(members) > 1 else None
     doubt = 1 - chances if structural is None else structural
     one_mm3 = float(abs(np.linalg.det(affine[:3, :3])))
     table = tuple(
@@ -111,12 +120,5 @@ def describe(
         )
         for number in np.argsort(-voxels, kind="stable").tolist()
     )
-    return Lesions(
-        table=table,
-        load=Load(len(table), len(places)),
-        structural=scan_structural_uncertainty(mask, members) if len(members) > 1 else None,
-    )
-
-
-def _sums(which: NDArray[Any], values: NDArray[Any], count: int) -> NDArray[np.float64]:
-    return np.asarray(np.bincount(which, weights=values, minlength=count), np.float64)
+    agreed = float(np.mean([one.dice for one in members])) if len(members) > 1 else None
+    return Lesions(table, len(places), None if agreed is None else 1 - agreed)
