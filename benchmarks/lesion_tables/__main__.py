@@ -25,6 +25,7 @@ PARTS = ("simulate", "train", "judge", "sites", "page")
 QUICK = Plan(
     preset="tiny",
     members=2,
+    window=48,
     train=4,
     dev_in=4,
     eval_in=4,

@@ -55,9 +55,8 @@ def run(jobs: Sequence[Job], workers: int, logs: Path) -> None:
             for number, future in enumerate(as_completed(futures), start=1):
                 future.result()
                 spent = time.monotonic() - started
-                say(
-                    f"{number}/{len(left)} done in {spent:.0f} s, about {spent / number * (len(left) - number):.0f} s left"
-                )
+                left_s = spent / number * (len(left) - number)
+                say(f"{number}/{len(left)} done in {spent:.0f} s, about {left_s:.0f} s left")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -60,9 +60,9 @@ def document(
         "- As released: windows of 96 voxels, 25 % overlap, Gaussian weights over logits, sigmoid a member, mean, "
         "threshold, components of at most 9 voxels dropped. Thresholds maximise the mean nDSC of dev_in in steps of "
         "0.01, each single model has its own.",
-        "- nDSC and DSC over the whole volume, lesion F1 from an IoU of 0.5, R-AUC (the area *above* the nDSC retention "
-        "curve, × 100) inside the brain mask: single models by entropy, ensembles by reverse mutual information. Means "
-        "over scans; ± is one standard deviation over the single models (of MCDP: over the five networks).",
+        "- nDSC and DSC over the whole volume, lesion F1 from an IoU of 0.5, R-AUC (the area *above* the retention "
+        "curve of nDSC, × 100) inside the brain mask: single models by entropy, ensembles by reverse mutual "
+        "information. Means over scans; ± is one standard deviation over the single models (MCDP: over the networks).",
         f"- {machine.line()}.",
         "",
         "Thresholds: " + "; ".join(f"{title(row)} {_levels(levels)}" for row, levels in thresholds.items()) + ".",
@@ -162,9 +162,9 @@ def sites(plan: Plan, crossed: Crossed, excluded: Sequence[Excluded]) -> str:
             "## Table 4: trained on one site, tested on each (nDSC, %)",
             "",
             f"Smaller than the main tables: U-Nets of {plan.site_channels} channels, {plan.site_members} members a "
-            f"training set, {plan.site_steps} steps, {plan.site_tests} test scans a site, and {plan.site_train} training "
-            "scans a site beside its development scans for the second way of choosing thresholds. All six sites train; "
-            "the paper's Lausanne did not.",
+            f"training set, {plan.site_steps} steps, {plan.site_tests} test scans a site, and {plan.site_train} of its "
+            "training scans beside its development scans for the second way of choosing thresholds. All six sites "
+            "train; the paper's Lausanne did not.",
             "",
             table_4(crossed),
             "",
@@ -174,8 +174,8 @@ def sites(plan: Plan, crossed: Crossed, excluded: Sequence[Excluded]) -> str:
             "",
             "## Table 5: trained on all sites but one and site_f (%)",
             "",
-            "The same networks and scans; thresholds by the development scans of the sites trained on. *Out* is the test "
-            f"scans and {plan.site_train} training scans of the site left out.",
+            "The same networks and scans; thresholds by the development scans of the sites trained on. *Out* is the "
+            f"test scans and {plan.site_train} training scans of the site left out.",
             "",
             table_5(excluded),
         ]

@@ -10,23 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.lesion_tables.jobs import Tell
-from models.tasks.lesion import volumes
+from models.tasks.lesion import examples
+from models.tasks.lesion.preparation import prepare
+from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.simulator import dataset, scan, template
 from models.tasks.lesion.simulator.cohort import Entry
 from models.tasks.lesion.simulator.sites import SITES
 
 Mask = NDArray[np.bool_]
 
+RECIPE = Recipe()
 CHUNK = 12
 """Scans of one job."""
 
 
 @dataclass(frozen=True)
 class Scan:
-    """A scan of 1 mm voxels, [x, y, z]."""
+    """A scan of 1 mm voxels, masks [x, y, z]."""
 
     image: NDArray[np.float32]
-    """FLAIR, normalised: z-scores over nonzero voxels, zeros stay zero."""
+    """Prepared as when served, [1, x, y, z]."""
     truth: Mask
     brain: Mask
 
@@ -47,20 +50,20 @@ def load(root: Path, entry: Entry) -> Scan:
         BadFile: a file is missing or not of this scan.
     """
     flair, brain, truth = paths(root, entry)
-    volume, lesions = volumes.mask(truth)
-    _, inside = volumes.same_shape(volumes.mask, brain, volume)
-    image = volumes.read(flair)
-    volumes.check_shape(image, volume)
-    return Scan(normalised(np.asarray(image.values, np.float32)), lesions, inside)
+    found, lesions = examples.read(_Files(entry.id, flair, None, truth, brain), RECIPE.channels)
+    prepared = prepare(found, RECIPE)
+    if prepared.resampled:
+        raise ValueError(f"{flair} is not of 1 mm voxels: simulated scans are")
+    return Scan(prepared.image, prepared.grid.turned(lesions), prepared.brain)
 
 
-def normalised(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """z-scores over nonzero voxels, zeros stay zero."""
-    inside = values != 0
-    known = values[inside].astype(np.float64)
-    found = np.zeros_like(values)
-    found[inside] = (known - known.mean()) / max(known.std(), 1e-12)
-    return found
+@dataclass(frozen=True)
+class _Files:
+    id: str
+    flair: Path
+    t1: Path | None
+    truth: Path | None
+    brain: Path | None
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,10 @@ def families(folder: Path, settings: dict[str, Settings], members: int) -> dict[
 
 
 def differences(image: NDArray[np.float32], members: Sequence[Member]) -> NDArray[np.float32]:
-    """Stitched logit differences of all members, [M, x, y, z]: MONAI's sliding windows with Gaussian weights."""
+    """Logit differences of all members, [M, x, y, z], for an image [1, x, y, z].
+
+    Stitched by MONAI's sliding windows with Gaussian weights.
+    """
     edges = {member.settings.window for member in members}
     (edge,) = edges
     spoken = [network.eval() for member in members for network in member.networks()]
@@ -100,7 +103,7 @@ def differences(image: NDArray[np.float32], members: Sequence[Member]) -> NDArra
 
     with torch.inference_mode():
         found: Tensor = sliding_window_inference(
-            torch.from_numpy(image)[None, None], edge, 1, said, overlap=OVERLAP, mode="gaussian"
+            torch.from_numpy(image)[None], edge, 1, said, overlap=OVERLAP, mode="gaussian"
         )
     return found[0].numpy()
 
@@ -121,7 +124,7 @@ def _example(root: Path, entry: Entry) -> Example:
     if not (folder / "truth.npy").exists():
         scan = scans.load(root, entry)
         part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
-        Example(scan.image[None], scan.truth).save(part)
+        Example(scan.image, scan.truth).save(part)
         try:
             part.replace(folder)
         except OSError:  # another training was quicker
