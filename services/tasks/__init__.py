@@ -22,6 +22,7 @@ IMPORTERS = {
 """Task name to the function that turns a released checkpoint folder into an artefact folder."""
 
 WORKBENCHES = {
+    "lesion": "models.tasks.lesion.workbench",
     "vessel": "models.tasks.vessel.workbench",
     "weather": "models.tasks.weather.workbench",
 }

@@ -71,7 +71,7 @@ def find(root: Path, truths: Path | None) -> Scans:
         for one, kinds in predicted.items()
         for output in kinds.get(SEGMENTATION, kinds.get(PROBABILITY, ()))
     ]
-    scans = tuple(sorted(unsorted, key=lambda scan: (scan.folder, _natural(scan.id))))
+    scans = tuple(sorted(unsorted, key=lambda scan: (scan.folder, natural(scan.id))))
     if not scans:
         raise BadFile(
             f"{root} has no predictions: files ID_{SEGMENTATION}.nii.gz or ID_{PROBABILITY}.nii.gz are needed"
@@ -79,7 +79,7 @@ def find(root: Path, truths: Path | None) -> Scans:
     _check_same(scans)
     _check_used_once(scans, predicted)
     ids = {scan.id for scan in scans}
-    unpredicted = sorted((one for one, kinds in known.items() if TRUTH in kinds and one not in ids), key=_natural)
+    unpredicted = sorted((one for one, kinds in known.items() if TRUTH in kinds and one not in ids), key=natural)
     return Scans(scans, tuple(unpredicted))
 
 
@@ -168,6 +168,6 @@ def _shifted(folders: tuple[str, ...]) -> bool | None:
     return shifted if shifted != inside else None
 
 
-def _natural(one: str) -> tuple[int, str]:
+def natural(one: str) -> tuple[int, str]:
     """Ids that are numbers come in their order."""
     return (int(one), one) if one.isdecimal() else (-1, one)

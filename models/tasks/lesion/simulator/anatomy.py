@@ -52,15 +52,15 @@ def draw(rng: np.random.Generator, template: Template, age: float) -> Anatomy:
     place = np.stack([fields.upsample(part, SHAPE, _NODES).ravel()[inside] for part in coarse])
 
     def sampled(volume: Float) -> Float:
-        return ndimage.map_coordinates(volume, place, np.float32, order=1, mode="nearest")
+        return np.asarray(ndimage.map_coordinates(volume, place, np.float32, order=1, mode="nearest"))
 
     grey, white = sampled(template.grey), sampled(template.white)
-    fluid = np.clip(1 - grey - white, 0, 1)
-    fluid *= np.exp(0.75 + 0.5 * age + 0.45 * fields.smooth(rng, SHAPE, 5.0).ravel()[inside])
+    furrows = 0.75 + 0.5 * age + 0.45 * fields.smooth(rng, SHAPE, 5.0).ravel()[inside]
+    fluid = np.clip(1 - grey - white, 0, 1) * np.exp(furrows)
     folds = 0.25 * fields.smooth(rng, SHAPE, 2.5) + 0.2 * fields.smooth(rng, SHAPE, 6.0)
     grey *= np.exp(folds.ravel()[inside])
     white *= 1.45  # an average cortex is thicker than a real one
-    powers = [np.power(share, _SHARPNESS) for share in (grey, white, fluid)]
+    powers: list[Float] = [share**_SHARPNESS for share in (grey, white, fluid)]
     total = powers[0] + powers[1] + powers[2] + 1e-6
     grey, white = powers[0] / total, powers[1] / total
     side, front, top = place - template.centre[:, None].astype(np.float32)
@@ -91,8 +91,8 @@ def _deformation(rng: np.random.Generator, template: Template, age: float) -> Fl
     grid = np.stack(np.meshgrid(*fields.nodes(SHAPE, _NODES), indexing="ij"))
     middle = (np.array(SHAPE) - 1) / 2 + rng.normal(0, 1.0, 3)
     flat = (grid - middle[:, None, None, None]).reshape(3, -1)
-    coarse = (turn @ flat) / size[:, None] + template.centre[:, None]
-    coarse = coarse.reshape(grid.shape).astype(np.float32)
+    straight = (turn @ flat) / size[:, None] + template.centre[:, None]
+    coarse: Float = straight.reshape(grid.shape).astype(np.float32)
     shape = coarse.shape[1:]
     for axis in range(3):
         wide = fields.smooth(rng, shape, 24 / _NODES)

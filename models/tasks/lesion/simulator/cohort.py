@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.tasks.lesion.official import SPLITS
 from models.tasks.lesion.simulator.sites import SITES
-
-SPLITS = ("train", "dev_in", "eval_in", "dev_out", "eval_out")
 
 CANONICAL: Mapping[str, Mapping[str, int]] = {
     "site_a": {"train": 8, "dev_in": 2, "eval_in": 5},

@@ -6,11 +6,13 @@ import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.files import need
+from models.tasks.lesion.official import NAMES
 from models.tasks.lesion.simulator import scan, template
 from models.tasks.lesion.simulator.cohort import entries
 from models.tasks.lesion.simulator.sites import SITES
@@ -47,13 +49,9 @@ def simulate(
         if progress is not None:
             progress(done / len(wanted), entry.id)
         drawn = scan.draw(entry.rng(seed), brain, SITES[entry.site])
+        volumes = {"flair": drawn.flair, "t1": drawn.t1, "gt": drawn.truth, "fg_mask": drawn.brain}
         folder = root / entry.site / entry.split
-        written += [
-            write(folder / "flair" / f"{entry.id}_FLAIR_isovox.nii.gz", drawn.flair),
-            write(folder / "t1" / f"{entry.id}_T1_isovox.nii.gz", drawn.t1),
-            write(folder / "gt" / f"{entry.id}_gt_isovox.nii.gz", drawn.truth),
-            write(folder / "fg_mask" / f"{entry.id}_isovox_fg_mask.nii.gz", drawn.brain),
-        ]
+        written += [write(folder / kind / NAMES[kind].format(id=entry.id), volume) for kind, volume in volumes.items()]
     source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
     root.mkdir(parents=True, exist_ok=True)
     (root / PROVENANCE).write_text(json.dumps(source, indent=1))
@@ -62,7 +60,7 @@ def simulate(
     return written
 
 
-def write(path: Path, values: NDArray[np.float32] | NDArray[np.bool_]) -> Path:
+def write(path: Path, values: NDArray[Any]) -> Path:
     """A volume [x, y, z] of the simulator's grid as gzipped NIfTI, float32 or uint8."""
     nibabel = need("nibabel", "writing NIfTI")
     kind = np.uint8 if values.dtype == bool else np.float32

@@ -12,7 +12,7 @@ Float = NDArray[np.float32]
 Shape = tuple[int, int, int]
 
 
-def smooth(rng: np.random.Generator, shape: Shape, scale: float) -> Float:
+def smooth(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Float:
     """A Gaussian field of mean 0 and variance 1 in every voxel, correlated over about ``scale`` voxels.
 
     Uniform cubic B-splines whose coefficients are white noise; each row of weights has norm 1.
@@ -28,7 +28,7 @@ def upsample(coarse: Float, shape: Shape, scale: float) -> Float:
 
 def nodes(shape: Shape, scale: float) -> tuple[NDArray[np.float64], ...]:
     """Where the nodes of ``upsample`` lie along each axis, in voxels."""
-    return tuple(scale * (np.arange(_node_count(size, scale)) - 1.0) for size in shape)
+    return tuple(np.asarray(scale * (np.arange(_node_count(size, scale)) - 1.0), np.float64) for size in shape)
 
 
 def along(volume: Float, matrices: Sequence[Float | None]) -> Float:

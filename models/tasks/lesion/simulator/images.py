@@ -60,7 +60,7 @@ def flair(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions, shared: 
     signal += tissue * (shared.band * rng.uniform(0.05, 0.45) + shared.diffuse * rng.uniform(0.05, 0.30)) * (lesion - 1)
     goal = 1 + (lesion - 1) * lesions.brightness * (1 + 0.14 * shared.cortex)
     rise = np.maximum(goal - signal, 0)
-    return signal + lesions.share * rise + shared.spots * (lesion - 1)
+    return np.asarray(signal + lesions.share * rise + shared.spots * (lesion - 1))
 
 
 def t1(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions, shared: Bodies, contrast: Contrast) -> Float:
@@ -69,7 +69,7 @@ def t1(rng: np.random.Generator, anatomy: Anatomy, lesions: Lesions, shared: Bod
     signal = anatomy.white * (1 + 0.02 * shared.tracts - 0.06 * shared.diffuse)
     signal += anatomy.grey * (grey + 0.025 * shared.cortex) + anatomy.fluid * fluid
     goal = lesion - (lesion - fluid) * lesions.hole
-    return signal + lesions.share * np.minimum(goal - signal, 0)
+    return np.asarray(signal + lesions.share * np.minimum(goal - signal, 0))
 
 
 def _varied(rng: np.random.Generator, contrast: Contrast) -> tuple[float, float, float]:

@@ -83,7 +83,7 @@ def _sizes(rng: np.random.Generator, burden: Burden) -> NDArray[np.float64]:
 def _room(anatomy: Anatomy) -> Float:
     """Where lesions can be: white matter, the deep part of grey matter next to it, never fluid."""
     near = np.clip(2.2 * fields.blur(anatomy.white, 1.0) - 0.35, 0, 1)
-    return near * (1 - anatomy.fluid)
+    return np.asarray(near * (1 - anatomy.fluid))
 
 
 def _candidates(rng: np.random.Generator, anatomy: Anatomy, room: Float) -> list[NDArray[np.intp]]:

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from models.tasks.lesion.simulator import fields
-from models.tasks.lesion.simulator.anatomy import SHAPE
 from models.tasks.lesion.simulator.fields import Float
 from models.tasks.lesion.simulator.sites import Raters
 
@@ -18,7 +17,7 @@ _FAINT = 0.2
 def consensus(
     rng: np.random.Generator, share: Float, brightness: Float, brain: NDArray[np.bool_], team: Raters
 ) -> NDArray[np.bool_]:
-    """Voxels that at least half of the raters drew (of two, both), [x, y, z].
+    """Voxels that more than half of the raters drew, of two both, [x, y, z].
 
     Args:
         share: of each voxel that is lesion, as the image shows it.
@@ -26,7 +25,7 @@ def consensus(
     """
     seen = share * np.clip(0.4 + 0.6 * brightness, 0.5, 1.3)
     labels, count = ndimage.label((seen > _FAINT) & brain)
-    truth = np.zeros(SHAPE, bool)
+    truth = np.zeros(share.shape, bool)
     if not count:
         return truth
     flat = np.flatnonzero(labels)
@@ -39,9 +38,9 @@ def consensus(
     own = rng.normal(0, team.disagreement, team.count)
     for rater in range(team.count):
         found = rng.random(count + 1) < chance
-        local = 0.045 * fields.smooth(rng, SHAPE, 6.0).ravel()[flat]
+        local = 0.045 * fields.smooth(rng, share.shape, 6.0).ravel()[flat]
         votes += (value > np.clip(team.border + own[rater] + local, _FAINT, 0.95)) & found[lesion]
-    truth.ravel()[flat] = 2 * votes > (team.count if team.count > 2 else 3)
+    truth.ravel()[flat] = 2 * votes > team.count
     return _without_small(truth, team.smallest)
 
 
@@ -49,4 +48,4 @@ def _without_small(truth: NDArray[np.bool_], smallest: int) -> NDArray[np.bool_]
     labels, count = ndimage.label(truth)
     keep = np.bincount(labels.ravel(), minlength=count + 1) >= smallest
     keep[0] = False
-    return keep[labels]
+    return np.asarray(keep[labels])

@@ -55,11 +55,11 @@ def blurred(share: Float, grid: Lattice) -> Float:
 def brain_mask(rng: np.random.Generator, anatomy: Anatomy) -> NDArray[np.bool_]:
     """What skull stripping keeps: the brain with most of its fluid, with errors at the border."""
     border = 0.5 + rng.normal(0, 0.06) + 0.12 * fields.smooth(rng, SHAPE, 9.0)
-    return anatomy.hull > np.clip(border, 0.15, 0.85)
+    return np.asarray(anatomy.hull > np.clip(border, 0.15, 0.85))
 
 
 def surroundings(rng: np.random.Generator, anatomy: Anatomy) -> Float:
     """Signal outside the brain that a generous mask lets in: dark fluid and bone, here and there bright membranes."""
     patches = np.clip(fields.smooth(rng, SHAPE, 10.0) - 0.8, 0, 1.0)
     outside = np.clip(1.6 - 2.2 * anatomy.hull, 0, 1)
-    return outside * patches * math.exp(rng.normal(-0.4, 0.3))
+    return np.asarray(outside * patches * math.exp(rng.normal(-0.4, 0.3)))

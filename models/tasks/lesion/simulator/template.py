@@ -1,6 +1,6 @@
 """The average brain that every patient is a deformation of: tissue maps of ICBM 152 as the nilearn package holds them.
 
-ICBM 152 nonlinear symmetric 2009a, Copyright (C) 1993-2009 Louis Collins, McConnell Brain Imaging Centre, Montreal
+ICBM 152 nonlinear symmetric 2009a, Copyright (C) 1993-2004 Louis Collins, McConnell Brain Imaging Centre, Montreal
 Neurological Institute, McGill University. Permission to use, copy, modify, and distribute it for any purpose and
 without fee is granted, provided that this notice appears in all copies.
 """

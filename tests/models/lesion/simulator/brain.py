@@ -1,0 +1,20 @@
+"""The template read once, and scans drawn once, for all tests of the simulator."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from models.tasks.lesion.simulator import scan
+from models.tasks.lesion.simulator.cohort import Entry
+from models.tasks.lesion.simulator.sites import SITES
+from models.tasks.lesion.simulator.template import Template, load
+
+
+@cache
+def average() -> Template:
+    return load()
+
+
+@cache
+def drawn(site: str, split: str, index: int = 0, seed: int = 0) -> scan.Simulated:
+    return scan.draw(Entry(site, split, index).rng(seed), average(), SITES[site])
