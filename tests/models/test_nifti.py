@@ -30,9 +30,7 @@ OBLIQUE = np.array([[-0.99, 0.1, 0, 40], [0.1, 0.99, 0.05, -30], [0, -0.05, 1, 7
 @pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<i2", ">u2", "u1", "<f8", "<i8"])
 def test_voxels_and_places_are_those_that_nibabel_reads(zipped: bool, kind: Any, dtype: str) -> None:
-    header = (nibabel.Nifti1Header if kind is nibabel.Nifti1Image else nibabel.Nifti2Header)(
-        endianness=dtype[:1] if dtype[0] in "<>" else "<"
-    )
+    header = kind.header_class(endianness=">" if dtype[0] == ">" else "<")
     image = kind(HEAD.astype(dtype), OBLIQUE, header)
     image.set_data_dtype(dtype)
     content = image.to_bytes()
@@ -173,10 +171,10 @@ def bomb(start: bytes, megabytes: int) -> bytes:
 
 
 def test_a_gzip_bomb_stops_at_the_size_that_its_header_declares() -> None:
-    content = bomb(header_with(), 1000)
-    assert len(content) < 2 << 20
+    content = bomb(header_with(), 200)
+    assert len(content) < 1 << 20
     refused(content, "trailing_bytes", "bytes follow what the header declares")
-    refused(bomb(b"", 1000), "not_nifti", "no NIfTI image")
+    refused(bomb(b"", 200), "not_nifti", "no NIfTI image")
     refused(bomb(header_with(vox_offset=3e9), 10), "not_nifti", "voxels start at byte")
 
 

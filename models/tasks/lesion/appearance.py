@@ -1,7 +1,7 @@
 """How a scan looks, in a few numbers, and what to say of one that looks unlike what the networks were made for.
 
 Denoising, skull stripping and bias correction are not done here; scans that seem to lack them are flagged, with what
-to do. Numbers are of the FLAIR image on its own grid, in up to 48 of its planes.
+to do. Numbers are of the FLAIR image on its own grid, in up to 32 of its planes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ part (a polynomial of degree 2) of the logarithm of the intensity. contrast: 98t
 sharpness: mean change over one voxel to that over two, about 0.5 for a blurred image, 1 for pure noise.
 """
 
-_PLANES = 48
+_PLANES = 32
 _POINTS = 30_000  # of the polynomial
 _BEYOND = 0.5  # ranges of typical values by which a number may pass them
 
@@ -64,6 +64,8 @@ class _Rule:
     upper: float = np.inf
     absolute: bool = False
     """Whether typical values change nothing."""
+    needed: bool = False
+    """Whether it is flagged where there is no number."""
 
 
 _SKULL = "strip the skull (HD-BET, SynthStrip) and set voxels outside the brain to 0"
@@ -106,6 +108,7 @@ _RULES = (
         "bright tissue stands out otherwise than usual; check that the image is FLAIR, and its intensity scale",
         lower=1.1,
         upper=3.0,
+        needed=True,
     ),
 )
 
@@ -143,7 +146,7 @@ def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float
             room = _BEYOND * (high - low)
             lower = low - room if np.isfinite(lower) else lower
             upper = high + room if np.isfinite(upper) else upper
-        if rule.code not in said and (value < lower or value > upper):
+        if rule.code not in said and (value < lower or value > upper or (rule.needed and np.isnan(value))):
             unit = FEATURES[rule.feature]
             said[rule.code] = Remark(
                 code=rule.code,

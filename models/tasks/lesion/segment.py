@@ -112,7 +112,7 @@ def memory(prepared: Prepared, members: int) -> int:
     """Bytes that ``work`` needs at most besides the prepared scan and what the networks take."""
     ours, scans = math.prod(prepared.grid.shape), math.prod(prepared.scan.shape)
     back = 6 * scans if prepared.resampled else 0
-    return 4 * max((members + 1) * ours, (members + 3) * ours, 5 * ours + back)
+    return 4 * (max((members + 3) * ours, 5 * ours + back) + (members + 12) * PIECE)
 
 
 def _blank(image: Float32, windows: Windows) -> tuple[bool, ...]:

@@ -49,4 +49,4 @@ class Bright:
 
     def difference(self, member: int, window: np.ndarray) -> np.ndarray:
         self.calls.append((member, window.tobytes()[:64]))
-        return np.asarray(4 * window[0] - (6 + self._step * member), np.float32)
+        return np.asarray(4 * window[0] - (12 + self._step * member), np.float32)

@@ -1,0 +1,75 @@
+"""A segmentation's files are read by evaluation and by other libraries, and say what the segmentation says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.evaluation.judged import Asked
+from models.tasks.lesion import files, predictions
+from models.tasks.lesion.image import read_scan
+from models.tasks.lesion.recipe import Recipe
+from models.tasks.lesion.segment import segment
+from models.tasks.lesion.segmentation import Segmentation
+from tests.models.lesion.heads import Bright, head, packed, unpacked
+
+HEAD = head()
+AFFINE = np.array([[-1.0, 0, 0, 27], [0, 1, 0, -30], [0, 0, 1, -26], [0, 0, 0, 1]])
+
+
+def segmented(members: int = 3) -> Segmentation:
+    recipe = Recipe(window=(32, 32, 32), voxel_trust=0.01, lesion_trust=0.3)
+    return segment(read_scan({"flair": packed(HEAD, AFFINE)}, ("flair",)), Bright(members), recipe)
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_every_map_is_a_file_on_the_grid_of_the_scan(members: int) -> None:
+    found = segmented(members)
+    assert files.names(found)[0] == "mask"
+    assert set(files.names(found)) == {"mask", *found.maps}
+    for name in files.names(found):
+        image = unpacked(files.encoded(found, name))
+        assert np.array_equal(image.affine, AFFINE)
+        assert np.array_equal(image.dataobj, found.mask if name == "mask" else found.maps[name])
+        assert image.get_data_dtype() == (np.uint8 if name in ("mask", "advice") else np.float32)
+    with pytest.raises(KeyError):
+        files.encoded(found, "magic")
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_evaluation_reads_the_official_files(members: int, tmp_path: Path) -> None:
+    found = segmented(members)
+    for name, content in files.official(found, "7"):
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "7_gt_isovox.nii.gz").write_bytes(packed((HEAD > 150).astype(np.uint8), AFFINE))
+    (tmp_path / "7_isovox_fg_mask.nii.gz").write_bytes(packed((HEAD != 0).astype(np.uint8), AFFINE))
+    judged = predictions.read(tmp_path, Asked())
+    assert judged.own is not None
+    assert judged.own(None)["dice"] > 0.9
+    measures = {name: float(values[0]) for name, values in judged.measures.items()}
+    expected = {"mean_entropy": found.means.total}
+    if members > 1:
+        assert found.means.rmi is not None
+        assert found.means.knowledge is not None
+        expected |= {"mean_rmi": found.means.rmi, "mean_mi": found.means.knowledge}
+    assert {name: measures[name] for name in expected} == pytest.approx(expected, rel=1e-4)
+
+
+def test_tables_say_what_the_segmentation_says() -> None:
+    found = segmented()
+    rows = list(csv.DictReader(io.StringIO(files.lesion_table(found))))
+    assert [int(row["label"]) for row in rows] == [1, 2, 3]
+    for row, one in zip(rows, found.lesions, strict=True):
+        assert float(row["volume_mm3"]) == pytest.approx(one.volume_mm3)
+        assert [float(row[f"{axis}_mm"]) for axis in "xyz"] == pytest.approx(one.centroid_mm, rel=1e-4)
+        assert row["look_at"] == str(int(bool(one.look_at)))
+    document = json.loads(files.summary(found))
+    assert document["burden"]["count"]["value"] == 3
+    assert len(document["lesions"]) == 3
+    for row in csv.DictReader(io.StringIO(files.lesion_table(segmented(1)))):
+        assert row["structural_uncertainty"] == ""
