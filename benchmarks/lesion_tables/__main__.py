@@ -110,6 +110,8 @@ class Runs:
 
     def judge(self) -> None:
         """Thresholds, then all figures of the main tables."""
+        self.canonical.claim()
+        self.reference.claim()
         run(canonical.tuning(self.canonical, self._plan), self._workers, self._logs)
         run(canonical.judging(self.canonical, self._plan), self._workers, self._logs)
         run(canonical.calibrating(self.canonical, self.reference, self._plan), self._workers, self._logs)
@@ -117,6 +119,7 @@ class Runs:
     def sites(self) -> None:
         """Trains and judges across sites."""
         run(across.trainings(self._plan, self._data, self._members), self._workers, self._logs)
+        self.across.claim()
         run(across.tuning(self.across, self._plan), self._workers, self._logs)
         run(across.judging(self.across, self._plan), self._workers, self._logs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from benchmarks.lesion_tables import judge, scans
 from benchmarks.lesion_tables.jobs import Tell
 from benchmarks.lesion_tables.judge import Float64, Judged, Model
 from benchmarks.lesion_tables.train import Member, differences
+from models import resume
 from models.tasks.lesion.simulator.cohort import Entry
 
 
@@ -25,6 +27,18 @@ class Experiment:
     """Of the simulated scans."""
     members: tuple[Member, ...]
     models: tuple[Model, ...]
+
+    def claim(self) -> None:
+        """Makes the folder, or checks that its pieces are of these members.
+
+        Raises:
+            FileNotFoundError: a member is not trained.
+            ValueError: the pieces are of others.
+        """
+        digest = hashlib.sha256(repr([model.members for model in self.models]).encode())
+        for member in self.members:
+            digest.update(member.path.read_bytes() + bytes([member.samples]))
+        resume.claim(self.folder, {"members": digest.hexdigest()})
 
     def tuned(self, entry: Entry) -> Path:
         """nDSC of all models at all thresholds."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from benchmarks.lesion_tables.jobs import Tell
 from models.tasks.lesion import examples
+from models.tasks.lesion.official import NAMES, Case
 from models.tasks.lesion.preparation import prepare
 from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.simulator import dataset, scan, template
@@ -34,14 +35,11 @@ class Scan:
     brain: Mask
 
 
-def paths(root: Path, entry: Entry) -> tuple[Path, Path, Path]:
-    """FLAIR, brain mask and truth of a scan."""
-    folder, one = root / entry.site / entry.split, entry.id
-    return (
-        folder / "flair" / f"{one}_FLAIR_isovox.nii.gz",
-        folder / "fg_mask" / f"{one}_isovox_fg_mask.nii.gz",
-        folder / "gt" / f"{one}_gt_isovox.nii.gz",
-    )
+def case(root: Path, entry: Entry) -> Case:
+    """Where a scan's files are."""
+    folder = root / entry.site / entry.split
+    flair, brain, truth = (folder / kind / NAMES[kind].format(id=entry.id) for kind in ("flair", "fg_mask", "gt"))
+    return Case(entry.id, entry.site, entry.split, flair, None, truth, brain)
 
 
 def load(root: Path, entry: Entry) -> Scan:
@@ -49,21 +47,12 @@ def load(root: Path, entry: Entry) -> Scan:
     Raises:
         BadFile: a file is missing or not of this scan.
     """
-    flair, brain, truth = paths(root, entry)
-    found, lesions = examples.read(_Files(entry.id, flair, None, truth, brain), RECIPE.channels)
+    files = case(root, entry)
+    found, lesions = examples.read(files, RECIPE.channels)
     prepared = prepare(found, RECIPE)
     if prepared.resampled:
-        raise ValueError(f"{flair} is not of 1 mm voxels: simulated scans are")
+        raise ValueError(f"{files.flair} is not of 1 mm voxels: simulated scans are")
     return Scan(prepared.image, prepared.grid.turned(lesions), prepared.brain)
-
-
-@dataclass(frozen=True)
-class _Files:
-    id: str
-    flair: Path
-    t1: Path | None
-    truth: Path | None
-    brain: Path | None
 
 
 @dataclass(frozen=True)
@@ -84,15 +73,23 @@ class Simulate:
         left = [entry for entry in self.entries if not there(self.root, entry)]
         for number, entry in enumerate(left, start=1):
             drawn = scan.draw(entry.rng(self.seed), brain, SITES[entry.site])
-            files = zip(paths(self.root, entry), (drawn.flair, drawn.brain, drawn.truth), strict=True)
-            for path, values in files:
-                dataset.write(path, values)
+            write(case(self.root, entry), drawn.flair, drawn.brain, drawn.truth)
             tell(f"{number}/{len(left)}")
 
 
+def write(files: Case, flair: NDArray[np.float32], brain: Mask, truth: Mask) -> None:
+    """A scan without T1; the truth comes last."""
+    assert files.brain is not None
+    assert files.truth is not None
+    dataset.write(files.flair, flair)
+    dataset.write(files.brain, brain)
+    dataset.write(files.truth, truth)
+
+
 def there(root: Path, entry: Entry) -> bool:
-    """Whether a scan is drawn; the truth is written last."""
-    return paths(root, entry)[-1].exists()
+    """Whether a scan is complete."""
+    truth = case(root, entry).truth
+    return truth is not None and truth.exists()
 
 
 def simulations(root: Path, seed: int, entries: Sequence[Entry]) -> list[Simulate]:

@@ -42,7 +42,7 @@ class Train:
 
     @property
     def done(self) -> bool:
-        return (self.folder / f"member-{self.seed}.pt").exists()
+        return Member(self.folder, self.seed, self.settings).path.exists()
 
     def __call__(self, tell: Tell) -> None:
         examples = [[_example(self.root, entry) for entry in entries] for entries in (self.train, self.dev)]
@@ -61,6 +61,11 @@ class Member:
 
     def __len__(self) -> int:
         return max(self.samples, 1)
+
+    @property
+    def path(self) -> Path:
+        """Where training leaves it."""
+        return self.folder / f"member-{self.seed}.pt"
 
     def networks(self) -> list[nn.Module]:
         """Windows [1, 1, x, y, z] to logit differences of the same shape, weights rounded as artefacts store them."""

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.lesion_tables.scans import paths
-from models.tasks.lesion.simulator import dataset
+from benchmarks.lesion_tables.scans import case, write
 from models.tasks.lesion.simulator.cohort import Entry
 
 EDGE = 48
@@ -24,9 +23,7 @@ def scans(root: Path, entries: Iterable[Entry]) -> None:
             truth |= _ball(generator.uniform(14, EDGE - 14, 3), generator.uniform(2, 4))
         contrast = 1.0 if entry.site in ("site_e", "site_f") else 2.0
         image = 10 + 2 * generator.standard_normal(brain.shape) + 2 * contrast * truth
-        volumes = (np.where(brain, image, 0).astype(np.float32), brain, truth)
-        for path, values in zip(paths(root, entry), volumes, strict=True):
-            dataset.write(path, values)
+        write(case(root, entry), np.where(brain, image, 0).astype(np.float32), brain, truth)
 
 
 def _ball(centre: np.ndarray, radius: float) -> np.ndarray:
