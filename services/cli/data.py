@@ -6,7 +6,8 @@ import argparse
 import importlib
 from typing import Any
 
-from models.workbench import Action, Option
+from models.workbench import Action
+from services.cli import options
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.tasks import WORKBENCHES
 
@@ -23,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         for action in bench.ACTIONS:
             command = actions.add_parser(action.name, help=action.help, description=action.help)
             for option in action.options:
-                _add(command, option)
+                options.add(command, option)
             command.add_argument("--json", action="store_true", help="print a JSON document")
             command.set_defaults(wanted=action)
 
@@ -44,17 +45,3 @@ def run(given: argparse.Namespace) -> int:
         if action.datasheet:
             print(f"what these are: {action.datasheet}")
     return 0
-
-
-def _add(command: argparse.ArgumentParser, option: Option) -> None:
-    if option.kind is None:
-        command.add_argument(option.name, action="store_true", help=option.help)
-        return
-    more: dict[str, Any] = {"nargs": option.count} if option.count is not None else {}
-    if option.choices:
-        more["choices"] = option.choices
-    if option.name.startswith("-"):
-        more["required"] = option.required
-    command.add_argument(
-        option.name, type=option.kind, default=option.default, help=option.help, metavar=option.metavar, **more
-    )

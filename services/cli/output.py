@@ -31,6 +31,12 @@ class ProgressLine:
         self._terminal = sys.stderr.isatty()
         self._shown = -10.0
 
+    def interrupt(self, text: str) -> None:
+        """Prints lines on standard output; on a terminal they take the place of the line, which comes again below."""
+        if self._terminal:
+            print(f"\r{'':<100}\r", end="", file=sys.stderr, flush=True)
+        print(text, flush=True)
+
     def __call__(self, fraction: float, note: str = "") -> None:
         """Shows the share done, 0 to 1, and the time left at the present pace."""
         elapsed = time.monotonic() - self._start

@@ -1,108 +1,81 @@
-"""``demur score TASK IN OUT``: a file of any length through the running service, in bounded memory."""
+"""``demur score TASK IN OUT``: files through the running service, by what the task's files are."""
 
 from __future__ import annotations
 
 import argparse
-import csv
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+import importlib
 from pathlib import Path
-from typing import Any
 
 import demur
-from models.evaluation.files import need
-from services.cli import csv_rows, parquet_rows
+from services.cli import options, score_rows
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.places import announced
-from services.cli.replacing import replacing
-from services.cli.row_chunks import Chunk
-from services.cli.scored import Scored
+from services.scoring import Asked, Scorer
 from services.settings import Settings, address
-from services.tasks import TENANTS
+from services.tasks import SCORERS, TENANTS
 
 EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
-OUTPUT = (
-    "CSV: time_id where the input has it, else the row's number; answers and decisions, as <head>.<column> where the "
-    "task has several heads"
-)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", choices=sorted(TENANTS))
-    parser.add_argument("input", type=Path, help="CSV or .parquet with the columns of the task; others are ignored")
-    parser.add_argument("output", type=Path, help=OUTPUT)
-    parser.add_argument("--target", help="host:port of the gRPC service; default: where `demur up` runs it")
-    parser.add_argument("--purpose", choices=("decide", "explore", "replay"), default="replay")
-    parser.add_argument("--json", action="store_true", help="print a JSON document")
+    """A sub-command for each task; what all have may stand before or behind the task."""
+    _shared(parser, known=True)
+    tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
+    for name in sorted({*TENANTS, *SCORERS}):
+        scorer = _scorer(name)
+        command = tasks.add_parser(name, help=scorer.source, description=f"Scores {scorer.source}.")
+        command.add_argument("input", type=Path, help=scorer.source)
+        command.add_argument("output", type=Path, help=scorer.output)
+        for option in scorer.options:
+            options.add(command, option)
+        _shared(command, known=False)
 
 
 def run(given: argparse.Namespace) -> int:
-    """Streams the file and counts what was deferred."""
+    """Scores, and says what came of it; 1 where a part could not be scored."""
+    scorer = _scorer(given.task)
     settings = Settings.read(task=given.task)
     running = announced(settings.home).get(given.task)
-    target = given.target or (running.grpc if running else address(settings.host, settings.ports[1]))
     line = ProgressLine(f"scoring {given.input.name}")
-    rows = 0
+    asked = Asked(
+        task=given.task,
+        source=given.input,
+        output=given.output,
+        target=given.target or (running.grpc if running else address(settings.host, settings.ports[1])),
+        purpose=given.purpose,
+        progress=line,
+        tell=(lambda text: None) if given.json else line.interrupt,
+        options={option.key: getattr(given, option.key) for option in scorer.options},
+    )
     try:
-        with ExitStack() as stack:
-            client = stack.enter_context(demur.connect(target))
-            service = getattr(client, given.task)
-            described = service.describe()
-            read, share = stack.enter_context(_opened(given.input, described.features))
-            file = stack.enter_context(replacing(given.output, given.input))
-            scored = Scored(csv.writer(file), described.heads)
-            sent: deque[Chunk] = deque()
-            for answer in service.stream(_tables(read, sent), purpose=given.purpose):
-                scored.add(sent.popleft(), answer.to_dict())
-                rows += len(answer)
-                line(min(share(), 0.999))
-            scored.close()
-    except demur.InvalidInput as error:
-        raise CommandError(f"{_in_file(error, rows)} (after {rows} rows)") from error
+        outcome = scorer.run(asked)
     except (demur.DemurError, OSError, ValueError) as error:
-        raise CommandError(f"{error} (after {rows} rows)") from error
-    line(1.0)
+        raise CommandError(str(error)) from error
     if given.json:
-        print_json(scored.counts())
+        print_json(outcome.document)
     else:
-        print(f"{scored.told()} → {given.output}")
-    return 0
+        print(f"{outcome.told} → {given.output}")
+    return int(outcome.failed)
 
 
-@contextmanager
-def _opened(path: Path, features: Sequence[demur.Feature]) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
-    """The chunks of a CSV or Parquet file, and the share of it that was read, 0 to 1."""
-    names = [feature.name for feature in features]
-    nullable = {feature.name for feature in features if feature.nullable}
-    if path.suffix.lower() == ".parquet":
-        flags = {feature.name for feature in features if set(feature.values) == {0.0, 1.0}}
-        with need("pyarrow.parquet", "reading Parquet").ParquetFile(path, pre_buffer=False) as table:
-            passed = 0
-
-            def counted() -> Iterator[Chunk]:
-                nonlocal passed
-                for chunk in parquet_rows.chunks(table, names, nullable, flags):
-                    passed += len(chunk.table)
-                    yield chunk
-
-            yield counted(), lambda: passed / (table.metadata.num_rows or 1)
-        return
-    with path.open("rb") as source:
-        size = path.stat().st_size or 1
-        yield csv_rows.chunks(source, names, nullable), lambda: source.tell() / size
+def _scorer(task: str) -> Scorer:
+    """What scores the task's files: its own, or the one for rows."""
+    if task not in SCORERS:
+        return score_rows.SCORER
+    module, _, name = SCORERS[task].partition(":")
+    found: Scorer = getattr(importlib.import_module(module), name)
+    return found
 
 
-def _tables(read: Iterable[Chunk], sent: deque[Chunk]) -> Iterator[Any]:
-    """What is sent, float32 [n, F]; what is in flight waits in ``sent`` for its answer."""
-    for chunk in read:
-        sent.append(chunk)
-        yield chunk.table
+def _shared(parser: argparse.ArgumentParser, *, known: bool) -> None:
+    """Options of all tasks; behind the task they only say what was not said before it."""
 
+    def default(value: object) -> object:
+        return value if known else argparse.SUPPRESS
 
-def _in_file(error: demur.InvalidInput, answered: int) -> str:
-    """The refusal, with the row of the file: the service counts rows within a chunk, and answers chunks in order, so
-    that the refused one is the next after the rows that were answered."""
-    if error.index is None:
-        return str(error)
-    return f"row {answered + error.index} (from 0): " + str(error).replace(f" in row {error.index}", "", 1)
+    parser.add_argument(
+        "--target", default=default(None), help="host:port of the gRPC service; default: where `demur up` runs it"
+    )
+    purposes = ("decide", "explore", "replay")
+    parser.add_argument("--purpose", choices=purposes, default=default("replay"), help="default: replay")
+    parser.add_argument("--json", action="store_true", default=default(False), help="print a JSON document")

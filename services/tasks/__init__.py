@@ -36,3 +36,8 @@ PREDICTIONS = {
     "weather": "models.tasks.weather.predictions:read",
 }
 """Task name to the reader of its prediction files behind ``demur evaluate``."""
+
+SCORERS = {
+    "lesion": "services.tasks.lesion_score:SCORER",
+}
+"""Task name to what scores its files behind `demur score`; a task that is not here scores rows."""

@@ -262,7 +262,7 @@ README = (Path(demur.__file__).parents[1] / "README.md").read_text()
 
 def test_the_weather_of_the_readme_runs(target, weather, tmp_path, monkeypatch):
     pandas = pytest.importorskip("pandas")
-    (code,) = re.findall(r"```py\n(.*?)```", README, re.DOTALL)
+    (code,) = (one for one in re.findall(r"```py\n(.*?)```", README, re.DOTALL) if "client.weather" in one)
     monkeypatch.chdir(tmp_path)
     frame = pandas.DataFrame(some_rows(30), columns=NAMES)
     for name in METADATA:

@@ -1,4 +1,4 @@
-"""Client of Demur services: rows in, predictions with uncertainty and decisions out.
+"""Client of Demur services: rows or images in, predictions with uncertainty and decisions out.
 
 >>> import demur
 >>> with demur.connect("127.0.0.1:4005") as client:  # doctest: +SKIP
@@ -27,6 +27,10 @@ from demur._exchange import ChunkError
 from demur._ids import PredictionIds
 from demur._label import Label, LabelsTaken, RejectedLabel
 from demur._labels import Labels
+from demur._lesion import AsyncBrainScans, BrainScans
+from demur._lesion_answer import Interval, Lesion, LesionAnswer, Remark
+from demur._lesion_exchange import ScanError
+from demur._lesion_question import Scan
 from demur._policies import AsyncPolicies, Policies, PolicyChange
 from demur._requests import InputColumn, LabelRequest, Requests
 from demur._resolutions import Resolution, Resolutions
@@ -40,10 +44,12 @@ from demur._webhooks import verify_webhook
 __all__ = [
     "AccessDenied",
     "Answer",
+    "AsyncBrainScans",
     "AsyncClient",
     "AsyncPolicies",
     "AsyncVessel",
     "AsyncWeather",
+    "BrainScans",
     "Busy",
     "Cancelled",
     "CategoricalAnswer",
@@ -57,23 +63,29 @@ __all__ = [
     "Feature",
     "Head",
     "InputColumn",
+    "Interval",
     "Intervals",
     "InvalidInput",
     "Label",
     "LabelRequest",
     "Labels",
     "LabelsTaken",
+    "Lesion",
+    "LesionAnswer",
     "NotFound",
     "Policies",
     "Policy",
     "PolicyChange",
     "PredictionIds",
     "RejectedLabel",
+    "Remark",
     "Requests",
     "Resolution",
     "Resolutions",
     "Retry",
     "Rows",
+    "Scan",
+    "ScanError",
     "ServiceFailure",
     "TooLarge",
     "Unavailable",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterable, Iterable
 from contextlib import aclosing
-from typing import Any, Generic, Literal, overload
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from demur._calls import AsyncCalls
 from demur._commit import Committed, Identified, commit_request, committed
@@ -17,6 +17,8 @@ from demur._retry import Deadline
 from demur._rows import Layout, Rows, pack
 from demur.v1.common_pb2 import DescribeRequest
 from demur.v1.labels_pb2_grpc import LabelServiceStub
+
+T = TypeVar("T")
 
 
 class AsyncRowService(Generic[A]):
@@ -118,7 +120,7 @@ class AsyncRowService(Generic[A]):
         stream, first = await self._calls.stream(self._stub.PredictStream, exchange.begin, deadline)
         try:
             exchange.accept(first)
-            async with aclosing(_each(batches)) as source:
+            async with aclosing(each(batches)) as source:
                 async for rows in source:
                     for frame in exchange.offer(rows):
                         stream.send(frame)
@@ -150,10 +152,11 @@ class AsyncRowService(Generic[A]):
         return described
 
 
-async def _each(batches: Iterable[Rows] | AsyncIterable[Rows]) -> AsyncGenerator[Rows, None]:
-    if isinstance(batches, AsyncIterable):
-        async for rows in batches:
-            yield rows
+async def each(items: Iterable[T] | AsyncIterable[T]) -> AsyncGenerator[T, None]:
+    """The items of an iterable of either kind."""
+    if isinstance(items, AsyncIterable):
+        async for item in items:
+            yield item
     else:
-        for rows in batches:
-            yield rows
+        for item in items:
+            yield item

@@ -10,6 +10,7 @@ import grpc.aio
 from demur._calls import AsyncCalls, Calls
 from demur._channel import OPTIONS, credentials, metadata
 from demur._labels import Labels
+from demur._lesion import AsyncBrainScans, BrainScans
 from demur._policies import AsyncPolicies, Policies
 from demur._requests import Requests
 from demur._resolutions import Resolutions
@@ -25,6 +26,8 @@ class Client:
     """Shaft power of a cargo ship."""
     weather: Weather
     """Air temperature and precipitation class."""
+    lesion: BrainScans
+    """Multiple sclerosis lesions in brain scans."""
     labels: Labels
     """What units turned out to be."""
     requests: Requests
@@ -38,6 +41,7 @@ class Client:
         self._calls = calls
         self.vessel = Vessel(calls)
         self.weather = Weather(calls)
+        self.lesion = BrainScans(calls)
         self.labels = Labels(calls)
         self.requests = Requests(calls)
         self.resolutions = Resolutions(calls)
@@ -71,6 +75,8 @@ class AsyncClient:
     """Shaft power of a cargo ship."""
     weather: AsyncWeather
     """Air temperature and precipitation class."""
+    lesion: AsyncBrainScans
+    """Multiple sclerosis lesions in brain scans."""
     policies: AsyncPolicies
     """Who is answered, and changing it."""
 
@@ -78,6 +84,7 @@ class AsyncClient:
         self._calls = calls
         self.vessel = AsyncVessel(calls)
         self.weather = AsyncWeather(calls)
+        self.lesion = AsyncBrainScans(calls)
         self.policies = AsyncPolicies(calls)
 
     async def ready(self, timeout: float = 30.0) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from demur._errors import ServiceFailure
 from demur._ids import PredictionIds
 from demur._numbers import FLOAT32
-from demur.v1.common_pb2 import DECISION_ANSWER, CategoricalHead, GaussianHead, Shift
+from demur.v1.common_pb2 import DECISION_ANSWER, CategoricalHead, Deferral, GaussianHead, Shift
 
 Floats = NDArray[np.float32]
 
@@ -73,7 +73,7 @@ class HeadAnswer:
     @cached_property
     def shift_reasons(self) -> tuple[tuple[str, ...], ...]:
         """Why each row is shifted, such as ``outside_training_range``; empty where it is not."""
-        return tuple(map(_words, self.shifts.tolist()))
+        return tuple(map(reasons, self.shifts.tolist()))
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Columns of one value a row, as ``pandas.DataFrame`` and ``polars.DataFrame`` take them.
@@ -111,27 +111,37 @@ def decided(head: GaussianHead | CategoricalHead, model: str, recorded: bool) ->
     Raises:
         ServiceFailure: arrays of the message differ in length.
     """
-    deferral = head.deferral
+    judged = verdicts(head.deferral)
+    n = len(judged["decisions"])
+    return judged | {
+        "total": array(head.total, n),
+        "data": optional(head.data, n),
+        "knowledge": optional(head.knowledge, n),
+        "model": model,
+        "recorded": recorded,
+    }
+
+
+def verdicts(deferral: Deferral) -> dict[str, Any]:
+    """What was decided about N units, and who they are: the fields of :class:`HeadAnswer` of these names.
+
+    Raises:
+        ServiceFailure: arrays of the message differ in length.
+    """
     ids = deferral.ids
     decisions = np.frombuffer(deferral.decisions, np.uint8)
     n = len(decisions)
     shifts = np.frombuffer(deferral.shifts, np.uint8)
     if ids.count != n or len(shifts) != n:
         raise ServiceFailure(f"{ids.count} ids and {len(shifts)} shifts for {n} decisions", code="malformed")
-    first = ids.first
     return {
-        "total": array(head.total, n),
-        "data": optional(head.data, n),
-        "knowledge": optional(head.knowledge, n),
         "uncertainty": array(deferral.uncertainty, n),
         "threshold": deferral.threshold,
         "measure": deferral.measure,
         "decisions": decisions,
         "shifts": shifts,
-        "prediction_ids": PredictionIds(((ids.epoch, range(first, first + n)),)),
-        "model": model,
+        "prediction_ids": PredictionIds(((ids.epoch, range(ids.first, ids.first + n)),)),
         "policy": deferral.policy,
-        "recorded": recorded,
     }
 
 
@@ -211,7 +221,7 @@ def counted(rows: int) -> str:
 
 
 @lru_cache(maxsize=256)
-def _words(bits: int) -> tuple[str, ...]:
+def reasons(bits: int) -> tuple[str, ...]:
     """Words of the set bits, as the contract names them; a bit it does not name is ``bit_<value>``."""
     return tuple(_REASONS.get(bit, f"bit_{bit}") for bit in (1 << place for place in range(8)) if bits & bit)
 

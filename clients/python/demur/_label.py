@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from demur._errors import DemurError, ServiceFailure, from_detail, wrong_argument
 from demur._ids import PredictionIds
+from demur._mask_file import mask_file
 from demur.v1 import labels_pb2
 from demur.v1.common_pb2 import UnitIds
 
@@ -33,8 +34,9 @@ class Label:
     unit: str
     """Id of the unit, one of an answer's ``prediction_ids``."""
     value: Any
-    """A number (in the unit of the head's label) or class, a text, the bytes of a mask file, or positions [T, 2] in m
-    with NaN where they are not known."""
+    """A number (in the unit of the head's label) or class, a text, positions [T, 2] in m with NaN where they are not
+    known, or a mask: of 0 and 1, [x, y, z], as an array, a NIfTI image (nibabel's), a ``pathlib.Path`` of a file (.nii,
+    .nii.gz, .npy) or the bytes of one, on the grid of the image that was asked about."""
     source: Source = "requested"
     """``requested`` by the service, ``census`` of a population that is labelled as a whole, or ``volunteered``."""
     head: str = ""
@@ -127,18 +129,19 @@ def label_message(label: Label) -> labels_pb2.Label:
 def value_message(value: Any) -> labels_pb2.LabelValue:
     """
     Raises:
-        InvalidInput: it is neither a number, a text, bytes nor positions.
+        InvalidInput: it is neither a number, a text, a mask nor positions; or its file cannot be read.
     """
     if isinstance(value, str):
         return labels_pb2.LabelValue(text=value)
-    if isinstance(value, bytes):
-        return labels_pb2.LabelValue(file=value)
+    if (file := mask_file(value)) is not None:
+        return labels_pb2.LabelValue(file=file)
     try:
         array = np.asarray(value, np.float64)
     except (TypeError, ValueError):
         array = np.zeros((0, 0, 0))
     if value is None or array.ndim not in (0, 2):
-        raise wrong_argument("value", value, "a number, a text, bytes of a file, or positions [T, 2]")
+        allowed = "a number, a text, a mask [x, y, z] or its file, or positions [T, 2]"
+        raise wrong_argument("value", value, allowed)
     if array.ndim == 0:
         return labels_pb2.LabelValue(number=float(array))
     return labels_pb2.LabelValue(doubles=np.ascontiguousarray(array, "<f8").tobytes())

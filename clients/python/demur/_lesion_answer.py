@@ -1,0 +1,245 @@
+"""What the service says of a brain scan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from demur import _lesion_files, _lesion_text
+from demur._errors import ServiceFailure
+from demur._head_answer import reasons, verdicts
+from demur._ids import PredictionIds
+from demur.v1 import common_pb2 as common
+from demur.v1 import lesion_pb2 as wire
+
+Decision: TypeAlias = Literal["answer", "defer", "caller_deferred"]
+
+_DECISIONS: dict[int, Decision] = {
+    common.DECISION_ANSWER: "answer",
+    common.DECISION_DEFER: "defer",
+    common.DECISION_CALLER_DEFERRED: "caller_deferred",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Where the true value lies with probability ``level``, on scans like those that the model was calibrated with."""
+
+    level: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lesion:
+    """One lesion: voxels of the mask that share faces."""
+
+    volume_mm3: float
+    centroid_mm: tuple[float, float, float]
+    """x, y, z in the space of the image's affine, mm."""
+    mean_probability: float
+    """Of lesion, over its voxels, 0 to 1."""
+    structural_uncertainty: float | None
+    """One minus the members' mean overlap (IoU) with it, 0 to 1; None for single models."""
+    look_at: bool
+    """True: look at it. False: trust it."""
+    label: int
+    """From 1, in the order of the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What about a scan looks unlike those that the model was made for."""
+
+    code: str
+    """A word for programs, such as ``looks_raw`` or ``thick_slices``."""
+    message: str
+    value: float
+    """What was measured, in ``unit``."""
+    unit: str
+    lower: float
+    """Training scans lay between this and ``upper``."""
+    upper: float
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LesionAnswer:
+    """Lesions of one scan, how uncertain they are, and whether the service answers for them.
+
+    A scan that was deferred still carries its prediction, unless the service's policy withholds it: then numbers are
+    None, and there are no lesions and no files. Means are over the brain, nats.
+    """
+
+    model: str
+    recorded: bool
+    """Whether the decision is durable in the service's ledger."""
+    name: str
+    """As the caller gave it."""
+    decision: Decision
+    """``answer``, ``defer`` by the policy, or ``caller_deferred`` at the caller's wish."""
+    uncertainty: float
+    """The deferral measure, larger = less certain; NaN is deferred."""
+    threshold: float
+    """What ``uncertainty`` was compared with; -inf where everything is deferred."""
+    measure: str
+    """Name of the deferral measure."""
+    policy: str
+    """Version of the policy that decided."""
+    prediction_id: str
+    """Identity of the prediction: labels are given with it."""
+    shift_reasons: tuple[str, ...]
+    """Why the scan is unlike those that the model was trained on; empty where it is not."""
+    count: int | None
+    """Number of lesions."""
+    count_interval: Interval | None
+    volume_mm3: float | None
+    """Of all lesions, mm³."""
+    volume_interval: Interval | None
+    """mm³."""
+    total: float | None
+    """Mean entropy of the probability of lesion."""
+    data: float | None
+    """Mean uncertainty that more knowledge would not remove; None for single models."""
+    knowledge: float | None
+    """Mean disagreement of the members, mutual information; None for single models."""
+    rmi: float | None
+    """Mean reverse mutual information; None for single models."""
+    structural: float | None
+    """One minus the members' mean Dice with the mask, 0 to 1; None for single models."""
+    lesions: tuple[Lesion, ...]
+    """Largest first."""
+    remarks: tuple[Remark, ...]
+    brain_ml: float
+    """Volume of the brain as it was used, ml; 0 where predictions are withheld."""
+    resampled: bool
+    """Whether the image was interpolated to voxels of 1 mm."""
+    look_at_voxels: float | None
+    """Share of the brain's voxels that are worth looking at, 0 to 1."""
+    files: Mapping[str, bytes]
+    """Gzipped NIfTI files on the grid of the FLAIR image, by name of the volume: ``mask``, ``probability``, ``total``,
+    ``data``, ``knowledge``, ``rmi``, ``advice``. Uncertainties are in nats, and 0 outside the brain."""
+
+    @property
+    def deferred(self) -> bool:
+        """Whether the service leaves the scan to somebody else."""
+        return self.decision != "answer"
+
+    @property
+    def answered(self) -> bool:
+        """The opposite of ``deferred``."""
+        return not self.deferred
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the scan is unlike those that the model was trained on."""
+        return bool(self.shift_reasons)
+
+    @property
+    def outcome(self) -> str:
+        """What was found and decided, in words."""
+        return _lesion_text.outcome(self)
+
+    @property
+    def prediction_ids(self) -> PredictionIds:
+        """The identity as a sequence of one, as ``commit`` and ``erase`` take it."""
+        epoch, _, number = self.prediction_id.partition("-")
+        return PredictionIds(((int(epoch, 16), range(int(number), int(number) + 1)),))
+
+    def save(self, folder: str | Path, stem: str = "") -> list[Path]:
+        """Write the volumes and the table of lesions, each file whole or not at all.
+
+        Names are those of the Shifts data: ``{stem}_pred_seg.nii.gz``, ``{stem}_pred_prob.nii.gz``,
+        ``{stem}_uncs_rmi.nii.gz`` …, so that ``demur evaluate`` reads the folder; beside them ``{stem}_lesions.csv``.
+        Paths are returned in the order of ``files``; that of the table comes last.
+
+        Args:
+            folder: made where it is missing; files of these names are replaced.
+            stem: how the names begin; empty: the scan's ``name``, or ``scan``.
+
+        Raises:
+            InvalidInput: the stem is no part of a file's name.
+            OSError: a file cannot be written.
+        """
+        return _lesion_files.save(self.files, self.lesions, Path(folder), stem or self.name or "scan")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the files, of which only the names, as plain values that JSON takes."""
+        found = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name != "files"}
+        return found | {"deferred": self.deferred, "shifted": self.shifted, "files": sorted(self.files)}
+
+    def summary(self) -> str:
+        """All that matters, in some lines of text."""
+        return _lesion_text.text(self)
+
+    def __repr__(self) -> str:
+        named = f"{self.name!r}, " if self.name else ""
+        return f"<LesionAnswer: {named}{self.outcome}, model {self.model!r}, policy {self.policy!r}>"
+
+
+def decode(response: wire.LesionPredictResponse, files: Mapping[str, bytes]) -> LesionAnswer:
+    """The answer in a response, with the files that came before it.
+
+    Raises:
+        ServiceFailure: it does not hold one decision about one scan, or a point has other than three coordinates.
+    """
+    answer = response.answer
+    verdict = verdicts(answer.deferral)
+    if len(verdict["decisions"]) != 1:
+        raise ServiceFailure(f"{len(verdict['decisions'])} decisions about one scan", code="malformed")
+    number = int(verdict["decisions"][0])
+    if number not in _DECISIONS:
+        raise ServiceFailure(f"the scan's decision is {number}", code="malformed")
+
+    def given(name: str) -> Any:
+        return getattr(answer, name) if answer.HasField(name) else None
+
+    def interval(name: str) -> Interval | None:
+        found = given(name)
+        return None if found is None else Interval(found.level, found.lower, found.upper)
+
+    return LesionAnswer(
+        model=response.model,
+        recorded=response.recorded,
+        name=response.name,
+        decision=_DECISIONS[number],
+        uncertainty=float(verdict["uncertainty"][0]),
+        threshold=verdict["threshold"],
+        measure=verdict["measure"],
+        policy=verdict["policy"],
+        prediction_id=verdict["prediction_ids"][0],
+        shift_reasons=reasons(int(verdict["shifts"][0])),
+        count=given("count"),
+        count_interval=interval("count_interval"),
+        volume_mm3=given("volume_mm3"),
+        volume_interval=interval("volume_interval"),
+        total=given("total"),
+        data=given("data"),
+        knowledge=given("knowledge"),
+        rmi=given("rmi"),
+        structural=given("structural"),
+        lesions=tuple(map(_lesion, answer.lesions)),
+        remarks=tuple(
+            Remark(one.code, one.message, one.value, one.unit, one.lower, one.upper) for one in answer.remarks
+        ),
+        brain_ml=answer.brain_ml,
+        resampled=answer.resampled,
+        look_at_voxels=given("look_at_voxels"),
+        files=MappingProxyType(dict(files)),
+    )
+
+
+def _lesion(message: wire.Lesion) -> Lesion:
+    centroid = tuple(message.centroid_mm)
+    if len(centroid) != 3:
+        raise ServiceFailure(f"a centroid of {len(centroid)} coordinates", code="malformed")
+    structural = message.structural_uncertainty if message.HasField("structural_uncertainty") else None
+    return Lesion(message.volume_mm3, centroid, message.mean_probability, structural, message.look_at, message.label)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (Interval, Lesion, Remark)):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value

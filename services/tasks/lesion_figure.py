@@ -1,0 +1,74 @@
+"""The figure of an answered scan, from the files that the service gave and the images that were asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import demur
+from models.assessment.segmentation import ndsc
+from models.evaluation.judged import BadFile
+from models.tasks.lesion import volumes
+from models.tasks.lesion.inputs import Input
+from models.tasks.lesion.picture import Mark, Picture, draw
+
+_MEASURES = {"rmi": "reverse mutual information", "total": "entropy"}
+"""Maps that are drawn, the first that is there, and what they are in words."""
+_DECISIONS = {"answer": "answered", "defer": "deferred", "caller_deferred": "deferred at the caller's wish"}
+
+
+def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], path: Path) -> Path:
+    """Draws a scan as PNG.
+
+    Args:
+        maps: where the volumes of the answer were written, by name.
+        path: of the figure.
+
+    Raises:
+        BadFile: a file cannot be read, is of another shape than the image, or no uncertainty was answered.
+        ValueError: the image says no directions.
+    """
+    name = next((one for one in _MEASURES if one in maps), None)
+    if name is None or "mask" not in maps:
+        raise BadFile(
+            f"a figure needs the mask and {' or '.join(_MEASURES)}; the service gave {', '.join(maps) or 'none'}"
+        )
+    flair = volumes.read(files.flair)
+    _, mask = volumes.mask(maps["mask"])
+    truth = None
+    if files.truth is not None:
+        _, truth = volumes.mask(files.truth)
+        if truth.shape != flair.values.shape:
+            shapes = f"{list(truth.shape)}, and the image {list(flair.values.shape)}"
+            raise BadFile(f"{files.truth} has the shape {shapes}; the ground truth lies on the grid of the image")
+    picture = Picture(
+        flair=flair.values,
+        affine=flair.affine,
+        prediction=mask,
+        uncertainty=volumes.read(maps[name]).values,
+        measure=_MEASURES[name],
+        title=f"{files.id}: {_DECISIONS[answer.decision]}",
+        details="  ·  ".join(_details(answer, mask, truth)),
+        truth=truth,
+        marks=tuple(Mark(one.label, one.centroid_mm, one.look_at) for one in answer.lesions),
+    )
+    path.write_bytes(draw(picture))
+    return path
+
+
+def _details(answer: demur.LesionAnswer, mask: NDArray[np.bool_], truth: NDArray[np.bool_] | None) -> list[str]:
+    sign = ">" if answer.uncertainty > answer.threshold else "≤" if answer.uncertainty <= answer.threshold else "?"
+    found = [f"{answer.measure.replace('_', ' ')} {answer.uncertainty:.3g} {sign} {answer.threshold:.3g}"]
+    if answer.count is not None and answer.volume_mm3 is not None:
+        number, volume = answer.count_interval, answer.volume_interval
+        lesions = f"{answer.count} lesion{'' if answer.count == 1 else 's'}"
+        lesions += "" if number is None else f" ({number.lower:.0f} to {number.upper:.0f})"
+        size = f"{answer.volume_mm3 / 1000:.1f} ml"
+        size += "" if volume is None else f" ({volume.lower / 1000:.1f} to {volume.upper / 1000:.1f})"
+        found += [lesions, size]
+    if truth is not None:
+        found.append(f"nDSC {ndsc(truth, mask):.2f}")
+    return found

@@ -1,0 +1,198 @@
+"""``demur score lesion``: scans through the running service, to official files, tables and figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import demur
+from models.evaluation.files import need
+from models.tasks.lesion import inputs
+from models.tasks.lesion.inputs import Input
+from models.workbench import Option
+from services.scoring import Asked, Outcome, Scorer
+from services.tasks.lesion_figure import figure
+
+SUMMARY = "summary.csv"
+COLUMNS = (
+    "id",
+    "folder",
+    "decision",
+    "uncertainty",
+    "threshold",
+    "measure",
+    "shifted",
+    "count",
+    "count_lower",
+    "count_upper",
+    "volume_mm3",
+    "volume_mm3_lower",
+    "volume_mm3_upper",
+    "level",
+    "total",
+    "data",
+    "knowledge",
+    "rmi",
+    "structural",
+    "brain_ml",
+    "resampled",
+    "look_at_voxels",
+    "remarks",
+    "prediction_id",
+    "recorded",
+    "policy",
+    "model",
+    "error",
+)
+"""Of the summary; uncertainties in nats, level is that of the intervals."""
+_OF_ONE = {"t1": "t1", "brain_mask": "brain_mask", "truth": "truth"}
+"""Options for a single scan to the fields that they fill."""
+
+
+@dataclass
+class _Tally:
+    """What is known of the scans so far."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    deferred: int = 0
+    shifted: int = 0
+    failed: int = 0
+    undrawn: int = 0
+    """Scans that were answered, but have no figure, though one was wanted."""
+
+
+def run(asked: Asked) -> Outcome:
+    """Segments scan after scan and writes what the service says; one that fails does not end it.
+
+    Raises:
+        ValueError: nothing to score, an output that is no folder, or options that do not fit.
+        demur.DemurError: the service cannot be reached or gave up; what came before is written.
+    """
+    found = _inputs(asked)
+    if asked.output.exists() and not asked.output.is_dir():
+        raise ValueError(f"{asked.output} is a file; the output is a folder")
+    if asked.options["figure"]:
+        need("matplotlib", "a figure")  # known before a minute's work
+    asked.output.mkdir(parents=True, exist_ok=True)
+    tally = _Tally()
+    try:
+        with demur.connect(asked.target) as client:
+            channels = client.lesion.describe().names
+            with_t1 = (
+                not channels or "t1" in channels or asked.options["t1"] is not None
+            )  # unless it is known to be idle
+            told = client.lesion.predict_many(
+                (_scan(one, with_t1) for one in found),
+                purpose=asked.purpose,
+                progress=lambda place, share, stage: asked.progress(
+                    min((place + share) / len(found), 0.999), f"{found[place].id}: {stage}"
+                ),
+            )
+            for one, outcome in zip(found, told, strict=True):
+                _note(asked, tally, one, outcome, alone=len(found) == 1)
+                asked.progress(min(len(tally.rows) / len(found), 0.999), one.id)
+    finally:
+        if tally.rows:
+            _summary(asked.output / SUMMARY, tally.rows)
+    asked.progress(1.0, "")
+    return _outcome(tally, len(found))
+
+
+def _inputs(asked: Asked) -> tuple[Input, ...]:
+    found = inputs.find(asked.source)
+    given = {name: asked.options[option] for option, name in _OF_ONE.items() if asked.options[option] is not None}
+    if not given:
+        return found
+    if not asked.source.is_file():
+        option = next(iter(given)).replace("_", "-")
+        raise ValueError(f"--{option} is for a single scan; in a folder it is found by its official name")
+    return (replace(found[0], **given),)
+
+
+def _scan(one: Input, with_t1: bool) -> demur.Scan:
+    return demur.Scan(one.flair, one.t1 if with_t1 else None, one.brain_mask, one.id)
+
+
+def _note(
+    asked: Asked, tally: _Tally, one: Input, outcome: demur.LesionAnswer | demur.ScanError, *, alone: bool
+) -> None:
+    """Writes the files of a scan and takes down what became of it."""
+    where: dict[str, Any] = {"id": one.id, "folder": one.folder.as_posix()}
+    if isinstance(outcome, demur.ScanError):
+        tally.failed += 1
+        tally.rows.append(where | {"error": str(outcome.error)})
+        tally.answers.append(where | {"error": str(outcome.error)})
+        asked.tell(f"{one.id}: failed: {outcome.error}")
+        return
+    folder = asked.output / one.folder
+    written = outcome.save(folder, one.id)
+    problem = ""
+    if asked.options["figure"] and "mask" in outcome.files:
+        try:
+            maps = dict(zip(outcome.files, written, strict=False))  # behind them comes the table of lesions
+            written.append(figure(outcome, one, maps, folder / f"{one.id}_figure.png"))
+        except ValueError as error:
+            problem = f"no figure: {error}"
+            tally.undrawn += 1
+    tally.deferred += outcome.deferred
+    tally.shifted += outcome.shifted
+    tally.rows.append(where | _row(outcome) | {"error": problem})
+    files = [path.relative_to(asked.output).as_posix() for path in written]
+    tally.answers.append(where | outcome.to_dict() | {"files": files} | ({"error": problem} if problem else {}))
+    asked.tell(outcome.summary() if alone else f"{one.id}: {outcome.outcome}")
+    if problem:
+        asked.tell(f"{one.id}: {problem}")
+
+
+def _outcome(tally: _Tally, scans: int) -> Outcome:
+    counts = {"scans": scans, "deferred": tally.deferred, "shifted": tally.shifted, "failed": tally.failed}
+    said = f"{scans} scan{'' if scans == 1 else 's'}, {tally.deferred} deferred, {tally.shifted} shifted"
+    said += f", {tally.failed} failed" if tally.failed else ""
+    said += f", {tally.undrawn} without a figure" if tally.undrawn else ""
+    document = counts | {"without_figure": tally.undrawn, "answers": tally.answers}
+    return Outcome(document, said, failed=bool(tally.failed or tally.undrawn))
+
+
+def _row(answer: demur.LesionAnswer) -> dict[str, Any]:
+    found: dict[str, Any] = {name: getattr(answer, name) for name in COLUMNS if hasattr(answer, name)}
+    for name, interval in (("count", answer.count_interval), ("volume_mm3", answer.volume_interval)):
+        if interval is not None:
+            found |= {f"{name}_lower": interval.lower, f"{name}_upper": interval.upper, "level": interval.level}
+    return found | {"remarks": " ".join(remark.code for remark in answer.remarks)}
+
+
+def _summary(path: Path, rows: list[dict[str, Any]]) -> None:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    writer.writerows(list(_cells(row)) for row in rows)
+    part = path.with_name(path.name + ".part")
+    part.write_text(text.getvalue(), encoding="utf-8", newline="")
+    part.replace(path)
+
+
+def _cells(row: Mapping[str, Any]) -> Iterator[Any]:
+    for name in COLUMNS:
+        value = row.get(name)
+        yield "" if value is None else int(value) if isinstance(value, bool) else value
+
+
+SCORER = Scorer(
+    source=f"a NIfTI file, or a folder of *_{inputs.FLAIR}.nii.gz",
+    output=(
+        "folder for the masks and maps of each scan under official names, its table of lesions, and summary.csv; "
+        "`demur evaluate` reads it"
+    ),
+    run=run,
+    options=(
+        Option("--t1", "the T1 image of a single scan", kind=Path),
+        Option("--brain-mask", "the brain mask of a single scan", kind=Path),
+        Option("--truth", "the ground truth of a single scan, for the figure", kind=Path),
+        Option("--figure", "also draw each scan, with its lesions and its uncertainty, as ID_figure.png", kind=None),
+    ),
+)
