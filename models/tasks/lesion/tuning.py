@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from models.assessment.convention import OFFICIAL
-from models.assessment.segmentation import REFERENCE_LOAD, SMALL_VOXELS, drop_small_components, ndsc_of_counts
+from models.assessment.segmentation import REFERENCE_LOAD, SMALL_VOXELS, ndsc_of_counts
 
 STEP = 0.01
 
@@ -52,24 +55,51 @@ def tune(
 def scores(
     probability: NDArray[np.floating[Any]], truth: NDArray[np.bool_], levels: NDArray[np.float64], *, small_voxels: int
 ) -> NDArray[np.float64]:
-    """nDSC of a scan at each of increasing thresholds, [L]."""
-    lesion, voxels = int(np.count_nonzero(truth)), truth.size
-    false_positives, false_negatives = (np.zeros(len(levels), np.int64) for _ in range(2))
-    for number, level in enumerate(levels):
-        marked = probability >= probability.dtype.type(level)
-        box = _box(marked)
-        probability, truth = probability[box], truth[box]  # higher thresholds mark less
-        marked = drop_small_components(marked[box], small_voxels) if truth.size else marked[box]
-        found = int(np.count_nonzero(marked & truth))
-        false_positives[number] = np.count_nonzero(marked) - found
-        false_negatives[number] = lesion - found
-    return ndsc_of_counts(false_positives, false_negatives, lesion, voxels, REFERENCE_LOAD, OFFICIAL)
+    """nDSC of a scan at each of increasing thresholds, [L].
+
+    Components of all thresholds come from one spanning tree: of the voxels above the lowest threshold, each linked to
+    neighbours that are at least as likely, only the links that join components are looked at again.
+    """
+    reached = np.searchsorted(levels.astype(probability.dtype), probability.ravel(), side="right")
+    voxels = np.flatnonzero(reached)
+    voxels = voxels[np.argsort(-reached[voxels], kind="stable")]  # voxels of a threshold come first
+    counts = np.searchsorted(-reached[voxels], -np.arange(1, len(levels) + 1), side="right")
+    hit = truth.ravel()[voxels]
+    first, neighbour = _tree(voxels, probability.shape)
+    marked, found = (np.zeros(len(levels), np.int64) for _ in range(2))
+    for number, count in enumerate(counts):
+        if number and count == counts[number - 1]:
+            marked[number], found[number] = marked[number - 1], found[number - 1]
+        elif count:
+            kept = _in_large(first[: count + 1], neighbour, small_voxels)
+            marked[number], found[number] = np.count_nonzero(kept), np.count_nonzero(kept & hit[:count])
+    lesion = int(np.count_nonzero(truth))
+    return ndsc_of_counts(marked - found, lesion - found, lesion, truth.size, REFERENCE_LOAD, OFFICIAL)
 
 
-def _box(marked: NDArray[np.bool_]) -> tuple[slice, ...]:
-    """The smallest box around what is marked."""
-    box = []
-    for axis in range(marked.ndim):
-        along = np.flatnonzero(marked.any(axis=tuple(other for other in range(marked.ndim) if other != axis)))
-        box.append(slice(int(along[0]), int(along[-1]) + 1) if len(along) else slice(0, 0))
-    return tuple(box)
+def _tree(voxels: NDArray[np.intp], shape: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Spanning tree of voxels [n] that share faces: rows of a sparse matrix [n, n] with earlier voxels as columns.
+
+    Its first k rows join the first k voxels wherever anything does.
+    """
+    ranks = np.full(math.prod(shape), -1, np.int32)
+    ranks[voxels] = np.arange(len(voxels), dtype=np.int32)
+    ranks = ranks.reshape(shape)
+    ends = []
+    for axis in range(len(shape)):
+        along = np.moveaxis(ranks, axis, 0)
+        both = (along[1:] >= 0) & (along[:-1] >= 0)
+        ends.append(np.stack([along[1:][both], along[:-1][both]]))
+    one, other = np.concatenate(ends, axis=1)
+    later, earlier = np.maximum(one, other), np.minimum(one, other)
+    links = sparse.csr_array((later + 1.0, (later, earlier)), (len(voxels), len(voxels)))
+    tree = csgraph.minimum_spanning_tree(links)  # a link is as long as its later rank
+    return tree.indptr.astype(np.int32), tree.indices.astype(np.int32)
+
+
+def _in_large(first: NDArray[np.int32], neighbour: NDArray[np.int32], small_voxels: int) -> NDArray[np.bool_]:
+    """Which of the first voxels of a tree are in components of more than so many of them, [k]."""
+    count, links = len(first) - 1, int(first[-1])
+    matrix = sparse.csr_array((np.ones(links), neighbour[:links], first), (count, count))
+    _, labels = csgraph.connected_components(matrix, directed=False)
+    return np.asarray((np.bincount(labels) > small_voxels)[labels])

@@ -1,0 +1,57 @@
+"""The tables of the lesion task, end to end on toy scans."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("monai")
+
+from benchmarks.lesion_tables.__main__ import QUICK, main
+from tests.benchmarks.lesion_tables import made
+
+OPTIONS = ("--quick", "--workers", "1")
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work folder after all parts."""
+    folder = tmp_path_factory.mktemp("lesion-tables")
+    made.scans(folder / "data", QUICK.all_entries(sites=True))
+    main([*OPTIONS, "--work", str(folder), "--out", str(folder / "out")])
+    return folder
+
+
+def test_the_page_has_all_tables_and_pictures(work: Path) -> None:
+    page = (work / "out" / "lesion.md").read_text()
+    for number in (2, 4, 5, 8, 9, 10, 11):
+        assert f"## Table {number}:" in page
+    assert "nan" not in page.lower().replace("nano", "")
+    for name in ("load", "retention", "deferral"):
+        assert (work / "out" / f"lesion-{name}.png").stat().st_size > 10_000
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = {path: path.stat().st_mtime_ns for path in work.rglob("*.npz")} | {
+        path: path.stat().st_mtime_ns for path in work.rglob("*.pt")
+    }
+    lost = next(path for path in kept if path.name.endswith("-judged.npz"))
+    lost.unlink()
+    main([*OPTIONS, "--work", str(work), "--out", str(work / "again")])
+    assert lost.exists()
+    assert all(path.stat().st_mtime_ns == changed for path, changed in kept.items() if path != lost)
+    assert (work / "again" / "lesion.md").read_text() == (work / "out" / "lesion.md").read_text()
+
+
+def test_what_is_written_by_hand_stays(work: Path) -> None:
+    page = work / "out" / "lesion.md"
+    page.write_text(page.read_text() + "\nSeen by a person.\n")
+    main([*OPTIONS, "--work", str(work), "--out", str(work / "out"), "--parts", "page"])
+    assert page.read_text().endswith("Seen by a person.\n")
+
+
+def test_another_plan_does_not_mix_its_pieces(work: Path) -> None:
+    with pytest.raises(ValueError, match="another training"):
+        main([*OPTIONS, "--work", str(work), "--effort", "2", "--parts", "page"])
