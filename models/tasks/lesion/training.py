@@ -271,7 +271,8 @@ class _Tiles:
             new[place] = False
         images = np.stack([_padded(scan.image[(slice(None), *place)], edge) for place in chosen])
         truths = np.stack([_padded(scan.truth[None][(slice(None), *place)], edge) for place in chosen])
-        return cls(*(torch.from_numpy(array) for array in (images, truths, np.stack(own))), scan.truth.size)
+        tiles, marked, counted = map(torch.from_numpy, (images, truths, np.stack(own)))
+        return cls(tiles, marked, counted, scan.truth.size)
 
     def ndsc(self, network: nn.Module) -> NDArray[np.float64]:
         """At each of ``DEV_LEVELS``, over the tiles' voxels: as the whole scan's, were no lesion elsewhere."""
