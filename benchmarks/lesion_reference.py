@@ -17,7 +17,7 @@ from models.building import Provenance
 from models.tasks.lesion import build, official, training
 from models.tasks.lesion.ensemble import assembled
 from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.simulator.dataset import SIMULATOR
+from models.tasks.lesion.simulator.dataset import LICENCE, SIMULATOR
 
 ROOT = Path(__file__).resolve().parents[1]
 JUDGED = {"eval_in": 8, "dev_out": 6, "eval_out": 6}
@@ -52,7 +52,7 @@ def main() -> None:
             tune=tune,
             calibration=[known[entry.id] for entry in plan.calibrating()],
             judge=judge,
-            provenance=Provenance(f"{SIMULATOR}, seed {plan.seed}", "CC0-1.0"),
+            provenance=Provenance(f"{SIMULATOR}, seed {plan.seed}", LICENCE),
             threads=asked.threads,
             progress=lambda done, what: _tell(f"{name}: {done:.0%} {what}"),  # noqa: B023 - told at once
         )

@@ -1,7 +1,7 @@
 """How many lesions a scan has and how much of the brain they fill, with split-conformal intervals.
 
 Both are judged as ln(1 + x), with volumes in ml, where errors of small and large burdens are alike: the mean is the
-ensemble's, the variance that of the members, and 0.05 squared so that agreeing members still say something.
+ensemble's, the variance that of the members, and ``LEAST_SD`` squared so that agreeing members still say something.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 
 from models.calibration import IntervalTable, interval_table
 
-LEAST_SD = 0.05
-"""Of ln(1 + x)."""
+LEAST_SD = 0.3
+"""Of ln(1 + x): what borders and raters leave open where members agree. A smaller one leaves it to the multipliers,
+which then blow up the intervals of scans on which members differ."""
 LEVEL = 0.9
 """Coverage of the intervals in answers."""
 

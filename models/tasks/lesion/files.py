@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 import msgspec
+import numpy as np
 
 from models import nifti
 from models.tasks.lesion.segmentation import Segmentation
@@ -24,6 +25,10 @@ OFFICIAL = {
 """Every map, and what its file is called: ``ID_pred_seg.nii.gz``. Advice has no official name."""
 
 
+PROBABILITY_STEPS = np.float32(1 << 14)
+"""Of a file's probabilities, from 0 to 1."""
+
+
 def names(segmentation: Segmentation) -> tuple[str, ...]:
     """The maps that a segmentation has, the mask first."""
     return tuple(name for name in OFFICIAL if name == "mask" or name in segmentation.maps)
@@ -32,10 +37,15 @@ def names(segmentation: Segmentation) -> tuple[str, ...]:
 def encoded(segmentation: Segmentation, name: str) -> bytes:
     """A map as a gzipped NIfTI-1 file on the scan's grid: mask and advice uint8, others float32.
 
+    Probabilities are rounded to multiples of 2^-14: with the whole background, their file would
+    be five times as large.
+
     Raises:
         KeyError: the segmentation has no such map.
     """
     values = segmentation.mask if name == "mask" else segmentation.maps[name]
+    if name == "probability":
+        values = np.rint(values * PROBABILITY_STEPS) / PROBABILITY_STEPS
     return nifti.write(values, segmentation.affine, segmentation.space)
 
 

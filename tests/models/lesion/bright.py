@@ -52,7 +52,7 @@ def graph(member: int, channels: int = 1) -> bytes:
 
 
 def artefact(
-    folder: Path, members: int = 3, channels: tuple[Channel, ...] = ("flair",), *, cases: int = 12
+    folder: Path, members: int = 3, channels: tuple[Channel, ...] = ("flair",), *, cases: int = 20
 ) -> Artefact:
     """Calibrated on heads with more and fewer spots; in some there is a faint one that members disagree on."""
     ensemble = Ensemble(

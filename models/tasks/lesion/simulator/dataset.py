@@ -23,6 +23,12 @@ PROVENANCE = "PROVENANCE.json"
 
 SIMULATOR = "simulated by models/tasks/lesion/simulator of Demur from the ICBM 152 (2009a) tissue maps"
 
+LICENCE = (
+    "CC0-1.0; of the tissue maps: Copyright (C) 1993-2004 Louis Collins, McConnell Brain Imaging Centre, Montreal "
+    "Neurological Institute, McGill University; use, copying, modification and distribution for any purpose and "
+    "without fee permitted with this notice; no warranty"
+)
+
 _GZIP = 1
 
 
@@ -52,7 +58,7 @@ def simulate(
         volumes = {"flair": drawn.flair, "t1": drawn.t1, "gt": drawn.truth, "fg_mask": drawn.brain}
         folder = root / entry.site / entry.split
         written += [write(folder / kind / NAMES[kind].format(id=entry.id), volume) for kind, volume in volumes.items()]
-    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
+    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": LICENCE}
     root.mkdir(parents=True, exist_ok=True)
     (root / PROVENANCE).write_text(json.dumps(source, indent=1))
     if progress is not None:
