@@ -20,7 +20,7 @@ from models.predictive import Volumes
 from models.tasks.lesion import burden
 from models.tasks.lesion.image import Scan
 from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segment import Segmentation
+from models.tasks.lesion.segmentation import Segmentation
 from models.tasks.lesion.spec import LESIONS
 
 Mask = NDArray[np.bool_]

@@ -101,4 +101,4 @@ def _scan(example: Example, generator: np.random.Generator) -> dict[str, Any]:
 
 
 def _plain(crop: Any) -> Tensor:
-    return crop.as_tensor() if hasattr(crop, "as_tensor") else crop  # type: ignore[no-any-return]
+    return crop.as_tensor() if hasattr(crop, "as_tensor") else crop

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import logging
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -96,6 +97,7 @@ def export(member: Plain | Sampled, inputs: int, window: tuple[int, int, int]) -
     assert program is not None
     model = program.model_proto
     _bare(model)
+    _leaky(model.graph)
     _halved(model.graph)
     onnx.checker.check_model(model)
     content: bytes = model.SerializeToString(deterministic=True)
@@ -112,6 +114,22 @@ def _bare(model: Any) -> None:
         del part.metadata_props[:]
     for number, node in enumerate(graph.node):
         node.name, node.doc_string = f"n{number}", ""
+
+
+def _leaky(graph: Any) -> None:
+    """Says PRelu of one slope as LeakyRelu: the same numbers, and the runtime need not match shapes voxel by voxel."""
+    constants = {one.name: one for one in graph.initializer}
+    used = set()
+    for node in graph.node:
+        slope = constants.get(node.input[1]) if node.op_type == "PRelu" else None
+        if slope is not None and math.prod(slope.dims) == 1:
+            node.op_type = "LeakyRelu"
+            node.attribute.append(helper.make_attribute("alpha", float(numpy_helper.to_array(slope).item())))
+            del node.input[1]
+        used.update(node.input)
+    kept = [one for one in graph.initializer if one.name in used]
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
 
 
 def _halved(graph: Any) -> None:

@@ -42,7 +42,8 @@ class Members:
 
     def difference(self, member: int, window: Array) -> Array:
         """Logit 1 - logit 0 of a member, [x, y, z], for a normalised window [C, x, y, z]."""
-        return self.differences(member, window[None])[0]
+        found: Array = self.differences(member, window[None])[0]
+        return found
 
     def differences(self, member: int, windows: Array) -> Array:
         """The same for a batch: windows [N, C, x, y, z] to [N, x, y, z]."""
@@ -50,8 +51,8 @@ class Members:
         given: dict[str, NDArray[Any]] = {_INPUT: np.ascontiguousarray(windows, np.float32)}
         if self._sampled:
             given[_SAMPLE] = np.asarray(sample, np.int64)
-        (found,) = self._graphs[graph].run(given, (_OUTPUT,))
-        return found[:, 0]
+        found: Array = self._graphs[graph].run(given, (_OUTPUT,))[0]
+        return np.asarray(found[:, 0])
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Array]:
         """A golden window again (``models.executors.golden``): [C, x, y, z] in cubes to [members, x, y, z] in steps."""

@@ -9,6 +9,7 @@ given the same mask.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,9 +19,10 @@ from monai.networks.layers.simplelayers import SkipConnection
 from monai.networks.nets import UNETR, UNet
 from torch import Tensor, nn
 
-from models.tasks.lesion.settings import PATCH, Sizes, UNetSizes
+from models.tasks.lesion.settings import PATCH, Sizes, UNETRSizes, UNetSizes
 
 CLASSES = 2
+PRIOR = 0.02
 HALF_FROM = 256
 """Tensors of at least so many numbers are stored in half precision; the rest is too small to matter."""
 _POSITIONS = "vit.patch_embedding.position_embeddings"
@@ -32,16 +34,27 @@ def network(sizes: Sizes, edge: int) -> nn.Module:
     """A new network: float32 [batch, inputs, edge, edge, edge] to logits [batch, 2, edge, edge, edge].
 
     The U-Net takes any edge that ``sizes.divisor`` divides, and the names of its weights are those of the released
-    checkpoints. Its dropout takes whole channels.
+    checkpoints. Its dropout takes whole channels. A new network calls a voxel lesion with probability ``PRIOR``, so
+    that training need not begin with unlearning that half the brain is (Lin et al. 2017, section 3.3).
     """
-    if isinstance(sizes, UNetSizes):
-        strides = (2,) * (len(sizes.channels) - 1)
-        found = UNet(3, sizes.inputs, CLASSES, sizes.channels, strides, num_res_units=0, dropout=sizes.dropout)
-        for module in list(found.modules()):
-            for name, child in module.named_children():
-                if isinstance(child, nn.Dropout):
-                    setattr(module, name, nn.Dropout3d(child.p))
-        return found
+    found = _unet(sizes) if isinstance(sizes, UNetSizes) else _unetr(sizes, edge)
+    bias = _last(found).bias
+    assert bias is not None
+    bias.data = torch.tensor([-0.5, 0.5]) * math.log(PRIOR / (1 - PRIOR))
+    return found
+
+
+def _unet(sizes: UNetSizes) -> nn.Module:
+    strides = (2,) * (len(sizes.channels) - 1)
+    found = UNet(3, sizes.inputs, CLASSES, sizes.channels, strides, num_res_units=0, dropout=sizes.dropout)
+    for module in list(found.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.Dropout):
+                setattr(module, name, nn.Dropout3d(child.p))
+    return found
+
+
+def _unetr(sizes: UNETRSizes, edge: int) -> nn.Module:
     return UNETR(sizes.inputs, CLASSES, edge, sizes.feature, sizes.hidden, sizes.mlp, sizes.heads)
 
 
@@ -92,7 +105,7 @@ def channel_masks(sizes: UNetSizes, *, sample_seed: int, seed: int, samples: int
     return [mask / np.float32(1 - sizes.dropout) for mask in drawn]
 
 
-class Plain(nn.Module):
+class Plain(nn.Module):  # type: ignore[misc]  # torch is not followed
     """What is exported of a member: ``window`` to ``difference``."""
 
     def __init__(self, one_output: nn.Module) -> None:
@@ -100,10 +113,10 @@ class Plain(nn.Module):
         self.network = one_output
 
     def forward(self, window: Tensor) -> Tensor:
-        return self.network(window)  # type: ignore[no-any-return]
+        return self.network(window)
 
 
-class Sampled(nn.Module):
+class Sampled(nn.Module):  # type: ignore[misc]
     """A U-Net with frozen channel masks: ``window`` and ``sample`` (int64 scalar) to ``difference``."""
 
     def __init__(self, one_output: nn.Module, masks: list[np.ndarray[Any, Any]]) -> None:

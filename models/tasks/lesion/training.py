@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from monai.losses import DiceLoss, FocalLoss
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.assessment.convention import OFFICIAL
@@ -31,8 +32,8 @@ from models.tasks.lesion.settings import Settings, Stage, UNetSizes, cycle
 DICE = 0.5
 """Weight of the Dice loss, as released."""
 GAMMA = 2.0
-DEV_THRESHOLD = 0.4
-"""Probability from which a voxel is lesion while training, as released."""
+DEV_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+"""Probabilities from which a voxel is lesion while training; the best counts, since the threshold is tuned later."""
 SHOWN = 10
 """Steps between two reports."""
 
@@ -132,7 +133,7 @@ def loss_of(settings: Settings) -> Callable[[Tensor, Tensor], Tensor]:
     dice, focal = DiceLoss(sigmoid=True, batch=True), FocalLoss(gamma=GAMMA)
 
     def loss(difference: Tensor, truth: Tensor) -> Tensor:
-        return DICE * dice(difference, truth) + settings.focal * focal(difference, truth)  # type: ignore[no-any-return]
+        return DICE * dice(difference, truth) + settings.focal * focal(difference, truth)
 
     return loss
 
@@ -140,7 +141,7 @@ def loss_of(settings: Settings) -> Callable[[Tensor, Tensor], Tensor]:
 def difference(network: nn.Module, windows: Tensor) -> Tensor:
     """Logit 1 - logit 0, [batch, 1, x, y, z]."""
     logits = network(windows)
-    return logits[:, 1:] - logits[:, :1]  # type: ignore[no-any-return]
+    return logits[:, 1:] - logits[:, :1]
 
 
 class _Training:
@@ -208,7 +209,7 @@ class _Training:
     def _look(self, state: _State, tiles: Sequence[_Tiles]) -> None:
         """Judges the weights, keeps them if they are the best, and saves the state."""
         state.network.eval()
-        state.ndsc = float(np.mean([one.ndsc(state.network) for one in tiles]))
+        state.ndsc = float(np.mean([one.ndsc(state.network) for one in tiles], axis=0).max())
         state.worse += 1
         if state.ndsc > state.best_ndsc:
             state.best_ndsc, state.best_step, state.worse = state.ndsc, state.step, 0
@@ -251,6 +252,8 @@ class _Tiles:
     """[tiles, C, edge, edge, edge]."""
     truths: Tensor
     """[tiles, 1, edge, edge, edge], bool."""
+    own: Tensor
+    """Voxels that no tile before has, of the same shape."""
     voxels: int
     """Of the scan."""
 
@@ -262,22 +265,33 @@ class _Tiles:
         rich, rest = places[: -(-count // 2)], places[-(-count // 2) :]
         spread = np.linspace(0, len(rest) - 1, min(count // 2, len(rest))).round().astype(int)
         chosen = [*rich, *(rest[number] for number in spread)]
+        new, own = np.ones(scan.truth.shape, bool), []
+        for place in chosen:
+            own.append(_padded(new[None][(slice(None), *place)], edge))
+            new[place] = False
         images = np.stack([_padded(scan.image[(slice(None), *place)], edge) for place in chosen])
         truths = np.stack([_padded(scan.truth[None][(slice(None), *place)], edge) for place in chosen])
-        return cls(torch.from_numpy(images), torch.from_numpy(truths), scan.truth.size)
+        return cls(*(torch.from_numpy(array) for array in (images, truths, np.stack(own))), scan.truth.size)
 
-    def ndsc(self, network: nn.Module) -> float:
-        """Over the tiles' voxels, with the lesion load that they would have in the whole scan."""
-        limit = math.log(DEV_THRESHOLD / (1 - DEV_THRESHOLD))
-        false_positives = false_negatives = 0
+    def ndsc(self, network: nn.Module) -> NDArray[np.float64]:
+        """At each of ``DEV_LEVELS``, over the tiles' voxels: as the whole scan's, were no lesion elsewhere."""
+        limits = torch.logit(torch.tensor(DEV_LEVELS, dtype=torch.float64)).float()
+        marked, found, lesion = np.zeros(len(limits)), np.zeros(len(limits)), 0
         with torch.no_grad():
-            for image, truth in zip(self.images, self.truths, strict=True):
-                marked = difference(network, image[None].float())[0] >= limit
-                false_positives += int((marked & ~truth).sum())
-                false_negatives += int((truth & ~marked).sum())
-        wrong = np.array([false_positives]), np.array([false_negatives])
-        scores = ndsc_of_counts(*wrong, int(self.truths.sum()), self.voxels, REFERENCE_LOAD, OFFICIAL)
-        return float(np.nan_to_num(scores[0]))
+            for image, truth, own in zip(self.images, self.truths, self.own, strict=True):
+                level = torch.bucketize(difference(network, image[None].float())[0], limits, right=True)
+                marked += _reached(level[own])
+                found += _reached(level[own & truth])
+                lesion += int((own & truth).sum())
+        return np.nan_to_num(
+            ndsc_of_counts(marked - found, lesion - found, lesion, self.voxels, REFERENCE_LOAD, OFFICIAL)
+        )
+
+
+def _reached(levels: Tensor) -> NDArray[np.float64]:
+    """How many values reach each of ``DEV_LEVELS``, given how many levels each value reaches."""
+    counts = torch.bincount(levels, minlength=len(DEV_LEVELS) + 1).numpy()
+    return np.asarray(counts[::-1].cumsum()[::-1][1:], np.float64)
 
 
 def _places(shape: tuple[int, ...], edge: int) -> Iterator[tuple[slice, ...]]:

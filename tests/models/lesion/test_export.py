@@ -104,6 +104,13 @@ def test_large_weights_take_two_bytes_each() -> None:
     assert kinds == {onnx.TensorProto.FLOAT16}
 
 
+def test_slopes_are_cheap_and_nothing_unused_is_stored() -> None:
+    graph = onnx.load_from_string(ensemble("unet", (0,))[0].graphs[0]).graph
+    assert "PRelu" not in {node.op_type for node in graph.node}
+    used = {name for node in graph.node for name in node.input}
+    assert {one.name for one in graph.initializer} <= used
+
+
 @pytest.mark.parametrize("family", ["unet", "unet_mcdp"])
 def test_the_golden_window_is_small_and_shows_another_network(family: str, tmp_path: Path) -> None:
     found, _ = ensemble(family, (0, 1))
