@@ -46,7 +46,7 @@ def trainings(plan: Plan, root: Path, folder: Path) -> list[Train]:
     train, dev = plan.entries("train"), plan.entries("dev_in")
     return [
         Train(folder / f"{family}-{seed}", root, seed, plan.settings(family), train, dev)
-        for family in reversed(FAMILIES)
+        for family in FAMILIES
         for seed in range(plan.members)
     ]
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("monai")
 
+from benchmarks.lesion_tables import judge
 from benchmarks.lesion_tables.__main__ import QUICK, main
 from tests.benchmarks.lesion_tables import made
 
 OPTIONS = ("--quick", "--workers", "1")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_levels() -> Iterator[None]:
+    """A tenth of the thresholds: networks that know nothing mark everything at most of them, which takes long."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(judge, "LEVELS", np.round(np.arange(0.05, 1, 0.1), 2))
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,174 @@
+"""What an artefact says of the real scans, offline, and what becomes of it at the artefact's threshold."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.lesion_real.data import Real
+from models import artefact as artefacts
+from models.artefact import Artefact, numeric_profile
+from models.assessment import segmentation
+from models.assessment.segmentation_retention import voxel_curve, voxel_r_aac
+from models.tasks.lesion import members, recipe
+from models.tasks.lesion.image import Scan
+from models.tasks.lesion.recipe import Recipe
+from models.tasks.lesion.segment import Members, segment
+from models.tasks.lesion.segmentation import Segmentation
+from models.tasks.lesion.slices import PLANES, View, crossing, upright
+from models.tasks.lesion.spec import LESIONS
+
+Mask = NDArray[np.bool_]
+
+RETENTION = 0.95
+"""In-domain scans that the threshold keeps: the services' default."""
+AXIAL = PLANES[0]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An artefact, ready."""
+
+    name: str
+    recipe: Recipe
+    members: Members
+    measure: str
+    threshold: float | None
+    """None: nothing was calibrated, so that everything is deferred."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The axial slice through the lesion that holds most uncertainty, [up, right]."""
+
+    flair: NDArray[Any]
+    prediction: Mask
+    truth: Mask | None
+    uncertainty: NDArray[np.float32]
+    """Nats."""
+    size_mm: tuple[float, float]
+    """Width and height."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """One scan."""
+
+    name: str
+    spacing: str
+    said: Found
+    scores: dict[str, float] | None
+    """``ndsc``, ``dice``, ``lesion_f1``, ``r_aac``, ``true_ml``, ``true_count``; None without a truth."""
+    panel: Panel
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is said without the volumes."""
+
+    uncertainty: float
+    """Of the scan, by the head's measure."""
+    count: int
+    volume_ml: float
+    volume_interval: tuple[float, float] | None
+    mean_rmi: float | None
+    remarks: tuple[str, ...]
+    answered: bool
+
+
+def opened(directory: Path) -> Opened:
+    """
+    Raises:
+        ArtefactError: it is damaged, or of another task.
+    """
+    one: Artefact = artefacts.read(directory, "lesion")
+    manifest = one.manifest
+    profile = numeric_profile((manifest.executor, *manifest.joined))
+    calibration = manifest.heads[LESIONS.name].get(profile)
+    threshold = None
+    if calibration is not None and calibration.retention.levels and calibration.retention.levels[-1] >= RETENTION:
+        threshold = calibration.retention.threshold(RETENTION)
+    return Opened(
+        directory.name,
+        recipe.read(one),
+        members.members(one),
+        LESIONS.own_measure(manifest.ensemble),
+        threshold,
+    )
+
+
+def results(
+    one: Opened, scans: Sequence[Real], threads: int, tell: Callable[[str], None] = lambda line: None
+) -> list[Result]:
+    """All scans whose channels are there."""
+    found = []
+    for real in scans:
+        if (scan := real.read(one.recipe.channels)) is None:
+            tell(f"{real.name} has no {' and '.join(one.recipe.channels)}: left out")
+            continue
+        started = time.perf_counter()
+        said = segment(scan, one.members, one.recipe, threads)
+        seconds = time.perf_counter() - started
+        found.append(_result(real, scan, said, one, seconds))
+        tell(f"{one.name} {real.name}: {seconds:.0f} s")
+    return found
+
+
+def _result(real: Real, scan: Scan, said: Segmentation, one: Opened, seconds: float) -> Result:
+    truth = real.lesions()
+    doubts = said.maps.get("rmi", said.maps["total"])
+    uncertainty = said.structural if said.structural is not None else said.means.total
+    interval = said.burden.volume_ml_interval
+    spacing = np.linalg.norm(said.affine[:3, :3], axis=0)
+    return Result(
+        name=real.name,
+        spacing=" × ".join(f"{edge:.2g}" for edge in spacing),
+        said=Found(
+            uncertainty=uncertainty,
+            count=len(said.lesions),
+            volume_ml=said.burden.volume_ml.value,
+            volume_interval=None if interval is None else (interval.lower, interval.upper),
+            mean_rmi=said.means.rmi,
+            remarks=tuple(remark.code for remark in said.remarks),
+            answered=one.threshold is not None and bool(np.float32(uncertainty) <= np.float32(one.threshold)),
+        ),
+        scores=None if truth is None else _scores(truth, said, scan, doubts),
+        panel=_panel(scan, said, truth, doubts),
+        seconds=seconds,
+    )
+
+
+def _scores(truth: Mask, said: Segmentation, scan: Scan, doubts: NDArray[Any]) -> dict[str, float]:
+    return {
+        "ndsc": segmentation.ndsc(truth, said.mask),
+        "dice": segmentation.dice(truth, said.mask),
+        "lesion_f1": segmentation.lesion_f1(truth, said.mask),
+        "r_aac": voxel_r_aac(voxel_curve(truth, said.mask, doubts, scan.brain)),
+        "true_ml": float(np.count_nonzero(truth)) * scan.voxel_mm3 / 1000,
+    }
+
+
+def _panel(scan: Scan, said: Segmentation, truth: Mask | None, doubts: NDArray[Any]) -> Panel:
+    volumes = {"flair": scan.channels[0], "prediction": said.mask, "uncertainty": doubts}
+    if truth is not None:
+        volumes["truth"] = truth
+    view: View = upright(volumes, said.affine)
+    index = crossing(view.volumes["prediction"], view.volumes["uncertainty"], view.volumes.get("truth"))[AXIAL.cut]
+
+    def section(name: str) -> NDArray[Any]:
+        return view.section(name, AXIAL, index).copy()
+
+    return Panel(
+        flair=section("flair"),
+        prediction=section("prediction"),
+        truth=None if truth is None else section("truth"),
+        uncertainty=section("uncertainty"),
+        size_mm=view.extent(AXIAL),
+    )

@@ -1,0 +1,128 @@
+"""The page of real scans: tables in markdown, and a picture an artefact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+from benchmarks.lesion_real.data import ATTRIBUTION
+from benchmarks.lesion_real.judge import RETENTION, Opened, Result
+
+MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
+PREDICTION, TRUTH = "#ffa62b", "#5ec8f2"
+
+
+def document(found: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
+    """The page down to the part that is written by hand; artefacts by name."""
+    lines = [
+        "# Lesions: real scans",
+        "",
+        "Written by `python -m benchmarks.lesion_real` down to the discussion. Artefacts that were trained on "
+        "simulated scans only, on real ones, offline and through what serves: three research scans (MNI space, 1 mm, "
+        "skull-stripped, bias-corrected) with lesion masks that several raters agreed on, and four raw clinical ones "
+        "(thick slices, with the skull, nothing corrected), which no artefact is made for and which should be deferred "
+        "or at least remarked on. Brain masks are not given: nonzero voxels count as the brain.",
+        "",
+        f"Decisions are by the artefact's own threshold, which keeps {RETENTION:.0%} of simulated in-domain scans. "
+        "nDSC, DSC and lesion F1 (IoU 0.5) are of the whole volume, R-AUC (× 100) inside the brain.",
+        "",
+        f"*{ATTRIBUTION}*",
+        "",
+    ]
+    for name, (opened, results) in found.items():
+        lines += [f"## {name}", "", _about(opened), "", table(results), "", f"![{name}]({picture(name)})", ""]
+    return "\n".join(lines)
+
+
+def picture(name: str) -> str:
+    """The file of an artefact's picture."""
+    return f"lesion-real-{name}.png"
+
+
+def table(results: Sequence[Result]) -> str:
+    """A row a scan."""
+    heads = (
+        *("scan", "voxel, mm", "nDSC", "DSC", "lesion F1", "R-AUC", "true ml", "found ml", "interval", "lesions"),
+        *("uncertainty", "decision", "remarks"),
+    )
+    lines = [_line(heads), "|---" * len(heads) + "|"]
+    for one in results:
+        said = one.said
+        scores = ["–"] * 5
+        if one.scores is not None:
+            per_cent = [f"{100 * one.scores[name]:.1f}" for name in ("ndsc", "dice", "lesion_f1")]
+            scores = [*per_cent, f"{100 * one.scores['r_aac']:.2f}", f"{one.scores['true_ml']:.1f}"]
+        interval = "–" if said.volume_interval is None else "{:.1f} to {:.1f}".format(*said.volume_interval)
+        lines.append(
+            _line(
+                (
+                    *(one.name, one.spacing, *scores, f"{said.volume_ml:.1f}", interval, str(said.count)),
+                    *(f"{said.uncertainty:.3f}", "answered" if said.answered else "**deferred**"),
+                    ", ".join(said.remarks) or "none",
+                )
+            )
+        )
+    return "\n".join(lines)
+
+
+def draw(results: Sequence[Result], path: Path, title: str) -> None:
+    """A column a scan: the slice with outlines, and the same with uncertainty."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(
+        2, len(results), figsize=(2.3 * len(results), 6.2), layout="constrained", squeeze=False, facecolor="black"
+    )
+    for column, one in enumerate(results):
+        panel = one.panel
+        width, height = panel.size_mm
+        inside = panel.flair[panel.flair > 0]
+        low, high = np.percentile(inside, (1, 99.7)) if len(inside) else (0.0, 1.0)
+        for row, axis in enumerate(axes[:, column]):
+            extent = (0, width, 0, height)
+            axis.imshow(
+                panel.flair, cmap="gray", vmin=low, vmax=high + row * (high - low), extent=extent, origin="lower"
+            )
+            axis.set_axis_off()
+            if row:
+                seen = np.ma.masked_less(panel.uncertainty, 1e-3)
+                axis.imshow(seen, cmap="inferno", alpha=0.85, vmin=0, vmax=0.15, extent=extent, origin="lower")
+            else:
+                for mask, colour, style in ((panel.prediction, PREDICTION, "-"), (panel.truth, TRUTH, "--")):
+                    if mask is not None and mask.any():
+                        axis.contour(
+                            mask, [0.5], colors=colour, linestyles=style, linewidths=0.8, extent=extent, origin="lower"
+                        )
+        said = one.said
+        score = "no mask" if one.scores is None else f"nDSC {100 * one.scores['ndsc']:.0f} %"
+        decision = "answered" if said.answered else "deferred"
+        axes[0, column].set_title(
+            f"{one.name}\n{score}\nuncertainty {said.uncertainty:.2f}, {decision}", color="white", fontsize=8
+        )
+    figure.suptitle(
+        f"{title}: predicted (orange), consensus of raters (blue, dashed); below: RMI to 0.15 nats",
+        color="white",
+        fontsize=9,
+    )
+    figure.supxlabel(ATTRIBUTION, color="#b4b8c0", fontsize=6)
+    figure.savefig(path, dpi=80, metadata={"Software": None})
+    plt.close(figure)
+
+
+def _about(opened: Opened) -> str:
+    at = (
+        "nothing is calibrated: all is deferred"
+        if opened.threshold is None
+        else f"deferred above {opened.threshold:.3f}"
+    )
+    return (
+        f"{len(opened.members)} members, {' and '.join(opened.recipe.channels)}, voxels from "
+        f"{opened.recipe.threshold:.2f}; `{opened.measure}`, {at}."
+    )
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
