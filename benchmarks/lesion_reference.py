@@ -40,6 +40,10 @@ def main() -> None:
     for family in asked.families:
         settings = plan.settings(family)
         trained = [training.finished(asked.work / "members" / f"{family}-{seed}", seed) for seed in range(plan.members)]
+        if None in trained:
+            raise SystemExit(
+                f"{asked.work} has not all members of {family}: run benchmarks.lesion_tables --parts train"
+            )
         ensemble = assembled(
             family, [one for one in trained if one is not None], settings, seed=plan.seed, preset=plan.preset
         )

@@ -27,7 +27,7 @@ from models.resume import claim, write_whole
 from models.tasks.lesion import networks
 from models.tasks.lesion.crops import Crops
 from models.tasks.lesion.examples import Example
-from models.tasks.lesion.settings import Settings, Stage, UNetSizes, cycle
+from models.tasks.lesion.settings import Settings, Stage, UNETRSizes, UNetSizes, cycle
 
 DICE = 0.5
 """Weight of the Dice loss, as released."""
@@ -157,6 +157,8 @@ class _Training:
         self._scans, self._dev, self._settings, self._seed = scans, dev, settings, seed
         self._folder, self._progress = folder, progress
         self._loss = loss_of(settings)
+        unetr = isinstance(settings.sizes, UNETRSizes)  # few channels at full resolution are quicker side by side
+        self._layout = torch.channels_last_3d if unetr else torch.contiguous_format
 
     def run(self) -> Trained:
         state = self._restored() or self._begun(0, None)
@@ -173,6 +175,7 @@ class _Training:
         network = networks.network(self._settings.sizes, stage.edge)
         if before is not None:
             network.load_state_dict(networks.enlarged(before.best, stage.edge))
+        network = network.to(memory_format=self._layout)
         return _State(number, 0, network, _optimiser(network, stage))
 
     def _run_stage(self, state: _State) -> None:
@@ -192,6 +195,7 @@ class _Training:
     def _step(self, state: _State, stage: Stage, crops: Crops) -> float:
         number = state.stage * 1_000_000 + state.step
         images, truths = crops.batch(number, stage.batch)
+        images = images.contiguous(memory_format=self._layout)
         for group in state.optimiser.param_groups:
             group["lr"] = cycle(stage, state.step)
         torch.manual_seed(self._seed * 10_000_019 + number)  # dropout
