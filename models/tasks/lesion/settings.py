@@ -158,7 +158,7 @@ PRESETS: Mapping[str, Mapping[str, Settings]] = {
     "small": {
         "unet": Settings(UNetSizes(_SMALL), _SMALL_STAGES),
         "unet_mcdp": Settings(UNetSizes(_SMALL, dropout=DROPOUT), _SMALL_STAGES),
-        "unetr": Settings(UNETRSizes(4, 64, 128, 4), (Stage(64, 500, 2, 3e-3), Stage(96, 30, 1, 5e-4)), dev_tiles=4),
+        "unetr": Settings(UNETRSizes(6, 64, 128, 4), (Stage(48, 380, 4, 3e-3), Stage(96, 30, 1, 5e-4)), dev_tiles=6),
     },
     "paper": {
         "unet": Settings(RELEASED, _PAPER_STAGES, dev_every=500),
