@@ -25,6 +25,7 @@ PARTS = ("simulate", "train", "judge", "sites", "page")
 QUICK = Plan(
     preset="tiny",
     members=2,
+    effort=0.5,
     window=48,
     train=4,
     dev_in=4,
@@ -34,7 +35,7 @@ QUICK = Plan(
     calibration=4,
     site_members=2,
     site_channels=(4, 8, 16),
-    site_steps=10,
+    site_steps=5,
     site_tests=1,
     site_train=1,
 )

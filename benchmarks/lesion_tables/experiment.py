@@ -93,8 +93,8 @@ class Speak:
         scan = scans.load(one.root, self.entry)
         said = differences(scan.image, one.members)
         tell(f"{len(said)} members have spoken, {time.monotonic() - started:.0f} s")
-        if self.tune:
+        if self.tune and not one.tuned(self.entry).exists():
             judge.save(one.tuned(self.entry), scores=judge.scores(said, scan.truth, one.models))
-        if self.thresholds:
+        if self.thresholds and not one.judged(self.entry).exists():
             found = judge.judge(said, scan.truth, scan.brain, one.models, self.thresholds)
             found.save(one.judged(self.entry))

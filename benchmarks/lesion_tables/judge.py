@@ -62,7 +62,7 @@ def save(path: Path, **arrays: NDArray[Any]) -> None:
     """Arrays as a file that is there completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part.npz")
-    np.savez_compressed(part, **arrays)
+    np.savez_compressed(part, allow_pickle=False, **arrays)
     part.replace(path)
 
 

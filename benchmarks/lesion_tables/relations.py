@@ -27,7 +27,7 @@ SHIFTED = {"dev_in": "dev_out", "eval_in": "eval_out"}
 PAPER = ROWS[:-1]
 ENSEMBLES = ((UNET, UNET_ENSEMBLE), (UNETR, UNETR_ENSEMBLE))
 DROP = 0.10
-"""nDSC and F1 lost by shift, at least: "drops exceeding 10 %"."""
+"""nDSC and F1 lost by shift, at least: "drops exceeding 10 %" (with dropout the paper's own tables have less)."""
 ALIKE = 0.05
 FAR = 0.5
 """An order "substantially outperforms" a random one if it leaves at most this share of its area."""
@@ -92,14 +92,15 @@ def canonical(results: Results) -> list[Relation]:
 
     found = [
         check(
-            f"Shift takes more than 10 points of {title} of every model",
+            f"Shift takes more than 10 points of {title} of models without dropout",
             [
                 Pair(
-                    f"{row.architecture} {row.dropout} {row.kind}, {inside} to {outside}",
+                    f"{row.architecture} {row.kind}, {inside} to {outside}",
                     results.mean(row, inside, name) - results.mean(row, outside, name),
                     DROP,
                 )
                 for row in PAPER
+                if row.dropout == UNET.dropout
                 for inside, outside in SHIFTED.items()
             ],
             lambda pair: f"{pair.name} {100 * pair.larger:.1f}",

@@ -45,8 +45,8 @@ class Train:
         return Member(self.folder, self.seed, self.settings).path.exists()
 
     def __call__(self, tell: Tell) -> None:
-        examples = [[_example(self.root, entry) for entry in entries] for entries in (self.train, self.dev)]
-        training.train(*examples, self.settings, self.seed, folder=self.folder, progress=tell)
+        train, dev = ([_example(self.root, entry) for entry in entries] for entries in (self.train, self.dev))
+        training.train(train, dev, self.settings, self.seed, folder=self.folder, progress=tell)
 
 
 @dataclass(frozen=True)
@@ -110,17 +110,17 @@ def differences(image: NDArray[np.float32], members: Sequence[Member]) -> NDArra
         found: Tensor = sliding_window_inference(
             torch.from_numpy(image)[None], edge, 1, said, overlap=OVERLAP, mode="gaussian"
         )
-    return found[0].numpy()
+    return np.asarray(found[0].numpy())
 
 
-class _Sample(nn.Module):
+class _Sample(nn.Module):  # type: ignore[misc]
     def __init__(self, network: nn.Module, number: int) -> None:
         super().__init__()
         self.network = network
         self._number = torch.tensor(number)
 
     def forward(self, window: Tensor) -> Tensor:
-        return self.network(window, self._number)  # type: ignore[no-any-return]
+        return self.network(window, self._number)
 
 
 def _example(root: Path, entry: Entry) -> Example:

@@ -44,7 +44,7 @@ def test_the_page_has_all_tables_and_pictures(work: Path) -> None:
         assert (work / "out" / f"lesion-{name}.png").stat().st_size > 10_000
 
 
-def test_a_run_that_was_cut_off_goes_on_where_it_was(work: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_was_cut_off_goes_on_where_it_was(work: Path) -> None:
     kept = {path: path.stat().st_mtime_ns for path in work.rglob("*.npz")} | {
         path: path.stat().st_mtime_ns for path in work.rglob("*.pt")
     }
@@ -53,7 +53,8 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(work: Path, capsys: pytest.
     main([*OPTIONS, "--work", str(work), "--out", str(work / "again")])
     assert lost.exists()
     assert all(path.stat().st_mtime_ns == changed for path, changed in kept.items() if path != lost)
-    assert (work / "again" / "lesion.md").read_text() == (work / "out" / "lesion.md").read_text()
+    first, again = ((work / name / "lesion.md").read_text().splitlines() for name in ("out", "again"))
+    assert [line for line in again if "load" not in line] == [line for line in first if "load" not in line]
 
 
 def test_what_is_written_by_hand_stays(work: Path) -> None:
@@ -65,4 +66,4 @@ def test_what_is_written_by_hand_stays(work: Path) -> None:
 
 def test_another_plan_does_not_mix_its_pieces(work: Path) -> None:
     with pytest.raises(ValueError, match="another training"):
-        main([*OPTIONS, "--work", str(work), "--effort", "2", "--parts", "page"])
+        main([*OPTIONS, "--work", str(work), "--effort", "1", "--parts", "page"])
