@@ -63,12 +63,14 @@ class Outcome:
 
     @property
     def timeless(self) -> dict[str, Any]:
-        """The answer without what differs from call to call: ids and the order of finishing."""
+        """The answer without what differs from call to call, ids and the order of finishing, or between protocols: its
+        files, which gRPC has in messages of its own."""
         items = [
             item | {"heads": {name: head | {"id": ""} for name, head in item["heads"].items()}}
             for item in self.answer["items"]
         ]
-        return self.answer | {"items": items, "finished": []}
+        kept = {name: value for name, value in self.answer.items() if name != "files"}
+        return kept | {"items": items, "finished": []}
 
 
 @dataclass
