@@ -15,6 +15,8 @@ from models.assessment.segmentation_retention import log_grid, voxel_r_aac
 
 RETENTION = 0.95
 """In-domain scans that the threshold should keep: the services' default."""
+SHOWN_FROM = 0.9
+"""Retained share at the left of Figure 9: what is wrong is a small part of a brain."""
 SHOWN = ("eval_in", "dev_out", "eval_out")
 COLOURS = {"dev_in": "#7f7f7f", "eval_in": "#1f77b4", "dev_out": "#ff7f0e", "eval_out": "#d62728"}
 
@@ -39,6 +41,8 @@ def draw_load(results: Results, path: Path, split: str = "eval_in") -> None:
 
 def draw_retention(results: Results, path: Path) -> None:
     """Figure 9: a panel a split, axes as there: few voxels matter, so that little retained is left out."""
+    from matplotlib import ticker
+
     figure, axes = _subplots(1, len(SHOWN), (12.5, 4.2))
     grid = log_grid()
     for axis, split in zip(axes, SHOWN, strict=True):
@@ -48,7 +52,8 @@ def draw_retention(results: Results, path: Path) -> None:
             for values, style, word in ((curve, "-", "RMI"), (ideal, ":", "ideal"), (random, "--", "random")):
                 label = f"{row.architecture} {word}, {100 * voxel_r_aac(values):.2f}"
                 axis.plot(grid, 100 * values, style, color=colour, linewidth=1.3, label=label)
-        axis.set(title=split, xlabel="retained share of the brain's voxels", xlim=(0.8, 1))
+        axis.set(title=split, xlabel="retained share of the brain's voxels", xlim=(SHOWN_FROM, 1))
+        axis.xaxis.set_major_locator(ticker.MaxNLocator(5))
         axis.grid(alpha=0.3)
         axis.legend(frameon=False, fontsize=8, title="R-AUC, %", title_fontsize=8)
     axes[0].set(ylabel="nDSC, %")
@@ -63,11 +68,11 @@ def draw_deferral(results: Results, path: Path) -> float:
     limit = threshold(results)
     figure, axes = _subplots(1, 1, (7.5, 5))
     axis = axes[0]
-    for split, colour in COLOURS.items():
+    for (split, colour), marker in zip(COLOURS.items(), "osv^", strict=True):
         uncertainty, error = structural(results, split), 1 - results.figure(UNET_ENSEMBLE, split, "ndsc")[0]
-        kept = np.mean(uncertainty <= limit)
-        label = f"{split}: {kept:.0%} of {len(error)} answered"
-        axis.scatter(uncertainty, error, s=18, color=colour, label=label)
+        rank = correlation(uncertainty, error).spearman
+        label = f"{split}: {np.mean(uncertainty <= limit):.0%} of {len(error)} answered, Spearman {rank:.2f}"
+        axis.scatter(uncertainty, error, s=18, color=colour, marker=marker, label=label)
     axis.axvline(limit, color="#444444", linestyle="--", linewidth=1, label=f"threshold {limit:.3f}")
     axis.set(xlabel="scan structural uncertainty", ylabel="1 - nDSC", ylim=(0, 1), title="UNET deep ensemble")
     axis.grid(alpha=0.3)
