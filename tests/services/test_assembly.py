@@ -22,7 +22,8 @@ from services.tasks import DEFAULT_MODELS
 from tests.ledger_reader import Reader
 
 PROJECT = Path(__file__).resolve().parents[2]
-TASK, MODEL = next(iter(DEFAULT_MODELS.items()))
+TASK = Settings().task
+MODEL = DEFAULT_MODELS[TASK]
 SETTINGS = Settings(task=TASK, lanes=1)
 
 
