@@ -1,4 +1,4 @@
-"""The same voxels in another order: volumes whose axes are swapped or grow the other way lie in one place all the same."""
+"""The same voxels in another order: axes are swapped or grow the other way, and all lies where it lay."""
 
 from __future__ import annotations
 

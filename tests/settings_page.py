@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from services import settings
-from services.settings import RANGES, Settings
+from services.settings import RANGES, TASK_DEFAULTS, Settings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 
@@ -38,7 +38,7 @@ Two more are read elsewhere:
 ## Thresholds and `DEMUR_PROVIDER`
 
 A calibrated threshold is bound to a *numeric profile*: provider, precision and layout of the graph. The artefacts that
-are shipped are calibrated under `cpu-fp32-stacked` only. With `DEMUR_PROVIDER=cuda` the profile is another one, for
+are shipped are calibrated on the CPU only (`cpu-fp32-…`). With `DEMUR_PROVIDER=cuda` the profile is another one, for
 which there is no calibration: predictions are made, but **everything is deferred**, and the policy says so and why
 (`defer_all`, with a reason). Only `DEMUR_FIXED_THRESHOLD` makes such a service answer, at a threshold that is then
 yours to justify.
@@ -53,6 +53,8 @@ def page() -> str:
     for field in fields(Settings):
         default = field.default
         shown = "empty" if default in ("", None) else f"`{_plain(default)}`"
+        own = {task: defaults[field.name] for task, defaults in TASK_DEFAULTS.items() if field.name in defaults}
+        shown += "".join(f"; {task}: `{_plain(value)}`" for task, value in own.items())
         limits = ranges.get(field.name, "")
         if not limits and str(field.type).startswith("Literal"):
             limits = " or ".join(f"`{choice}`" for choice in ast.literal_eval(str(field.type).removeprefix("Literal")))
