@@ -25,6 +25,7 @@ Array = NDArray[Any]
 
 _MOST_OFFSET = 1 << 22  # bytes before the voxels: the header and its extensions
 _SLAB = 1 << 20  # voxels that are scaled at once
+_ANYWHERE = Limits(spacing_mm=(1e-3, 1e3), extent_mm=(0, 1e6))
 _LEVEL = 1  # of gzip: a third of the time of the usual 6, a tenth more bytes
 _GEOMETRY = (
     *("xyzt_units", "qform_code", "sform_code", "quatern_b", "quatern_c", "quatern_d"),
@@ -72,14 +73,20 @@ def read(content: bytes, limits: Limits | None = None) -> Nifti:
     return Nifti(values, affine, spacing, space)
 
 
-def read_voxels(content: bytes, most_voxels: int) -> Array:
-    """The voxels alone [x, y, z], wherever they lie in the world and whatever their values.
+def read_voxels(content: bytes, most_voxels: int) -> tuple[Array, Affine | None]:
+    """The voxels [x, y, z], wherever they lie and whatever their values; and their affine, as of ``Nifti``.
+
+    None: the header does not say. An affine of exactly 1 is what programs write that know none.
 
     Raises:
-        BadImage: not of three axes, too many, not of numbers, or cut off.
+        BadImage: not of three axes, too many, not of numbers, cut off, or an affine that cannot be used.
     """
     source, header = _header(content)
-    return _values(source, header, shape_of(header, most_voxels))
+    shape = shape_of(header, most_voxels)
+    affine = None
+    if int(header["sform_code"]) or int(header["qform_code"]):
+        affine, _, _ = geometry_of(header, shape, _ANYWHERE)
+    return _values(source, header, shape), None if affine is None or (affine == np.eye(4)).all() else affine
 
 
 def write(values: Array, affine: Affine, space: int = 1) -> bytes:

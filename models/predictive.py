@@ -109,6 +109,8 @@ class Volumes:
     """Expected pairwise divergence of the members; None for a single model."""
     structural: Array | None = None
     """One minus the members' mean Dice with the ensemble's mask, 0 to 1; None for a single model."""
+    affines: Sequence[NDArray[np.float64]] | None = None
+    """Voxel index to world of each volume, mm, [4, 4]; None where unknown."""
 
     def __len__(self) -> int:
         return len(self.entropy)

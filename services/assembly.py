@@ -109,7 +109,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
         time.monotonic,
         metrics.quantum,
     )
-    offload = Offload()
+    offload = Offload(inline_bytes=settings.inline_bytes)
     metrics.watch(scheduler)
     numeric = profile(settings, artefact)
     calibrated = {name: by_profile.get(numeric) for name, by_profile in artefact.manifest.heads.items()}

@@ -22,8 +22,9 @@ INLINE_BYTES = 64 << 10
 class Offload:
     """Runs functions on the loop or in a thread, by the size of what they work on."""
 
-    def __init__(self, threads: int = 2, niceness: int = 5) -> None:
+    def __init__(self, threads: int = 2, niceness: int = 5, inline_bytes: int = INLINE_BYTES) -> None:
         """``niceness`` is added to the threads', so that the event loop goes first."""
+        self._inline_bytes = inline_bytes
         self._threads = ThreadPoolExecutor(
             threads, thread_name_prefix="offload", initializer=lower_priority, initargs=(niceness,)
         )
@@ -35,7 +36,7 @@ class Offload:
 
         Cancelled, a function that runs in a thread ends unheard.
         """
-        if nbytes <= INLINE_BYTES:
+        if nbytes <= self._inline_bytes:
             return function(*args, **kwargs)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: function(*args, **kwargs))

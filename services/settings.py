@@ -109,6 +109,8 @@ class Settings:
     """Bytes of one HTTP body or gRPC message, at most."""
     max_upload_bytes: int = 256 << 20
     """Bytes of the files of one form, or of one item of a stream that comes in pieces, at most."""
+    inline_bytes: int = 64 << 10
+    """Bytes of text that are read, checked and written on the event loop; larger ones in threads beside it."""
     queue_seconds: float = 20.0
     """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy."""
     queue_bytes: int = 512 << 20
@@ -296,9 +298,19 @@ SECRET_CHARACTERS = 16
 """A shorter secret could be found by trying."""
 
 TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "lesion": {"queue_seconds": 900.0, "queue_bytes": 4 << 30, "request_seconds": 600.0, "max_jobs": 64},
+    "lesion": {
+        "queue_seconds": 900.0,
+        "queue_bytes": 4 << 30,
+        "request_seconds": 600.0,
+        "drain_seconds": 120.0,
+        "max_jobs": 64,
+        "max_job_bytes": 2 << 30,
+        "explore_bytes": 512 << 20,
+        "inline_bytes": 0,
+    },
 }
-"""Defaults of a task that differ from those of all: a scan is a minute of work and a gigabyte of memory."""
+"""Defaults of a task that differ from those of all: a scan is a minute of work, half a gigabyte of memory, 30 MB of
+answer, and packed, so that its size says little of the work that reading it is."""
 
 RANGES = (
     ("monitor_port", 0, 65535),
@@ -322,6 +334,7 @@ RANGES = (
     ("max_rows", 1, 2**31),
     ("max_message_bytes", 1024, 2**31 - 1),
     ("max_upload_bytes", 1024, 2**40),
+    ("inline_bytes", 0, 2**40),
     ("queue_seconds", 0.001, 1e6),
     ("queue_bytes", 1, 2**63),
     ("stream_window_chunks", 1, 1024),

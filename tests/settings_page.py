@@ -38,7 +38,7 @@ Two more are read elsewhere:
 ## Thresholds and `DEMUR_PROVIDER`
 
 A calibrated threshold is bound to a *numeric profile*: provider, precision and layout of the graph. The artefacts that
-are shipped are calibrated under one profile of the CPU only, such as `cpu-fp32-stacked`. With `DEMUR_PROVIDER=cuda` the profile is another one, for
+are shipped are calibrated on the CPU only (`cpu-fp32-…`). With `DEMUR_PROVIDER=cuda` the profile is another one, for
 which there is no calibration: predictions are made, but **everything is deferred**, and the policy says so and why
 (`defer_all`, with a reason). Only `DEMUR_FIXED_THRESHOLD` makes such a service answer, at a threshold that is then
 yours to justify.
@@ -53,7 +53,7 @@ def page() -> str:
     for field in fields(Settings):
         default = field.default
         shown = "empty" if default in ("", None) else f"`{_plain(default)}`"
-        own = {task: given[field.name] for task, given in TASK_DEFAULTS.items() if field.name in given}
+        own = {task: defaults[field.name] for task, defaults in TASK_DEFAULTS.items() if field.name in defaults}
         shown += "".join(f"; {task}: `{_plain(value)}`" for task, value in own.items())
         limits = ranges.get(field.name, "")
         if not limits and str(field.type).startswith("Literal"):

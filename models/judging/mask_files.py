@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.judging.refusals import BadLabel
-from models.nifti import BadImage, read_voxels
+from models.nifti import Affine, BadImage, read_voxels
 from models.unzip import BadStream, Source
 
 MOST_VOXELS = 1 << 27
@@ -18,20 +18,21 @@ MOST_VOXELS = 1 << 27
 _NUMPY = b"\x93NUMPY"
 
 
-def read_mask(content: bytes) -> NDArray[np.bool_]:
-    """A mask [x, y, z] from the bytes of a file; further axes of length 1 are dropped.
+def read_mask(content: bytes) -> tuple[NDArray[np.bool_], Affine | None]:
+    """A mask [x, y, z] from the bytes of a file; further axes of length 1 are dropped. And its affine, if it has one.
 
     Raises:
-        BadLabel: neither kind of file, cut off, too large, not of three axes, or values other than 0 and 1.
+        BadLabel: neither kind of file, cut off, too large, not of three axes, an affine that cannot be used, or values
+            other than 0 and 1.
     """
     try:
-        values = _numpy(content) if _is_numpy(content) else read_voxels(content, MOST_VOXELS)
+        values, affine = (_numpy(content), None) if _is_numpy(content) else read_voxels(content, MOST_VOXELS)
     except (BadImage, BadStream) as error:
         raise BadLabel(f"the mask cannot be read (a .npy, .nii or .nii.gz file is needed): {error}") from error
     marked = values == 1
     if not (known := marked | (values == 0)).all():
         raise BadLabel(f"the mask holds {values[~known][0]}; needed: 0 or 1 in each voxel")
-    return np.asarray(marked, bool)
+    return np.asarray(marked, bool), affine
 
 
 def _is_numpy(content: bytes) -> bool:

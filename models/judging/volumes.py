@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import struct
 from collections.abc import Sequence
 from typing import Any
@@ -10,28 +11,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models import nifti
 from models.assessment.segmentation import ndsc
 from models.head import Head
 from models.judging.mask_files import read_mask
 from models.judging.refusals import BadLabel
+from models.nifti import Affine
 from models.predictive import Volumes
+from models.reoriented import reoriented
 
-_SHAPE = struct.Struct("<III")
+Mask = NDArray[np.bool_]
+
+_GRID = struct.Struct("<III12f")
+_NOWHERE = (math.nan,) * 12
 
 
 class NormalisedDiceError:
-    """Evidence and label: the shape, then where the voxels in C order turn from 0 to 1 and back; all uint32
-    little-endian. A megabyte of mask becomes some ten kilobytes, the same for equal masks.
+    """Evidence and label: the shape, the affine (12 float32, mm; NaN where unknown), then where the voxels in C order
+    turn from 0 to 1 and back; all little-endian, places uint32. A megabyte of mask becomes some ten kilobytes, the
+    same for equal masks.
 
-    The label's voxels are those of the scan that was asked about, in its order: the figure counts voxels, and does
-    not look where a file says that they lie.
+    A label may hold the scan's voxels in any order of axes, if its file says where they lie. One that does not say
+    is taken to have the scan's own order.
     """
 
     def __init__(self, head: Head) -> None:
         self._head = head
 
     def evidence(self, predictive: Volumes, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
-        return [_packed(np.asarray(predictive.mask[unit], bool)) for unit in units.tolist()]
+        affines = predictive.affines
+        return [
+            _packed(np.asarray(predictive.mask[unit], bool), None if affines is None else affines[unit])
+            for unit in units.tolist()
+        ]
 
     def label(self, value: object) -> bytes:
         """A mask of 0 and 1 as the bytes of a NumPy (.npy) or NIfTI file (.nii, .nii.gz)."""
@@ -39,31 +51,48 @@ class NormalisedDiceError:
             raise BadLabel(
                 f"no label of {self._head.name}; needed: the bytes of a .npy, .nii or .nii.gz file ({self._head.label})"
             )
-        return _packed(read_mask(value))
+        return _packed(*read_mask(value))
 
     def value(self, label: bytes) -> bytes:
-        """The mask as the bytes of a NumPy file."""
+        """The mask as the bytes of a NIfTI file (.nii.gz), of a NumPy file where nobody said where it lies."""
+        mask, affine = _unpacked(label)
+        if affine is not None:
+            return nifti.write(mask, affine)
         file = io.BytesIO()
-        np.save(file, _unpacked(label), allow_pickle=False)
+        np.save(file, mask, allow_pickle=False)
         return file.getvalue()
 
     def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
-        """0 to 1 [n]; NaN where the shapes differ, and for a truth of lesion only, which has no nDSC."""
+        """0 to 1 [n]; NaN where the masks are of other voxels, and for a truth of lesion only, which has no nDSC."""
         errors = np.full(len(labels), np.nan)
         for index, (own, label) in enumerate(zip(evidence, labels, strict=True)):
-            if own[: _SHAPE.size] == label[: _SHAPE.size]:
-                errors[index] = 1 - ndsc(_unpacked(label), _unpacked(own))
+            mask, affine = _unpacked(own)
+            truth = _in_order(*_unpacked(label), mask.shape, affine)
+            if truth is not None:
+                errors[index] = 1 - ndsc(truth, mask)
         return errors
 
 
-def _packed(mask: NDArray[np.bool_]) -> bytes:
-    flat = np.ascontiguousarray(mask).view(np.int8).reshape(-1)
-    turns = np.flatnonzero(np.diff(flat, prepend=np.int8(0)))
-    return _SHAPE.pack(*mask.shape) + turns.astype("<u4").tobytes()
+def _in_order(truth: Mask, affine: Affine | None, shape: tuple[int, ...], wanted: Affine | None) -> Mask | None:
+    """A truth on the grid of a prediction; None: it is of other voxels."""
+    if affine is None or wanted is None:
+        return truth if truth.shape == shape else None
+    return reoriented(truth, affine, shape, wanted)
 
 
-def _unpacked(packed: bytes) -> NDArray[np.bool_]:
-    shape = _SHAPE.unpack_from(packed)
+def _packed(mask: Mask, affine: Affine | None) -> bytes:
+    flat = np.ascontiguousarray(mask).reshape(-1)
+    turns = np.flatnonzero(flat[1:] != flat[:-1]).astype("<u4") + np.uint32(1)
+    if flat[0]:
+        turns = np.concatenate((np.zeros(1, "<u4"), turns))
+    place = _NOWHERE if affine is None else affine[:3].ravel().tolist()
+    return _GRID.pack(*mask.shape, *place) + turns.astype("<u4").tobytes()
+
+
+def _unpacked(packed: bytes) -> tuple[Mask, Affine | None]:
+    found = _GRID.unpack_from(packed)
+    shape, place = found[:3], np.array(found[3:], np.float64).reshape(3, 4)
     flat = np.zeros(int(np.prod(shape)), bool)
-    flat[np.frombuffer(packed, "<u4", offset=_SHAPE.size)] = True
-    return np.logical_xor.accumulate(flat).reshape(shape)
+    flat[np.frombuffer(packed, "<u4", offset=_GRID.size)] = True
+    mask = np.logical_xor.accumulate(flat).reshape(shape)
+    return mask, None if np.isnan(place).any() else np.vstack((place, (0, 0, 0, 1)))

@@ -164,7 +164,9 @@ def _array_bytes(portion: Portion) -> int:
     """Bytes of scores, decisions and statistics that a held portion keeps alive."""
     found = sum(len(verdict.decisions) * 6 for verdict in portion.verdicts.values())
     for predictive in portion.predictives.values():
-        found += sum(getattr(array, "nbytes", 0) for array in vars(predictive).values())
+        for value in vars(predictive).values():
+            arrays = value if isinstance(value, (list, tuple)) else (value,)
+            found += sum(getattr(array, "nbytes", 0) for array in arrays)
     return found
 
 

@@ -15,7 +15,7 @@ from models.artefact import Artefact
 from services.assembly import Assembled, assemble
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
-from services.settings import Settings
+from services.settings import TASK_DEFAULTS, Settings
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 
@@ -28,7 +28,8 @@ async def artefact_served(
 ) -> AsyncIterator[tuple[Assembled, grpc.aio.Channel, httpx.AsyncClient]]:
     """Serves an artefact of a task; decisions are recorded where a home is given."""
     place = {"ledger": "none"} if home is None else {"home": home}
-    chosen = Settings(**({"task": task, "lanes": 1, "drain_seconds": 5.0} | place | settings))
+    defaults = dict(TASK_DEFAULTS.get(task, {}))
+    chosen = Settings(**(defaults | {"task": task, "lanes": 1, "drain_seconds": 5.0} | place | settings))
     metrics, lifecycle = Metrics(task, CollectorRegistry()), Lifecycle()
     assembled = assemble(artefact, chosen, metrics)
     try:

@@ -19,6 +19,7 @@ from models.tasks.lesion import lesions, maps
 from models.tasks.lesion.appearance import appearance, remarks
 from models.tasks.lesion.burden import Burden, quantity
 from models.tasks.lesion.calls import Batch, batch_of, finished
+from models.tasks.lesion.grid import Grid
 from models.tasks.lesion.image import Scan
 from models.tasks.lesion.lesions import Agreement, Lesions
 from models.tasks.lesion.maps import BrainMaps
@@ -88,6 +89,8 @@ def work(
     differences = stitch.means()
     del stitch, finishes
     found = yield from _maps(prepared, differences, recipe)
+    share = partial(found.share_above, recipe.voxel_trust)
+    means, look_at_voxels = yield batch_of("measuring uncertainty", 0.94, (0.02, found.means), (0.01, share))
     mask, table, burden = yield from _lesions(prepared, differences, found, recipe)
     del differences  # most of the memory
     scan_mask, volumes = yield from _back(prepared, found, mask, recipe, wanted)
@@ -98,9 +101,9 @@ def work(
         maps=volumes,
         lesions=table.table,
         burden=burden,
-        means=found.means(),
+        means=means,
         structural=table.structural,
-        look_at_voxels=found.share_above(recipe.voxel_trust),
+        look_at_voxels=look_at_voxels,
         brain_ml=prepared.brain_ml,
         resampled=prepared.resampled,
         appearance=look,
@@ -108,10 +111,10 @@ def work(
     )
 
 
-def memory(prepared: Prepared, members: int) -> int:
+def memory(grid: Grid, members: int) -> int:
     """Bytes that ``work`` needs at most besides the prepared scan and what the networks take."""
-    ours, scans = math.prod(prepared.grid.shape), math.prod(prepared.scan.shape)
-    back = 6 * scans if prepared.resampled else 0
+    ours, scans = math.prod(grid.shape), math.prod(grid.scan_shape)
+    back = 6 * scans if grid.step is not None else 0
     return 4 * (max((members + 3) * ours, 5 * ours + back) + (members + 12) * PIECE)
 
 

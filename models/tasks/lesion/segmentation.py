@@ -53,16 +53,17 @@ class Segmentation:
     remarks: tuple[Remark, ...]
 
     def predictive(self) -> Volumes:
-        """The statistics of one unit."""
+        """The statistics of one unit, without the probabilities, which nobody asks for and which are large."""
         means = self.means
         data, epkl = means.data, None
         if means.rmi is not None and data is not None:
             epkl = means.rmi + means.total - data
         return Volumes(
-            probability=[self.maps["probability"]],
+            probability=(),
             mask=[self.mask],
             entropy=np.array([means.total], np.float32),
             expected_entropy=None if data is None else np.array([data], np.float32),
             epkl=None if epkl is None else np.array([epkl], np.float32),
             structural=None if self.structural is None else np.array([self.structural], np.float32),
+            affines=[self.affine],
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import demur
 from models.assessment.segmentation import ndsc
 from models.evaluation.judged import BadFile
+from models.reoriented import reoriented
 from models.tasks.lesion import volumes
 from models.tasks.lesion.inputs import Input
 from models.tasks.lesion.picture import Mark, Picture, draw
@@ -28,7 +29,7 @@ def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], p
         path: of the figure.
 
     Raises:
-        BadFile: a file cannot be read, is of another shape than the image, or no uncertainty was answered.
+        BadFile: a file cannot be read, is of other voxels than the image, or no uncertainty was answered.
         ValueError: the image says no directions.
     """
     name = next((one for one in _MEASURES if one in maps), None)
@@ -40,10 +41,11 @@ def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], p
     _, mask = volumes.mask(maps["mask"])
     truth = None
     if files.truth is not None:
-        _, truth = volumes.mask(files.truth)
-        if truth.shape != flair.values.shape:
-            shapes = f"{list(truth.shape)}, and the image {list(flair.values.shape)}"
-            raise BadFile(f"{files.truth} has the shape {shapes}; the ground truth lies on the grid of the image")
+        given, marked = volumes.mask(files.truth)
+        truth = reoriented(marked, given.affine, flair.values.shape, flair.affine)
+        if truth is None:
+            shapes = f"{list(marked.shape)}, and the image {list(flair.values.shape)}"
+            raise BadFile(f"{files.truth} has the shape {shapes}, or lies elsewhere; the image's own voxels are needed")
     picture = Picture(
         flair=flair.values,
         affine=flair.affine,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ from services.work import Done, Progress, Step, Steps, Units, Work
 
 FILE_SECONDS = 0.3
 """Declared device time of writing a map."""
+WAITING_BYTES = 128 << 20
+"""Of a scan's images, unpacked, that waits in memory for its turn; larger ones are read again."""
 PREPARE_SECONDS = 0.5
 """Declared device time of turning, resampling and normalising a scan."""
 
@@ -56,9 +59,11 @@ class Found:
 
 @dataclass(slots=True)
 class _Payload:
-    request: ScanRequest
+    """What the work takes with it when it begins: what is left may outlive the answer, as of an explored scan."""
+
+    request: ScanRequest | None
     scan: Scan | None
-    """Given away when the work begins: it need not outlive its preparation."""
+    """As it was checked; None: too large to wait in memory, read again."""
     kept: bytes = b""
     """The FLAIR image without header texts, where inputs are kept."""
 
@@ -97,10 +102,9 @@ class LesionTask:
         Raises:
             InvalidInput, TooLarge: a file is missing, no image, or does not fit; what was found and what is allowed.
         """
-        given = {"flair": request.flair, "t1": request.t1, "brain_mask": request.brain_mask}
         recipe = self._recipe
         try:
-            scan = read_scan(given, recipe.channels)
+            scan = self._read(request)
             grid = model_grid(scan.shape, scan.affine, recipe.orientation, recipe.spacing)
         except BadImage as error:
             raise refused(error) from error
@@ -113,22 +117,31 @@ class LesionTask:
                 value=absent[0],
                 allowed=", ".join(offered),
             )
+        unpacked = sum(values.nbytes for values in scan.channels)
         return Units(
-            payload=_Payload(request, scan),
+            payload=_Payload(request, scan if unpacked <= WAITING_BYTES else None),
             count=1,
             seconds=self._seconds(grid) + FILE_SECONDS * len(request.maps or offered),
-            nbytes=self._nbytes(grid) + sum(map(len, given.values())),
+            nbytes=self._nbytes(grid, unpacked) + sum(map(len, (request.flair, request.t1, request.brain_mask))),
         )
+
+    def _read(self, request: ScanRequest) -> Scan:
+        given = {"flair": request.flair, "t1": request.t1, "brain_mask": request.brain_mask}
+        return read_scan(given, self._recipe.channels)
 
     def run(self, units: Units[_Payload]) -> Work:
         """Preparation, windows of all members, maps, lesions, files."""
         payload = units.payload
-        scan, payload.scan = payload.scan, None
-        assert scan is not None
+        request, scan = payload.request, payload.scan
+        payload.request = payload.scan = None
+        assert request is not None
+        name, wanted = request.name, request.maps or self._offered
         if self._keeps_inputs:
-            payload.kept = yield Step(lambda: nifti.anonymous(payload.request.flair), FILE_SECONDS)
-        prepared = yield Step(lambda: self._prepared(scan), PREPARE_SECONDS)
-        wanted = payload.request.maps or self._offered
+            payload.kept = yield Step(partial(nifti.anonymous, request.flair), FILE_SECONDS)
+        begin = Step(partial(self._prepared, request, scan), PREPARE_SECONDS)
+        del request, scan
+        prepared = yield begin
+        del begin
         work = segment.work(
             prepared,
             self._members,
@@ -143,13 +156,13 @@ class LesionTask:
         contents = yield Steps(tuple(Step(_writer(segmentation, name), FILE_SECONDS) for name in wanted))
         predictives = {LESIONS.name: segmentation.predictive()}
         files_of = dict(zip(wanted, contents, strict=True))
-        found = Found(payload.request.name, replace(segmentation, maps={}), files_of)
+        found = Found(name, replace(segmentation, maps={}), files_of)
         odd = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else 0
         yield Done(0, 1, predictives, found, np.array([odd], np.uint8))
 
-    def _prepared(self, scan: Scan) -> Prepared:
+    def _prepared(self, request: ScanRequest, scan: Scan | None) -> Prepared:
         try:
-            return prepare(scan, self._recipe)
+            return prepare(self._read(request) if scan is None else scan, self._recipe)
         except BadImage as error:
             raise refused(error) from error
 
@@ -157,9 +170,10 @@ class LesionTask:
         windows = Windows(grid.shape, self._recipe.window, self._recipe.overlap)
         return len(windows) * len(self._members) * self._pace.window_seconds
 
-    def _nbytes(self, grid: Grid) -> int:
-        """A volume a member, of the image and of the weights, and half as much again for what comes of them."""
-        return int(math.prod(grid.shape) * 4 * (len(self._members) + 3) * 1.5)
+    def _nbytes(self, grid: Grid, unpacked: int) -> int:
+        """What comes of a scan: its images as they came, and on the networks' grid, and what segmenting takes."""
+        prepared = 4 * (len(self._recipe.channels) + 1) * math.prod(grid.shape)
+        return unpacked + prepared + segment.memory(grid, len(self._members))
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
         """A scan is answered by its portion."""

@@ -16,6 +16,7 @@ from services.metrics import Metrics
 from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
+from services.transport.binding import GrpcBinding
 from services.transport.grpc import policies
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
@@ -98,12 +99,11 @@ class GrpcServer:
 
 def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
     binding = tenant.grpc
-    handlers = {
+    handlers: dict[str, Any] = {
         "Predict": grpc.unary_unary_rpc_method_handler(
             guarded(measured(_predict(tenant), metrics)),
             request_deserializer=receiver(binding.request),
-            response_serializer=binding.response.encode,
-        )
+        )  # its responses are bytes already
     }
     if binding.describe is not None and binding.describe_messages is not None:
         description = binding.describe
@@ -132,6 +132,11 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
         remaining = context.time_remaining()
         deadline = None if remaining is None else time.monotonic() + remaining
         call = options.call("decide", deadline=deadline)
-        return binding.answer(await pipeline.answer(request, call, received.text_bytes))
+        answers = await pipeline.answer(request, call, received.text_bytes)
+        return await pipeline.offload.run(received.text_bytes, _written, binding, answers)
 
     return predict
+
+
+def _written(binding: GrpcBinding, answers: list[Any]) -> bytes:
+    return binding.response.encode(binding.answer(answers))

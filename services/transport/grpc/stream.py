@@ -109,6 +109,7 @@ class ChunkStream:
             kept = await self._follow(chunk.sequence, units, call, outbox)
             for said in self._frames.results(chunk.sequence, kept):
                 outbox.put(*said)
+                await asyncio.sleep(0)  # there may be a hundred, of a megabyte each
         except Exception as failure:
             error = internal(failure)
             if error is not failure:

@@ -95,7 +95,7 @@ class JobRoutes:
         record = JobRecord(secrets.token_hex(12))
         self._jobs[record.identity] = record
         self._tasks[record.identity] = asyncio.create_task(self._work(record, units, call, question.nbytes))
-        return json_response(record.summary(), 202, {"location": _path(record)})
+        return json_response(record.summary(), 202, {"location": _path(record.identity)})
 
     async def one(self, request: Request) -> Response:
         """GET, HEAD and DELETE of a job: one route, so that a refusal of other methods can name all of them."""
@@ -151,7 +151,8 @@ class JobRoutes:
     async def _worked_off(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
         try:
             answers = await self._follow(record, units, call)
-            await self._tenant.pipeline.offload.run(nbytes, self._write, record, answers)
+            offload = self._tenant.pipeline.offload
+            record.result, record.files = await offload.run(nbytes, self._written, record.identity, answers)
             record.state, record.fraction = "done", 1.0
         except asyncio.CancelledError:
             record.state = "cancelled"
@@ -187,13 +188,14 @@ class JobRoutes:
             except Busy as busy:  # before the first event
                 await asyncio.sleep(busy.retry_after_seconds)
 
-    def _write(self, record: JobRecord, answers: list[Any]) -> None:
+    def _written(self, identity: str, answers: list[Any]) -> tuple[bytes, Mapping[str, bytes]]:
+        """A result and its files. Nothing is noted here: a job may be cancelled while they are written."""
         http = self._tenant.http
         said = http.answer_json(answers)
+        files = {} if http.files is None else http.files(answers)
         if http.files is not None:
-            record.files = http.files(answers)
-            said |= {"files": {name: f"{_path(record)}/files/{name}" for name in record.files}}
-        record.result = msgspec.json.encode(said)
+            said |= {"files": {name: f"{_path(identity)}/files/{name}" for name in files}}
+        return msgspec.json.encode(said), files
 
     def _find(self, request: Request) -> JobRecord:
         self._forget_old()
@@ -240,8 +242,8 @@ class JobRoutes:
                 del self._jobs[identity]
 
 
-def _path(record: JobRecord) -> str:
-    return f"/v1/jobs/{record.identity}"
+def _path(identity: str) -> str:
+    return f"/v1/jobs/{identity}"
 
 
 def _end(record: JobRecord) -> float:

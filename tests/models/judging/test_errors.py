@@ -12,6 +12,7 @@ import nibabel
 import numpy as np
 import pytest
 
+from models.assessment.segmentation import ndsc
 from models.evaluation.judged import Asked
 from models.judging import judging
 from models.predictive import Categorical, Gaussian, Sequences, Trajectories, Volumes
@@ -25,6 +26,8 @@ from models.tasks.vessel.spec import POWER
 from models.tasks.weather import predictions as weather_predictions
 from models.tasks.weather import spec as weather
 from tests.models.lesion.nifti import SHAPE, scan
+
+CUBE = (6, 6, 6)
 
 N = 12
 EVERY = np.arange(N)
@@ -113,6 +116,34 @@ def test_masks(tmp_path: Path) -> None:
     assert len({0.0, *told.tolist()}) == 4
     assert labels == [judge.label(_npy(truth)) for truth in truths], "one canonical form of both kinds of file"
     assert labels == [judge.label(nibabel.Nifti1Image(t.astype("i2"), np.eye(4)).to_bytes()) for t in truths]
+
+
+def test_masks_are_compared_where_they_lie() -> None:
+    """The same voxels in another order are judged alike; other voxels have no error, never a wrong one."""
+    rng = np.random.default_rng(6)
+    mask, truth = rng.random(CUBE) < 0.3, rng.random(CUBE) < 0.3
+    affine = np.array([[-1.0, 0, 0, 40], [0, 1, 0, -60], [0, 0, 1, -30], [0, 0, 0, 1]])
+    image = nibabel.Nifti1Image(truth.astype("u1"), affine)
+    turned = nibabel.as_closest_canonical(image)
+    shifted = nibabel.Nifti1Image(truth.astype("u1"), affine + np.eye(4, k=3))
+    silent = nibabel.Nifti1Image(truth.astype("u1"), None)
+    judge = judging(LESIONS)
+    one = np.arange(1)
+    (evidence,) = judge.evidence(Volumes([], [mask], np.zeros(1), affines=[affine]), one)
+    (unplaced,) = judge.evidence(Volumes([], [mask], np.zeros(1)), one)
+
+    def errors(file: Any, own: bytes = evidence) -> float:
+        content = file if isinstance(file, bytes) else file.to_bytes()
+        return float(judge.errors([own], [judge.label(content)])[0])
+
+    expected = 1 - ndsc(truth, mask)
+    assert expected != 1 - ndsc(truth[::-1], mask), "order matters"
+    assert [errors(one) for one in (image, turned, silent, _npy(truth))] == [expected] * 4
+    assert np.isnan(errors(shifted))
+    assert errors(image, unplaced) == expected
+    kept = judge.value(judge.label(turned.to_bytes()))
+    assert isinstance(kept, bytes)
+    assert errors(kept) == expected, "what is told of a label says where it lies"
 
 
 def _npy(values: Any) -> bytes:

@@ -219,5 +219,5 @@ def test_memory_stays_within_a_few_volumes(members: int) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak <= memory(prepared, members) + 3 * window
+    assert peak <= memory(prepared.grid, members) + 3 * window
     assert peak + 1.5 * volume <= 1.5 * (members + 3) * volume + 3 * window, "with the prepared image and the brain"
