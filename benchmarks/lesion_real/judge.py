@@ -21,14 +21,16 @@ from models.tasks.lesion.image import Scan
 from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.segment import Members, segment
 from models.tasks.lesion.segmentation import Segmentation
-from models.tasks.lesion.slices import PLANES, View, crossing, upright
+from models.tasks.lesion.slices import PLANES, View, bounds, crossing, upright
 from models.tasks.lesion.spec import LESIONS
+from services.policy import Decision, Policy, Shift, choose, decide
 
 Mask = NDArray[np.bool_]
 
 RETENTION = 0.95
 """In-domain scans that the threshold keeps: the services' default."""
 AXIAL = PLANES[0]
+WHY = {Shift.OUTSIDE_TRAINING_RANGE: "remarks", Shift.KNOWLEDGE_ABOVE_REFERENCE: "knowledge"}
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,8 @@ class Opened:
     name: str
     recipe: Recipe
     members: Members
-    measure: str
-    threshold: float | None
-    """None: nothing was calibrated, so that everything is deferred."""
+    policy: Policy
+    """As a service takes it that nobody tells otherwise."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,8 @@ class Panel:
     """Nats."""
     size_mm: tuple[float, float]
     """Width and height."""
+    window: tuple[float, float, float, float]
+    """Where the head is: left, right, lower and upper end, mm."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ class Result:
     spacing: str
     said: Found
     scores: dict[str, float] | None
-    """``ndsc``, ``dice``, ``lesion_f1``, ``r_aac``, ``true_ml``, ``true_count``; None without a truth."""
+    """``ndsc``, ``dice``, ``lesion_f1``, ``r_aac``, ``true_ml``; None without a truth."""
     panel: Panel
     seconds: float
 
@@ -78,9 +81,13 @@ class Found:
     count: int
     volume_ml: float
     volume_interval: tuple[float, float] | None
-    mean_rmi: float | None
+    knowledge: float | None
+    """Mean mutual information over the brain, nats."""
     remarks: tuple[str, ...]
-    answered: bool
+    decision: str
+    """``answered`` or ``deferred``."""
+    shifted: str
+    """Why the scan counts as shifted; empty if it does not. A policy with ``defer_on_shift`` defers such scans."""
 
 
 def opened(directory: Path) -> Opened:
@@ -91,17 +98,15 @@ def opened(directory: Path) -> Opened:
     one: Artefact = artefacts.read(directory, "lesion")
     manifest = one.manifest
     profile = numeric_profile((manifest.executor, *manifest.joined))
-    calibration = manifest.heads[LESIONS.name].get(profile)
-    threshold = None
-    if calibration is not None and calibration.retention.levels and calibration.retention.levels[-1] >= RETENTION:
-        threshold = calibration.retention.threshold(RETENTION)
-    return Opened(
-        directory.name,
-        recipe.read(one),
-        members.members(one),
-        LESIONS.own_measure(manifest.ensemble),
-        threshold,
+    policy = choose(
+        LESIONS,
+        manifest.heads[LESIONS.name].get(profile),
+        model=directory.name,
+        profile=profile,
+        ensemble=manifest.ensemble,
+        target_retention=RETENTION,
     )
+    return Opened(directory.name, recipe.read(one), members.members(one), policy)
 
 
 def results(
@@ -124,20 +129,22 @@ def results(
 def _result(real: Real, scan: Scan, said: Segmentation, one: Opened, seconds: float) -> Result:
     truth = real.lesions()
     doubts = said.maps.get("rmi", said.maps["total"])
-    uncertainty = said.structural if said.structural is not None else said.means.total
+    odd = np.array([Shift.OUTSIDE_TRAINING_RANGE if said.remarks else 0], np.uint8)
+    verdict = decide(one.policy, said.predictive(), odd)
     interval = said.burden.volume_ml_interval
     spacing = np.linalg.norm(said.affine[:3, :3], axis=0)
     return Result(
         name=real.name,
         spacing=" × ".join(f"{edge:.2g}" for edge in spacing),
         said=Found(
-            uncertainty=uncertainty,
+            uncertainty=float(verdict.uncertainty[0]),
             count=len(said.lesions),
             volume_ml=said.burden.volume_ml.value,
             volume_interval=None if interval is None else (interval.lower, interval.upper),
-            mean_rmi=said.means.rmi,
+            knowledge=said.means.knowledge,
             remarks=tuple(remark.code for remark in said.remarks),
-            answered=one.threshold is not None and bool(np.float32(uncertainty) <= np.float32(one.threshold)),
+            decision="deferred" if verdict.decisions[0] == Decision.DEFER else "answered",
+            shifted=", ".join(WHY[bit] for bit in WHY if verdict.shifts[0] & bit),
         ),
         scores=None if truth is None else _scores(truth, said, scan, doubts),
         panel=_panel(scan, said, truth, doubts),
@@ -171,4 +178,5 @@ def _panel(scan: Scan, said: Segmentation, truth: Mask | None, doubts: NDArray[A
         truth=None if truth is None else section("truth"),
         uncertainty=section("uncertainty"),
         size_mm=view.extent(AXIAL),
+        window=view.window(AXIAL, bounds(view.volumes["flair"] != 0, 3 / view.spacing)),
     )

@@ -76,7 +76,7 @@ def test_scores_and_decisions_are_those_of_the_served_mask(artefact: Path, real:
     from models.tasks.lesion.segment import segment
 
     one = judge.opened(artefact)
-    assert one.threshold is None
+    assert one.policy.mode == "defer_all"
     scan = data.scans(real)[0]
     image, truth = scan.read(("flair",)), scan.lesions()
     assert image is not None
@@ -84,10 +84,12 @@ def test_scores_and_decisions_are_those_of_the_served_mask(artefact: Path, real:
     said = segment(image, one.members, one.recipe)
     assert said.structural is not None
     table = retention_table("scan_structural_uncertainty", np.full(99, said.structural, np.float32))
-    for shift, answered in ((0.0, True), (-0.01, False)):
-        limited = replace(one, threshold=table.threshold(0.95) + shift)
+    for shift, decision in ((0.0, "answered"), (-0.01, "deferred")):
+        policy = replace(one.policy, mode="fixed", threshold=table.threshold(0.95) + shift)
+        limited = replace(one, policy=policy)
         (found,) = judge.results(limited, [scan], threads=1)
-        assert found.said.answered is answered
+        assert found.said.decision == decision
+        assert found.said.shifted == "remarks" * bool(said.remarks)
         assert found.scores is not None
         assert found.scores["ndsc"] == ndsc(truth, said.mask)
         assert found.panel.truth is not None
