@@ -63,12 +63,13 @@ class Outcome:
 
     @property
     def timeless(self) -> dict[str, Any]:
-        """The answer without what differs from call to call: ids and the order of finishing."""
+        """The answer without what differs from call to call: ids and the order of finishing; and without files."""
         items = [
             item | {"heads": {name: head | {"id": ""} for name, head in item["heads"].items()}}
             for item in self.answer["items"]
         ]
-        return self.answer | {"items": items, "finished": []}
+        rest = {name: value for name, value in self.answer.items() if name != "files"}
+        return rest | {"items": items, "finished": []}
 
 
 @dataclass

@@ -99,7 +99,7 @@ class GrpcServer:
 
 def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
     binding = tenant.grpc
-    handlers = {
+    handlers: dict[str, Any] = {
         "Predict": grpc.unary_unary_rpc_method_handler(
             guarded(measured(_predict(tenant), metrics)),
             request_deserializer=receiver(binding.request),
