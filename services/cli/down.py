@@ -16,7 +16,7 @@ EXAMPLE = "demur down"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long to wait for the drain, in seconds")
+    parser.add_argument("--seconds", type=float, default=150.0, help="how long to wait for the drain, in seconds")
 
 
 def run(given: argparse.Namespace) -> int:
