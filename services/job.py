@@ -59,6 +59,10 @@ class Job:
         self.state: Literal["active", "finished", "cancelled"] = "active"
         self.release: Callable[[], None] = lambda: None
         """Called once, when the job ends: gives back what the queue set aside for it."""
+        self.queued = False
+        """Whether it stands in a queue of the scheduler; it does so once at most."""
+        self.running = 0
+        """Its quanta in lanes, which hold its memory also after it ended."""
         self._events: deque[Event] = deque()
         self._error: BaseException | None = None
         self._wake: asyncio.Future[None] | None = None

@@ -100,8 +100,8 @@ class Scheduler:
         if self._draining:
             raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
         limits = self.limits
-        full = self.queued_seconds + seconds > limits.queue_seconds * limits.lanes
-        if self.active and (full or self.queued_bytes + nbytes > limits.queue_bytes):
+        full = self.active and self.queued_seconds + seconds > limits.queue_seconds * limits.lanes
+        if full or (self.queued_bytes and self.queued_bytes + nbytes > limits.queue_bytes):
             wait = max(0.05, self.queued_seconds / limits.lanes / 2)
             raise Busy(
                 f"{self.queued_seconds:.1f} s of work and {self.queued_bytes >> 20} MiB are queued; this request "
@@ -133,7 +133,8 @@ class Scheduler:
     def _leave(self, job: Job) -> None:
         self._jobs[job.priority].discard(job)
         self.queued_seconds = max(0.0, self.queued_seconds - job.seconds) if self.active else 0.0
-        self.queued_bytes -= job.nbytes
+        if not job.running:
+            self.queued_bytes -= job.nbytes
 
     def _advance(self, job: Job, result: Any, error: BaseException | None) -> None:
         """Hands a result (or failure) to the generator and runs it up to its next quantum."""
@@ -157,10 +158,16 @@ class Scheduler:
                 job.emit(item)
 
     def _enqueue(self, job: Job) -> None:
-        self._ready[job.priority].append(job)
+        self._line_up(job)
         if not self._woken:
             self._woken = True
             asyncio.get_running_loop().call_soon(self._dispatch)
+
+    def _line_up(self, job: Job) -> None:
+        """At the end of its queue; a job whose failure was caught may stand there still, and keeps its place."""
+        if not job.queued:
+            job.queued = True
+            self._ready[job.priority].append(job)
 
     def _dispatch(self) -> None:
         self._woken = False
@@ -191,9 +198,9 @@ class Scheduler:
         behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]  # a tie is interactive's
         for queue in reversed(self._ready) if behind else self._ready:
             while queue and not self._live(queue[0]):
-                queue.popleft()
+                _next(queue)
             if queue and queue[0].quantum.seconds <= longest:  # type: ignore[union-attr]
-                return queue.popleft()
+                return _next(queue)
         return None
 
     def _live(self, job: Job) -> bool:
@@ -214,7 +221,7 @@ class Scheduler:
         queue = self._ready[job.priority]
         while queue and rows < executor.quantum_rows:
             if not self._live(queue[0]):
-                queue.popleft()
+                _next(queue)
                 continue
             other = queue[0].quantum
             if not isinstance(other, RowBatch) or other.executor is not executor:
@@ -223,7 +230,7 @@ class Scheduler:
             if joined > executor.quantum_rows or executor.seconds(joined) > longest:
                 break
             rows = joined
-            group.append(self._begin(queue.popleft()))
+            group.append(self._begin(_next(queue)))
         return group
 
     def _begin(self, job: Job) -> Begun:
@@ -231,8 +238,9 @@ class Scheduler:
         turn = job.turn
         assert turn is not None
         place, quantum = turn.take()
+        job.running += 1
         if turn.next is not None:
-            self._ready[job.priority].append(job)
+            self._line_up(job)
         return Begun(job, turn, place, quantum)
 
     def _returned(self, group: list[Begun], results: list[Any], seconds: float) -> None:
@@ -244,6 +252,9 @@ class Scheduler:
         self._observe(seconds, len(group))
         for begun, result in zip(group, results, strict=True):
             job, turn = begun.job, begun.turn
+            job.running -= 1
+            if job.state != "active" and not job.running:
+                self.queued_bytes -= job.nbytes
             if job.turn is not turn:
                 continue  # the job ended, or went on without this one
             if isinstance(result, BaseException):
@@ -252,3 +263,9 @@ class Scheduler:
             elif turn.put(begun.place, result):
                 job.turn = None
                 self._advance(job, turn.result, None)
+
+
+def _next(queue: deque[Job]) -> Job:
+    job = queue.popleft()
+    job.queued = False
+    return job

@@ -7,7 +7,7 @@ can hold them for any head; nothing is pickled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from models.judging.squared import SquaredError
 from models.judging.trajectories import CorrectedNll
 from models.judging.volumes import NormalisedDiceError
 
-__all__ = ["BadLabel", "Judging", "judging"]
+__all__ = ["BadLabel", "FittingJudging", "Judging", "judging"]
 
 
 class Judging(Protocol):
@@ -48,6 +48,18 @@ class Judging(Protocol):
 
     def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
         """Error of each unit [n], in the head's error unit; NaN: the pair cannot be judged."""
+        ...
+
+
+@runtime_checkable
+class FittingJudging(Judging, Protocol):
+    """Of labels that fit some predictions only, as a mask fits scans of its voxels."""
+
+    def check_fit(self, evidence: bytes, label: bytes) -> None:
+        """
+        Raises:
+            BadLabel: ``errors`` could not judge this prediction by this label; says what is needed.
+        """
         ...
 
 

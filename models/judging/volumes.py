@@ -63,7 +63,7 @@ class NormalisedDiceError:
         return file.getvalue()
 
     def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
-        """0 to 1 [n]; NaN where the masks are of other voxels, and for a truth of lesion only, which has no nDSC."""
+        """0 to 1 [n]; NaN where masks are of other voxels (``check_fit``), and for a truth of lesion only: no nDSC."""
         errors = np.full(len(labels), np.nan)
         for index, (own, label) in enumerate(zip(evidence, labels, strict=True)):
             mask, affine = _unpacked(own)
@@ -71,6 +71,18 @@ class NormalisedDiceError:
             if truth is not None:
                 errors[index] = 1 - ndsc(truth, mask)
         return errors
+
+    def check_fit(self, evidence: bytes, label: bytes) -> None:
+        """A mask has the voxels of the scan that was predicted, in any order of axes.
+
+        Raises:
+            BadLabel: it has others.
+        """
+        (shape, affine), (own, place) = _grid(evidence), _grid(label)
+        if _in_order(np.broadcast_to(np.False_, own), place, shape, affine) is None:
+            scan, mask = ("x".join(map(str, size)) for size in (shape, own))
+            where = "" if scan != mask else ", but its affine places them elsewhere"
+            raise BadLabel(f"the mask has {mask} voxels, the scan {scan}{where}; draw it on the scan's own grid")
 
 
 def _in_order(truth: Mask, affine: Affine | None, shape: tuple[int, ...], wanted: Affine | None) -> Mask | None:
@@ -89,10 +101,15 @@ def _packed(mask: Mask, affine: Affine | None) -> bytes:
     return _GRID.pack(*mask.shape, *place) + turns.astype("<u4").tobytes()
 
 
-def _unpacked(packed: bytes) -> tuple[Mask, Affine | None]:
+def _grid(packed: bytes) -> tuple[tuple[int, ...], Affine | None]:
+    """Shape and affine."""
     found = _GRID.unpack_from(packed)
-    shape, place = found[:3], np.array(found[3:], np.float64).reshape(3, 4)
+    place = np.array(found[3:], np.float64).reshape(3, 4)
+    return found[:3], None if np.isnan(place).any() else np.vstack((place, (0, 0, 0, 1)))
+
+
+def _unpacked(packed: bytes) -> tuple[Mask, Affine | None]:
+    shape, affine = _grid(packed)
     flat = np.zeros(int(np.prod(shape)), bool)
     flat[np.frombuffer(packed, "<u4", offset=_GRID.size)] = True
-    mask = np.logical_xor.accumulate(flat).reshape(shape)
-    return mask, None if np.isnan(place).any() else np.vstack((place, (0, 0, 0, 1)))
+    return np.logical_xor.accumulate(flat).reshape(shape), affine

@@ -16,6 +16,7 @@ from models.schema import Schema
 from services.addresses import checked
 from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
 from services.labels.feed import Claimed, Feed, Lease
+from services.labels.fit import Fit
 from services.labels.given import GivenLabel, Row, Rules
 from services.labels.identity import RequestIds, Unit, unit_text
 from services.labels.intake import INLINE_BYTES, Outcome, pieces, take
@@ -79,6 +80,7 @@ class Desk:
         self.rules = Rules({head.name: judging(head) for head in heads}, frozenset(options.census))
         self.resolver = Resolver(book.read)
         self.book = book
+        self._fit = Fit(self.rules.judgings, store, book.read)
         self.clock = clock
         self._store = store
         self._teller = Teller(self.heads, self.rules.judgings, store)
@@ -106,7 +108,9 @@ class Desk:
             )
         now = self.clock()
         nbytes = sum(_BYTES_A_LABEL + _size(one) for one in labels)
-        rows, rejected = await self._offload.run(nbytes, self.rules.check, labels, now)
+        checked_rows, rejected = await self._offload.run(nbytes, self.rules.check, labels, now)
+        rows, misfits = await self._fit.check(checked_rows)
+        rejected += misfits
         outcomes = bytearray([Outcome.REJECTED] * len(labels))
         for piece in pieces(rows):
             refs = await self._refs(piece)
@@ -184,9 +188,13 @@ class Desk:
         """Labels a claimed request, in one transaction with its state."""
         feed = await self.feed()
         refs: dict[int, str] = {}
-        if isinstance(value, bytes | str) and len(value) > INLINE_BYTES // 4:  # maybe: what it becomes is looked at
-            head = await self.book.read(lambda connection: feed.head(connection, request))
-            rows, _ = self.rules.check([GivenLabel((0, 0), value, head=head)], self.clock())
+        if isinstance(value, bytes) or (isinstance(value, str) and len(value) > INLINE_BYTES // 4):  # may become large
+            unit, head = await self.book.read(lambda connection: feed.about(connection, request))
+            rows, _ = self.rules.check([GivenLabel(unit, value, head=head)], self.clock())
+            rows, misfits = await self._fit.check(rows)
+            if misfits:
+                misfits[0].error.index = -1
+                raise misfits[0].error
             refs = await self._refs(rows)
         outcome = await self.book.run(
             lambda connection, place: feed.submit(

@@ -162,13 +162,14 @@ class Feed:
             raise rejection.error
         return taken.outcomes[0]
 
-    def head(self, connection: Connection, request: str) -> str:
-        """The head that a request is about.
+    def about(self, connection: Connection, request: str) -> tuple[Unit, str]:
+        """The unit and the head that a request is about.
 
         Raises:
             NotFound: there is no such request.
         """
-        return str(self._find(connection, request, lock=False).head)
+        row = self._find(connection, request, lock=False)
+        return (row.epoch, row.sequence), row.head
 
     def counts(self, connection: Connection) -> dict[str, dict[State, int]]:
         """Number of requests by head and state; what was erased is left out."""

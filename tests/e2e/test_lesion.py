@@ -61,7 +61,7 @@ def test_a_folder_is_scored_drawn_and_judged(served: Installation, scans: Path, 
     assert ran.returncode == 0, ran.stderr
     with (out / "summary.csv").open() as file:
         (row,) = csv.DictReader(file)
-    assert row["decision"] in ("ANSWER", "DEFER")
+    assert row["decision"] in ("answer", "defer")
     (figure,) = out.rglob("*_figure.png")
     assert figure.read_bytes()[:4] == b"\x89PNG"
     judged = served.run(

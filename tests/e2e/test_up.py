@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -166,7 +167,7 @@ def test_a_service_that_cannot_run_its_model_says_why(installations: Callable[[]
         pytest.skip("this machine has an NVIDIA device")
     refused = installations().run("up", DEMUR_PROVIDER="cuda")
     assert refused.returncode == 1
-    assert "vessel failed to start" in refused.stderr
+    assert re.search(r"demur up: \w+ failed to start: ", refused.stderr)
     assert "CUDAExecutionProvider was asked for" in refused.stderr
 
 

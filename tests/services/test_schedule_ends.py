@@ -34,10 +34,11 @@ async def test_cancel_drops_what_has_not_run() -> None:
             await asyncio.sleep(0.001)
         job.cancel()
         assert isinstance(await end(job), Cancelled)
-        assert (made.active, made.queued_seconds, made.queued_bytes) == (0, 0, 0)
+        assert (made.active, made.queued_seconds) == (0, 0)
+        assert made.queued_bytes == 10, "what runs holds its memory, whoever waits for it"
         gate.set()
         await end(submit(made, steps(1, lambda: None)))
-        assert len(ran) == 1
+        assert (len(ran), made.queued_bytes) == (1, 0)
         job.cancel()
         assert made.active == 0
 
@@ -225,7 +226,10 @@ def test_every_job_ends_exactly_once_and_the_books_return_to_zero(jobs: list[Pla
                 if plan.cancelled_after is None or not plan.quanta:
                     assert how == ("failed" if fails else "finished")
             assert len(finished) >= ends.count("finished")
-            assert (made.active, made.queued_seconds, made.queued_bytes) == (0, 0, 0)
+            assert (made.active, made.queued_seconds) == (0, 0)
             assert len(await end(submit(made, steps(lanes + 1, lambda: None)))) == lanes + 1, "no lane was lost"
+            async with asyncio.timeout(5):
+                while made.queued_bytes:  # of quanta that nobody waits for
+                    await asyncio.sleep(0.001)
 
     asyncio.run(live_through())

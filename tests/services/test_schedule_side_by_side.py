@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -91,6 +92,27 @@ async def test_the_first_failure_is_thrown_and_the_rest_is_dropped() -> None:
     assert [type(event) for event in events] == [Done]
     assert [error.code for error in caught] == ["execution_failed"]
     assert ran == [0]
+
+
+async def test_a_caught_failure_gives_no_second_place_in_the_queue() -> None:
+    order: list[str] = []
+
+    def fail() -> None:
+        raise ValueError("broken")
+
+    def failing() -> Work:
+        with suppress(DemurError):
+            yield several(fail, *[lambda: None] * 5)
+        yield several(*[lambda: order.append("failed")] * 6)
+        yield Done(0, 1, {})
+
+    def sound() -> Work:
+        yield several(*[lambda: order.append("sound")] * 7)
+        yield Done(0, 1, {})
+
+    async with scheduler() as made:
+        await asyncio.gather(*(end(submit(made, work())) for work in (failing, sound)))
+    assert order == ["sound"] + ["failed", "sound"] * 6
 
 
 async def test_what_still_runs_after_a_failure_ends_unheard() -> None:

@@ -98,10 +98,10 @@ def _judge(scan: Scan, convention: Convention) -> ScanFigures:
     """Reads and judges one scan; memory is a few volumes of it, whatever the number of members and measures."""
     truth, lesions = volumes.mask(scan.truth)
     if scan.segmentation is not None:
-        volume, predicted = volumes.same_shape(volumes.mask, scan.segmentation, truth)
+        volume, predicted = volumes.mask(scan.segmentation, truth)
     else:
         assert scan.probability is not None
-        volume, predicted = volumes.same_shape(volumes.segmentation, scan.probability, truth)
+        volume, predicted = volumes.segmentation(scan.probability, truth)
     brain = _brain(scan, truth)
     measures: dict[str, float] = {}
     if scan.members:
@@ -123,7 +123,7 @@ def _judge(scan: Scan, convention: Convention) -> ScanFigures:
         measures=measures,
         thresholded=scan.segmentation is None,
         isotropic=truth.is_isotropic,
-        aligned=np.allclose(volume.affine, truth.affine, atol=0.01),
+        aligned=volume.lies_as(truth),
         digest=hashlib.sha256(f"{scan.id} {lesions.shape}".encode() + np.packbits(lesions).tobytes()).digest(),
     )
 
@@ -131,7 +131,7 @@ def _judge(scan: Scan, convention: Convention) -> ScanFigures:
 def _brain(scan: Scan, truth: volumes.Volume) -> Mask:
     if scan.mask is None:
         return np.ones(truth.values.shape, bool)
-    _, brain = volumes.same_shape(volumes.mask, scan.mask, truth)
+    _, brain = volumes.mask(scan.mask, truth)
     if not brain.any():
         raise BadFile(f"{scan.mask} is empty; a brain mask is 1 where the brain is")
     return brain
@@ -141,14 +141,12 @@ def _structural(scan: Scan, predicted: Mask, truth: volumes.Volume) -> float:
     """Of the members' segmentations, made of their probabilities as the ensemble's is."""
     if len(scan.members) < 2:
         raise BadFile(f"{scan.members[0]} is the only member of its scan; structural uncertainty needs two")
-    masks = [volumes.same_shape(volumes.segmentation, path, truth)[1] for path in scan.members]
+    masks = [volumes.segmentation(path, truth)[1] for path in scan.members]
     return scan_structural_uncertainty(predicted, masks)
 
 
 def _uncertainty(path: Path, truth: volumes.Volume, brain: Mask) -> NDArray[np.floating]:
-    volume = volumes.read(path)
-    volumes.check_shape(volume, truth)
-    values = volume.values
+    values = volumes.read(path, truth).values
     if wrong := int(np.count_nonzero(~np.isfinite(values[brain]))):
         raise BadFile(f"{path} is not finite in {wrong} voxels of the brain; an uncertainty is a finite number")
     return values if values.dtype.kind == "f" else values.astype(np.float32)

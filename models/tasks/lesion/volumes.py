@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,13 @@ from numpy.typing import NDArray
 from models.assessment.segmentation import drop_small_components
 from models.evaluation.files import need
 from models.evaluation.judged import BadFile, Mask
+from models.reoriented import reoriented
 
 THRESHOLD = 0.35
 """Probability from which a voxel is lesion, as released."""
 _PROBABILITY_SLACK = 1e-3  # means of members may pass 1 by rounding
 _SIZE_TOLERANCE = 0.01  # mm
+_AFFINE_TOLERANCE = 0.01  # mm
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,35 @@ class Volume:
         """Whether voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
         return all(abs(size - 1) <= _SIZE_TOLERANCE for size in self.voxel)
 
+    def lies_as(self, other: Volume) -> bool:
+        """Whether both files say that their voxels lie in the same places."""
+        return np.allclose(self.affine, other.affine, atol=_AFFINE_TOLERANCE)
 
-def read(path: Path) -> Volume:
-    """A volume.
+
+def read(path: Path, truth: Volume | None = None) -> Volume:
+    """A volume; with a ground truth, one of its voxels.
+
+    The voxels of a file that holds those of the ground truth in another order of axes are put into its order.
+    Where the affines tell of different places, voxels are compared by index, as the official code does.
 
     Raises:
-        BadFile: no NIfTI file, cut off, not of numbers, empty, or not of three axes (beside axes of length 1).
+        BadFile: no NIfTI file, cut off, not of numbers, empty, or not of three axes (beside axes of length 1); of
+            another shape than the ground truth.
     """
+    volume = _read(path)
+    if truth is None:
+        return volume
+    if not volume.lies_as(truth):
+        turned = reoriented(volume.values, volume.affine, truth.values.shape, truth.affine)
+        if turned is not None:
+            volume = replace(volume, values=turned, affine=truth.affine)
+    if volume.values.shape != truth.values.shape:
+        here, there = list(volume.values.shape), list(truth.values.shape)
+        raise BadFile(f"{path} has the shape {here}, and the ground truth {truth.path} {there}")
+    return volume
+
+
+def _read(path: Path) -> Volume:
     nibabel = need("nibabel", "reading NIfTI")
     expected = (OSError, EOFError, ValueError, TypeError, ArithmeticError, MemoryError, zlib.error)
     try:
@@ -63,49 +86,28 @@ def read(path: Path) -> Volume:
     return Volume(path, values, affine, tuple(float(size) for size in zooms[:3]))
 
 
-def mask(path: Path) -> tuple[Volume, Mask]:
+def mask(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
     """A volume of 0 and 1, and where it is 1.
 
     Raises:
         BadFile: as ``read``, or another value.
     """
-    volume = read(path)
+    volume = read(path, truth)
     marked = volume.values == 1
     if not (known := marked | (volume.values == 0)).all():
         raise BadFile(f"{path} holds {volume.values[~known][0]}; a mask is 0 or 1")
     return volume, marked
 
 
-def segmentation(path: Path) -> tuple[Volume, Mask]:
+def segmentation(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
     """Lesion voxels of a probability map, post-processed as released: threshold, then small components dropped.
 
     Raises:
         BadFile: as ``read``, or values that are no probabilities.
     """
-    volume = read(path)
+    volume = read(path, truth)
     values = volume.values
     if not ((values >= 0) & (values <= 1 + _PROBABILITY_SLACK)).all():
         wrong = values[~((values >= 0) & (values <= 1 + _PROBABILITY_SLACK))][0]
         raise BadFile(f"{path} holds {wrong}; probabilities lie between 0 and 1")
     return volume, drop_small_components(values >= THRESHOLD)
-
-
-def same_shape(reader: Callable[[Path], tuple[Volume, Mask]], path: Path, truth: Volume) -> tuple[Volume, Mask]:
-    """What a reader finds, of the shape of the ground truth.
-
-    Raises:
-        BadFile: as the reader, or another shape.
-    """
-    volume, found = reader(path)
-    check_shape(volume, truth)
-    return volume, found
-
-
-def check_shape(volume: Volume, truth: Volume) -> None:
-    """
-    Raises:
-        BadFile: the shape is not that of the ground truth.
-    """
-    if volume.values.shape != truth.values.shape:
-        here, there = list(volume.values.shape), list(truth.values.shape)
-        raise BadFile(f"{volume.path} has the shape {here}, and the ground truth {truth.path} {there}")

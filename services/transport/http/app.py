@@ -46,6 +46,7 @@ def application(
     jobs = JobRoutes(tenant, settings, lifecycle)
     policies = PolicyRoutes(tenant.pipeline.policies, keeper, settings)
     document = openapi(tenant)
+    jobs_file = Route("/v1/jobs/{job}/files/{file}", routes.guarded(jobs.file, while_draining=True))
     app = Starlette(
         routes=[
             Route("/v1/predict", routes.guarded(routes.predict), methods=["POST"]),
@@ -56,7 +57,7 @@ def application(
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
             Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
-            Route("/v1/jobs/{job}/files/{file}", routes.guarded(jobs.file, while_draining=True)),
+            *([] if tenant.http.files is None else [jobs_file]),
             *LabelRoutes(desk, tenant, settings).routes(routes.guarded),
             Route("/metrics", routes.metrics),
         ],

@@ -142,6 +142,24 @@ def test_voxels_of_another_size_or_place_are_noted(tmp_path: Path) -> None:
     assert "different affines" in said
 
 
+def test_voxels_in_another_order_are_put_into_that_of_the_truth(tmp_path: Path) -> None:
+    folder, turned = tmp_path / "same", tmp_path / "turned"
+    for path in (folder, turned):
+        path.mkdir()
+        scan(path)
+    expected = read(folder, Asked())
+    for path in turned.glob("1_*"):
+        if "gt" not in path.name:
+            image = nibabel.load(path)
+            order = nibabel.orientations.axcodes2ornt("ILA")
+            ornt = nibabel.orientations.ornt_transform(nibabel.io_orientation(image.affine), order)
+            nibabel.save(nibabel.Nifti1Image.from_bytes(image.as_reoriented(ornt).to_bytes()), path)
+    found = read(turned, Asked())
+    assert found.error.values.tolist() == expected.error.values.tolist()
+    assert found.measures["mean_rmi"] == pytest.approx(expected.measures["mean_rmi"])
+    assert found.notes == expected.notes
+
+
 def test_empty_truths_have_their_released_values(tmp_path: Path) -> None:
     scan(tmp_path, "1", gt_isovox=np.zeros(SHAPE, bool), pred_seg=np.zeros(SHAPE, bool))
     scan(tmp_path, "2", gt_isovox=np.zeros(SHAPE, bool))

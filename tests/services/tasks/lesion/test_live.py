@@ -118,6 +118,34 @@ async def test_kept_inputs_have_no_texts(three: Artefact, tmp_path: Path) -> Non
         assert not file.is_file() or b"Jane" not in file.read_bytes(), file
 
 
+async def test_masks_of_other_voxels_are_refused_at_once(three: Artefact, cases: list[Case], tmp_path: Path) -> None:
+    own = unpacked(mask_of(cases[0]))
+    mask = np.asarray(own.dataobj)
+    elsewhere = own.affine + np.pad([[9.0]], ((0, 3), (3, 0)))
+    backwards = np.diag([-1.0, 1, 1, 1])
+    backwards[0, 3] = len(mask) - 1
+    turned = nibabel.Nifti1Image(mask[::-1], own.affine @ backwards)
+    others = {
+        "smaller": (nibabel.Nifti1Image(mask[:-2], own.affine), f"the scan {mask.shape[0]}x"),
+        "elsewhere": (nibabel.Nifti1Image(mask, elsewhere), "its affine places them elsewhere"),
+    }
+    async with serving(three, tmp_path, fixed_threshold=-1.0) as served:
+        answer = await served.answer(cases[0].flair.read_bytes(), maps="mask")
+        (request,) = (await served.http.post("/v1/requests/claim", json={"count": 1})).json()["requests"]
+        path = f"/v1/requests/{request['request']}/submit"
+        for image, words in others.values():
+            content = gzip.compress(image.to_bytes())
+            (rejected,) = (await labelled(served, answer["prediction_id"], content, "requested"))["rejected"]
+            assert rejected["error"]["code"] == "label_misfit"
+            assert words in rejected["error"]["message"]
+            value = {"base64": base64.b64encode(content).decode()}
+            reply = await served.http.post(path, json={"lease": request["lease"], "value": value})
+            assert (reply.status_code, reply.json()["error"]["code"]) == (422, "label_misfit")
+            assert answer["prediction_id"] not in reply.text, "who labels does not know the unit"
+        batch = await labelled(served, answer["prediction_id"], gzip.compress(turned.to_bytes()), "requested")
+        assert batch["outcomes"] == ["accepted"]
+
+
 BAD_MASKS: dict[str, tuple[Any, str]] = {
     "a number": (1.0, ".nii"),
     "no file": ({"base64": base64.b64encode(b"hello").decode()}, ".nii"),
