@@ -15,9 +15,9 @@ from pathlib import Path
 from benchmarks.lesion_tables.plan import Plan
 from models.building import Provenance
 from models.tasks.lesion import build, official, training
-from models.tasks.lesion.ensemble import assembled
 from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.simulator.dataset import LICENCE, SIMULATOR
+from models.tasks.lesion.train import assembled
 
 ROOT = Path(__file__).resolve().parents[1]
 JUDGED = {"eval_in": 8, "dev_out": 6, "eval_out": 6}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models import building
-from models.tasks.lesion import ensemble
+from models.tasks.lesion import train
 from models.tasks.lesion.official import SPLITS, Case, cases
 from models.tasks.lesion.settings import FAMILIES
 from models.tasks.lesion.simulator import dataset
@@ -45,7 +45,7 @@ def train_artefact(
             data[case.split].append(case)
     source = directory / dataset.PROVENANCE
     provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
-    return ensemble.train_artefact(
+    return train.train_artefact(
         family,
         data,
         out,

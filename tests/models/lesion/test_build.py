@@ -15,7 +15,7 @@ from models.building import Provenance
 from models.evaluation.judged import BadFile
 from models.executors import golden
 from models.predictive import Volumes
-from models.tasks.lesion import build, calibrating, ensemble, examples, members, recipe, released
+from models.tasks.lesion import build, calibrating, examples, members, recipe, released, train
 from models.tasks.lesion.burden import Burden, quantity
 from models.tasks.lesion.calibrating import Found
 from models.tasks.lesion.recipe import Recipe
@@ -42,7 +42,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Data:
 def trained(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Artefact:
     out = tmp_path_factory.mktemp("made") / "unet-2"
     said: list[float] = []
-    found = ensemble.train_artefact(
+    found = train.train_artefact(
         "unet",
         data,
         out,
@@ -119,7 +119,7 @@ def test_the_tuned_threshold_is_the_best_for_what_is_served(trained: Artefact, d
 
 
 def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path) -> None:
-    found = ensemble.train_artefact("unet", data, tmp_path / "one", members=1, seed=1, preset="tiny", jobs=1)
+    found = train.train_artefact("unet", data, tmp_path / "one", members=1, seed=1, preset="tiny", jobs=1)
     (known,) = found.manifest.heads["lesions"].values()
     assert known.retention.measure == "entropy"
     assert set(known.reference) == {"entropy"}
@@ -128,7 +128,7 @@ def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path)
 
 def test_frozen_masks_make_an_ensemble_of_one_network(data: Data, tmp_path: Path) -> None:
     small = {name: cases[:2] for name, cases in data.items()}
-    found = ensemble.train_artefact("unet_mcdp", small, tmp_path / "mc", members=1, seed=1, preset="tiny", jobs=1)
+    found = train.train_artefact("unet_mcdp", small, tmp_path / "mc", members=1, seed=1, preset="tiny", jobs=1)
     assert artefact.name(found.manifest) == "lesion-unet_mcdp-1x5"
     assert found.manifest.ensemble
     assert len(members.members(found)) == 5
@@ -136,18 +136,18 @@ def test_frozen_masks_make_an_ensemble_of_one_network(data: Data, tmp_path: Path
 
 def test_a_cut_off_run_goes_on_with_its_finished_members(data: Data, tmp_path: Path) -> None:
     folder = tmp_path / "parts"
-    first = ensemble.train("unet", data, folder, members=1, seed=1, preset="tiny", jobs=1)
+    first = train.train("unet", data, folder, members=1, seed=1, preset="tiny", jobs=1)
     written = {path: path.stat().st_mtime_ns for path in folder.rglob("*.npy")}
-    second = ensemble.train("unet", data, folder, members=2, seed=1, preset="tiny", jobs=1)
+    second = train.train("unet", data, folder, members=2, seed=1, preset="tiny", jobs=1)
     assert second.graphs[0] == first.graphs[0]
     assert written == {path: path.stat().st_mtime_ns for path in folder.rglob("*.npy")}
 
 
 def test_training_without_scans_or_members_is_refused(data: Data, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="missing: dev_in"):
-        ensemble.train("unet", {"train": data["train"]}, tmp_path, members=1, seed=0, preset="tiny")
+        train.train("unet", {"train": data["train"]}, tmp_path, members=1, seed=0, preset="tiny")
     with pytest.raises(ValueError, match="at least one member"):
-        ensemble.train("unet", data, tmp_path, members=0, seed=0, preset="tiny")
+        train.train("unet", data, tmp_path, members=0, seed=0, preset="tiny")
 
 
 def test_a_scan_without_truth_or_modality_is_named(data: Data) -> None:
