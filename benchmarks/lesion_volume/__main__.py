@@ -2,10 +2,11 @@
 
     python -m benchmarks.lesion_volume [--full] [--artefact DIR ...] [--only time memory sharing]
 
-*time*: a volume of 182 x 218 x 182 voxels of 1 mm in one thread, against windows x members x a bare session run, which
-is timed between its windows, so that a busy machine burdens both alike; processor time. *memory*: peak resident memory
-of a process of its own over what it held with the members loaded, against 1.5 x (members + 3) volumes and the peak of
-one bare window. *sharing*: two scans at once on all lanes, and one row of a small model every 20 ms beside them.
+*time*: a simulated head in 182 x 218 x 182 voxels of 1 mm in one thread, against windows x members x a bare session
+run, which is timed between its windows, so that a busy machine burdens both alike; processor time. *memory*: peak
+resident memory of a process of its own over what it held with the members loaded, against 1.5 x (members + 3) volumes
+and the peak of one bare window. *sharing*: two scans at once on all lanes, and one row of a small model every 20 ms
+beside them.
 ``--full``: also the released layout (channels 32 to 512) with random weights, five members; needs torch.
 """
 
@@ -14,13 +15,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import machine
 from benchmarks.figures import Figure, table
 from benchmarks.lesion_volume import duration, memory, sharing
-from benchmarks.lesion_volume.ensembles import FULL, opened
+from benchmarks.lesion_volume.ensembles import FULL, opened, scan_file
 
 REFERENCE = str(Path(__file__).resolve().parents[2] / "artefacts" / "lesion" / "unet-5")
 PARTS = ("time", "memory", "sharing")
@@ -34,21 +36,24 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     sys.stdout.write(f"{machine.line()}\n")
     names = [*given.artefact, *([FULL] if given.full else [])]
-    figures = [figure for name in names for figure in measure(name, given.only)]
+    with tempfile.TemporaryDirectory() as folder:
+        scan = Path(folder) / "scan.nii.gz"
+        scan.write_bytes(scan_file())
+        figures = [figure for name in names for figure in measure(name, scan, given.only)]
     sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
     return 0
 
 
-def measure(name: str, parts: tuple[str, ...]) -> Iterator[Figure]:
+def measure(name: str, scan: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
     """All figures of one ensemble."""
     shown = name if name == FULL else Path(name).name
     members, recipe = opened(name)
     if "time" in parts:
-        yield from duration.measure(shown, members, recipe)
+        yield from duration.measure(shown, members, recipe, scan.read_bytes())
     if "sharing" in parts:
-        yield from sharing.measure(shown, members, recipe)
+        yield from sharing.measure(shown, members, recipe, scan.read_bytes())
     if "memory" in parts:
-        yield from memory.measure(name)
+        yield from memory.measure(name, scan)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.figures import Figure
-from benchmarks.lesion_volume.ensembles import scan_file
 from models.tasks.lesion import files, segment
 from models.tasks.lesion.image import read_scan
 from models.tasks.lesion.members import Members
@@ -46,9 +45,8 @@ class Watched:
         return self.members.difference(member, window)
 
 
-def measure(name: str, members: Members, recipe: Recipe) -> Iterator[Figure]:
+def measure(name: str, members: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
     """From the file's bytes to all maps as files, and the same without reading and writing."""
-    content = scan_file()
     members.difference(0, np.zeros((len(recipe.channels), *recipe.window), np.float32))
     watched = Watched(members)
     spent: dict[str, float] = {}

@@ -18,6 +18,9 @@ from models.tasks.lesion.export import export
 from models.tasks.lesion.members import Members
 from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.settings import RELEASED
+from models.tasks.lesion.simulator import template
+from models.tasks.lesion.simulator.scan import draw
+from models.tasks.lesion.simulator.sites import SITES
 
 SHAPE = (182, 218, 182)
 """Voxels of 1 mm: the MNI grid."""
@@ -53,9 +56,8 @@ def _full(seed: int) -> bytes:
 
 
 def scan_file() -> bytes:
-    """A head of noise, brighter where lesions may be, as a NIfTI file."""
-    draw = np.random.default_rng(0)
-    places = np.indices(SHAPE, np.float32) / np.array(SHAPE, np.float32)[:, None, None, None] - 0.5
-    inside = (places**2).sum(axis=0) < 0.16
-    values = np.where(inside, 100 + 10 * draw.standard_normal(SHAPE, np.float32), 0).astype(np.float32)
-    return nifti.write(values, np.diag([1.0, 1.0, 1.0, 1.0]))
+    """A simulated patient of an in-domain site on the MNI grid, as a NIfTI file."""
+    flair = draw(np.random.default_rng(0), template.load(), SITES["site_a"]).flair
+    room = [(whole - own) // 2 for whole, own in zip(SHAPE, flair.shape, strict=True)]
+    pad = [(free, whole - own - free) for free, whole, own in zip(room, SHAPE, flair.shape, strict=True)]
+    return nifti.write(np.pad(flair, pad), np.diag([1.0, 1.0, 1.0, 1.0]))

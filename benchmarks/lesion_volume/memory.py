@@ -7,34 +7,35 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import psutil
 
 from benchmarks.figures import Figure
-from benchmarks.lesion_volume.ensembles import SHAPE, opened, scan_file
+from benchmarks.lesion_volume.ensembles import SHAPE, opened
 from models.tasks.lesion import segment
 from models.tasks.lesion.image import read_scan
 
 MIB = 1 << 20
 
 
-def measure(name: str) -> Iterator[Figure]:
+def measure(name: str, scan: Path) -> Iterator[Figure]:
     """MiB above what the process held with its members loaded."""
-    window, scan, members = (_child(name, what) for what in ("window", "scan", "members"))
+    window, peak, members = (_child(name, scan, what) for what in ("window", "scan", "members"))
     volumes = (members + 3) * math.prod(SHAPE) * 4 / MIB
     allowed = 1.5 * volumes + window
-    yield Figure(name, "peak memory of a scan", scan, "MiB", at_most=round(allowed), note=f"a window: {window:.0f} MiB")
+    yield Figure(name, "peak memory of a scan", peak, "MiB", at_most=round(allowed), note=f"a window: {window:.0f} MiB")
 
 
-def _child(name: str, what: str) -> float:
-    command = [sys.executable, "-m", "benchmarks.lesion_volume.memory", name, what]
+def _child(name: str, scan: Path, what: str) -> float:
+    command = [sys.executable, "-m", "benchmarks.lesion_volume.memory", name, str(scan), what]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
 
 
-def main(name: str, what: str) -> None:
+def main(name: str, scan: str, what: str) -> None:
     """In the child: loads, does it, says what it took."""
-    content = scan_file()
+    content = Path(scan).read_bytes()
     members, recipe = opened(name)
     if what == "members":
         sys.stdout.write(f"{len(members)}\n")

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from benchmarks.figures import Figure
-from benchmarks.lesion_volume.ensembles import scan_file
 from models.artefact import read
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
@@ -27,9 +26,9 @@ EVERY_SECONDS = 0.02
 """Between two short requests."""
 
 
-def measure(name: str, members: Members, recipe: Recipe) -> Iterator[Figure]:
+def measure(name: str, members: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
     """How long one scan takes, two at once, and a short request alone and beside two scans."""
-    found = asyncio.run(_shared(members, recipe))
+    found = asyncio.run(_shared(members, recipe, content))
     part = f"{name}: {available_cores()} lanes"
     yield Figure(part, "one scan", found["one"], "s")
     yield Figure(part, "two scans at once, the first to end", found["first"], "s")
@@ -43,12 +42,11 @@ def measure(name: str, members: Members, recipe: Recipe) -> Iterator[Figure]:
         yield Figure(part, f"short request, p{percentile} beside two scans", busy, "ms", note=f"{len(beside)} requests")
 
 
-async def _shared(members: Members, recipe: Recipe) -> dict[str, Any]:
+async def _shared(members: Members, recipe: Recipe, content: bytes) -> dict[str, Any]:
     limits = Limits(lanes=available_cores(), queue_seconds=1e6, queue_bytes=1 << 40)
     scheduler = Scheduler(limits, time.monotonic)
     pace = Pace(_window_seconds(members, recipe))
     task = LesionTask(members, recipe, pace, lanes=limits.lanes, keeps_inputs=False)
-    content = scan_file()
     try:
         alone = await _short(scheduler, asyncio.get_running_loop().create_task(asyncio.sleep(10)))
         start = time.perf_counter()
