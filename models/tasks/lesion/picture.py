@@ -3,78 +3,25 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.assessment.components import Labels, components
 from models.evaluation.files import need
-from models.tasks.lesion.slices import PLANES, Box, Mask, Plane, View, Voxel, bounds, crossing, upright
-
-Array = NDArray[Any]
+from models.tasks.lesion.scene import CLOSE_MM, Picture, Scene, arranged
+from models.tasks.lesion.slices import PLANES, Plane
 
 PAPER, INK, SOFT, FAINT = "#0d1014", "#f2f2ee", "#b4b8c0", "#5a616c"
 PREDICTION, TRUTH, LOOK = "#ffa62b", "#5ec8f2", "#ffe45c"
 """Orange, blue, yellow: apart for all kinds of colour blindness, and told by dashes and signs besides."""
 COLOURS = "inferno"
 """Of uncertainty: brighter is more, in grey too."""
-CLOSE_MM = 60.0
-"""Edge of the close-up."""
 _PURPOSE = "a figure"
 _DPI = 150
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 10.5, 0.2, 1.05, 1.16, 0.6
 _BESIDE, _BELOW = 0.06, 0.12
 """Inches, as the line above: the picture, its margins, and the room between panels."""
 _MOST_MARKS = 6
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A lesion that is numbered in the picture."""
-
-    label: int
-    centroid_mm: tuple[float, float, float]
-    """x, y, z in the space of the affine."""
-    look_at: bool
-
-
-@dataclass(frozen=True)
-class Picture:
-    """What is drawn; volumes are [x, y, z] on one grid."""
-
-    flair: Array
-    affine: NDArray[np.float64]
-    prediction: Mask
-    uncertainty: Array
-    """Nats, 0 outside the brain."""
-    measure: str
-    """What the uncertainty is, in words."""
-    title: str
-    details: str
-    """A line below the title."""
-    truth: Mask | None = None
-    marks: tuple[Mark, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Scene:
-    """A picture turned upright, with what all its panels share."""
-
-    picture: Picture
-    view: View
-    point: Voxel
-    labels: Labels
-    """Components of the prediction."""
-    numbers: dict[int, Mark]
-    """Their marks."""
-    whole: Box
-    close: Box
-    grey: tuple[float, float]
-    """Intensities that are drawn black and white."""
-    most: float
-    """Uncertainty of the brightest colour, nats."""
 
 
 def draw(picture: Picture) -> bytes:
@@ -88,7 +35,7 @@ def draw(picture: Picture) -> bytes:
         ValueError: volumes of different shapes, or an affine without directions.
     """
     figures, agg = need("matplotlib.figure", _PURPOSE), need("matplotlib.backends.backend_agg", _PURPOSE)
-    scene = _scene(picture)
+    scene = arranged(picture)
     sizes = [(right - left, top - bottom) for left, right, bottom, top in (_ends(scene, plane) for plane in PLANES)]
     inches = (_WIDTH - _LEFT - _RIGHT - 2 * _BESIDE) / sum(width for width, _ in sizes)  # of a millimetre
     tall = max(height for _, height in sizes) * inches
@@ -127,55 +74,13 @@ def draw(picture: Picture) -> bytes:
     return buffer.getvalue()
 
 
-def _scene(picture: Picture) -> _Scene:
-    volumes = {"flair": picture.flair, "prediction": picture.prediction, "uncertainty": picture.uncertainty}
-    if picture.truth is not None:
-        volumes["truth"] = picture.truth
-    view = upright(volumes, picture.affine)
-    flair, mask, uncertainty = (view.volumes[name] for name in volumes if name != "truth")
-    point = crossing(mask, uncertainty, view.volumes.get("truth"))
-    brain = flair != 0
-    bright = flair[brain & np.isfinite(flair)]
-    low, high = np.percentile(bright, (0.5, 99.8)) if len(bright) else (0.0, 1.0)
-    positive = uncertainty[uncertainty > 0]
-    labels = components(mask)
-    middle, half = np.array(point), CLOSE_MM / 2 / view.spacing
-    first, last = middle + 0.5 - half, middle + 0.5 + half
-    return _Scene(
-        picture=picture,
-        view=view,
-        point=point,
-        labels=labels,
-        numbers=_marked(view, labels, picture.marks),
-        whole=bounds(brain, 6 / view.spacing),
-        close=tuple(zip(first, last, strict=True)),  # type: ignore[arg-type]
-        grey=(float(low), float(max(high, low + 1e-6))),
-        most=float(np.percentile(positive, 99.9)) if len(positive) else 1.0,
-    )
-
-
-def _marked(view: View, labels: Labels, marks: tuple[Mark, ...]) -> dict[int, Mark]:
-    """The mark of each component that has one: that with the nearest centroid, within a centimetre."""
-    count = int(labels.max())
-    if not count or not marks:
-        return {}
-    x, y, z = np.nonzero(labels)
-    of = labels[x, y, z]
-    sizes = np.bincount(of)[1:]
-    middles = np.stack([np.bincount(of, axis)[1:] / sizes for axis in (x, y, z)], axis=1)
-    wanted = np.stack([view.voxel(mark.centroid_mm) for mark in marks])
-    apart = np.linalg.norm((middles[:, None] - wanted[None]) * view.spacing, axis=2)
-    near = apart.argmin(axis=1)
-    return {number + 1: marks[near[number]] for number in range(count) if apart[number, near[number]] <= 10}
-
-
-def _ends(scene: _Scene, plane: Plane) -> tuple[float, float, float, float]:
+def _ends(scene: Scene, plane: Plane) -> tuple[float, float, float, float]:
     return scene.view.window(plane, scene.whole)
 
 
 def _slice(
     axes: Any,
-    scene: _Scene,
+    scene: Scene,
     plane: Plane,
     window: tuple[float, float, float, float],
     tall: float,
@@ -207,7 +112,7 @@ def _slice(
         spine.set_visible(False)
 
 
-def _outlines(axes: Any, scene: _Scene, plane: Plane, width: float = 1.1) -> None:
+def _outlines(axes: Any, scene: Scene, plane: Plane, width: float = 1.1) -> None:
     effects = need("matplotlib.patheffects", _PURPOSE)
     view = scene.view
     for name, colour, dashes in (("truth", TRUTH, (0, (3, 1.2))), ("prediction", PREDICTION, "solid")):
@@ -222,7 +127,7 @@ def _outlines(axes: Any, scene: _Scene, plane: Plane, width: float = 1.1) -> Non
         drawn.set_path_effects([effects.withStroke(linewidth=width + 1.2, foreground="black", alpha=0.55)])
 
 
-def _uncertainty(axes: Any, scene: _Scene, plane: Plane) -> Any:
+def _uncertainty(axes: Any, scene: Scene, plane: Plane) -> Any:
     """Colours over the image, the more opaque the more uncertain; what the colour bar is made of."""
     values = scene.view.section("uncertainty", plane, scene.point[plane.cut]).astype(np.float32)
     values = np.nan_to_num(values)
@@ -239,7 +144,7 @@ def _uncertainty(axes: Any, scene: _Scene, plane: Plane) -> Any:
     )
 
 
-def _ruler(axes: Any, scene: _Scene, plane: Plane) -> None:
+def _ruler(axes: Any, scene: Scene, plane: Plane) -> None:
     """A centimetre."""
     left, _, low, _ = scene.view.window(plane, scene.close)
     effects = need("matplotlib.patheffects", _PURPOSE)
@@ -250,7 +155,7 @@ def _ruler(axes: Any, scene: _Scene, plane: Plane) -> None:
     text.set_path_effects([effects.withStroke(linewidth=2, foreground="black")])
 
 
-def _frame(axes: Any, scene: _Scene, plane: Plane) -> None:
+def _frame(axes: Any, scene: Scene, plane: Plane) -> None:
     """Directions, and where the close-up is."""
     patches = need("matplotlib.patches", _PURPOSE)
     right, up, top, bottom = plane.edges[1], plane.edges[2], 0.985, 0.015
@@ -270,7 +175,7 @@ def _frame(axes: Any, scene: _Scene, plane: Plane) -> None:
     )
 
 
-def _numbers(axes: Any, scene: _Scene, plane: Plane) -> None:
+def _numbers(axes: Any, scene: Scene, plane: Plane) -> None:
     """Numbers of the lesions that are largest in the slice."""
     effects = need("matplotlib.patheffects", _PURPOSE)
     view = scene.view
@@ -297,7 +202,7 @@ def _numbers(axes: Any, scene: _Scene, plane: Plane) -> None:
         text.set_path_effects([effects.withStroke(linewidth=1.8, foreground="black", alpha=0.8)])
 
 
-def _bar(figure: Any, axes: Any, shown: Any, scene: _Scene) -> None:
+def _bar(figure: Any, axes: Any, shown: Any, scene: Scene) -> None:
     beyond = float(np.nanmax(scene.view.volumes["uncertainty"])) > scene.most
     bar = figure.colorbar(shown, cax=axes, extend="max" if beyond else "neither")
     bar.set_alpha(1)
@@ -306,7 +211,7 @@ def _bar(figure: Any, axes: Any, shown: Any, scene: _Scene) -> None:
     bar.outline.set_edgecolor(FAINT)
 
 
-def _words(figure: Any, scene: _Scene, height: float) -> None:
+def _words(figure: Any, scene: Scene, height: float) -> None:
     lines2d = need("matplotlib.lines", _PURPOSE)
     picture = scene.picture
 

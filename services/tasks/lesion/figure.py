@@ -14,7 +14,8 @@ from models.evaluation.judged import BadFile
 from models.reoriented import reoriented
 from models.tasks.lesion import volumes
 from models.tasks.lesion.inputs import Input
-from models.tasks.lesion.picture import Mark, Picture, draw
+from models.tasks.lesion.picture import draw
+from models.tasks.lesion.scene import Mark, Picture
 
 _MEASURES = {"rmi": "reverse mutual information", "total": "entropy"}
 """Maps that are drawn, the first that is there, and what they are in words."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.lesion.picture import Mark, Picture, draw
+from models.tasks.lesion.picture import draw
+from models.tasks.lesion.scene import Mark, Picture
 from models.tasks.lesion.slices import PLANES, bounds, crossing, upright
 
 nibabel = pytest.importorskip("nibabel")

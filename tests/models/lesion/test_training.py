@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from models.assessment.segmentation import ndsc
-from models.tasks.lesion import networks, side_by_side, training
+from models.tasks.lesion import networks, side_by_side, tiles, training
 from models.tasks.lesion.crops import Crops
 from models.tasks.lesion.examples import Example
 from models.tasks.lesion.settings import PRESETS, Stage, UNetSizes, preset
@@ -170,24 +170,24 @@ def test_a_member_that_fails_says_why(tmp_path: Path) -> None:
 def test_a_look_at_all_windows_is_the_ndsc_of_the_scan() -> None:
     torch.manual_seed(0)
     network = networks.network(UNetSizes((2, 4)), 32).eval()
-    tiles = training._Tiles.of(SCANS[0], 16, 100)  # 40 voxels in windows of 16: some overlap
-    assert int(tiles.own.sum()) == SCANS[0].truth.size
+    looked = tiles.Tiles.of(SCANS[0], 16, 100)  # 40 voxels in windows of 16: some overlap
+    assert int(looked.own.sum()) == SCANS[0].truth.size
     chances = np.zeros(SCANS[0].truth.shape, np.float32)
-    places = sorted(training._places(SCANS[0].truth.shape, 16), key=lambda place: -int(SCANS[0].truth[place].sum()))
+    places = sorted(tiles._places(SCANS[0].truth.shape, 16), key=lambda place: -int(SCANS[0].truth[place].sum()))
     seen = np.zeros(SCANS[0].truth.shape, bool)
     with torch.no_grad():
         for place in places:  # a voxel is judged in the first window that has it
             window = torch.from_numpy(SCANS[0].image[(slice(None), *place)]).float()[None]
-            said = torch.sigmoid(training.difference(network, window))[0, 0].numpy()
+            said = torch.sigmoid(tiles.difference(network, window))[0, 0].numpy()
             chances[place] = np.where(seen[place], chances[place], said)
             seen[place] = True
-    expected = [ndsc(SCANS[0].truth, chances >= level) for level in training.DEV_LEVELS]
-    assert tiles.ndsc(network) == pytest.approx(expected, abs=1e-3)
+    expected = [ndsc(SCANS[0].truth, chances >= level) for level in tiles.DEV_LEVELS]
+    assert looked.ndsc(network) == pytest.approx(expected, abs=1e-3)
 
 
 def test_a_new_network_calls_few_voxels_lesion() -> None:
     for family in ("unet", "unetr"):
         network = networks.network(preset("tiny", family).sizes, 32).eval()
         with torch.no_grad():
-            said = torch.sigmoid(training.difference(network, torch.randn(1, 1, 32, 32, 32)))
+            said = torch.sigmoid(tiles.difference(network, torch.randn(1, 1, 32, 32, 32)))
         assert 0.005 < float(said.median()) < 0.08
