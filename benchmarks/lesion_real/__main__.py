@@ -1,8 +1,9 @@
-"""Lesion artefacts on real scans, offline: scores, structural uncertainty, remarks and decisions; a page and pictures.
+"""Lesion artefacts on real scans, offline: scores, structural uncertainty, remarks and decisions.
 
-    python -m benchmarks.lesion_real [ARTEFACT ...] [--out docs/quality]
+    python -m benchmarks.lesion_real [ARTEFACT ...] [--out docs/quality] [--pictures DIR]
 
-Reads ../shared/data/lesion (or DEMUR_TEST_DATA/lesion) and writes docs/quality/lesion-real.md with its pictures.
+Reads ../shared/data/lesion (or DEMUR_TEST_DATA/lesion) and writes docs/quality/lesion-real.md. Pictures show patients:
+they are drawn where they are asked for, and are no part of the page.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", metavar="WORD", help="scans whose name has one of these words")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "quality")
+    parser.add_argument("--pictures", type=Path, help="folder for a picture an artefact, outside the repository")
     asked = parser.parse_args(arguments)
     try:
         source = folder()
@@ -44,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         one = judge.opened(directory)
         results = judge.results(one, chosen, asked.threads, say)
         found[one.name] = one, results
-        page.draw(results, asked.out / page.picture(one.name), one.name)
+        if asked.pictures:
+            asked.pictures.mkdir(parents=True, exist_ok=True)
+            page.draw(results, asked.pictures / f"lesion-real-{one.name}.png", one.name)
     target = asked.out / "lesion-real.md"
     _, _, below = target.read_text().partition(page.MARKER) if target.exists() else ("", "", "\n")
     target.write_text(page.document(found) + "\n" + page.MARKER + below)

@@ -1,4 +1,4 @@
-"""The page of real scans: tables in markdown, and a picture an artefact."""
+"""The page of real scans: a table an artefact, in markdown; and pictures."""
 
 from __future__ import annotations
 
@@ -35,13 +35,8 @@ def document(found: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
         "",
     ]
     for name, (opened, results) in found.items():
-        lines += [f"## {name}", "", _about(opened), "", table(results), "", f"![{name}]({picture(name)})", ""]
+        lines += [f"## {name}", "", _about(opened), "", table(results), ""]
     return "\n".join(lines)
-
-
-def picture(name: str) -> str:
-    """The file of an artefact's picture."""
-    return f"lesion-real-{name}.png"
 
 
 def table(results: Sequence[Result]) -> str:
