@@ -17,7 +17,7 @@ from models.tasks.lesion.members import Members
 from models.tasks.lesion.preparation import prepare
 from models.tasks.lesion.recipe import Recipe
 
-EVERY = 5
+EVERY = 4
 """Windows of a member between two bare runs."""
 AT_MOST = 1.15
 

@@ -22,9 +22,22 @@ def components(mask: NDArray[np.bool_]) -> Labels:
     return np.asarray(labels, np.int32)
 
 
+def large_components(mask: NDArray[np.bool_], voxels: int) -> Labels:
+    """As ``components``, of those of more than so many voxels; small ones count as elsewhere."""
+    labels = components(mask)
+    flat = labels.reshape(-1)
+    places = _places(labels)  # lesions are few among many voxels
+    own = flat[places]
+    keep = np.bincount(own, minlength=1) > voxels
+    keep[0] = False
+    numbers = np.where(keep, np.cumsum(keep), 0).astype(np.int32)
+    flat[places] = numbers[own]
+    return labels
+
+
 def sizes(labels: Labels) -> NDArray[np.intp]:
     """Voxels of each component, [components]."""
-    return np.bincount(labels.ravel())[1:]
+    return np.bincount(labels.reshape(-1)[_places(labels)])[1:]
 
 
 def best_overlaps(ours: Labels, theirs: Labels) -> tuple[Float64, Float64]:
@@ -33,12 +46,20 @@ def best_overlaps(ours: Labels, theirs: Labels) -> tuple[Float64, Float64]:
     One pass over the volumes: pairs that touch are counted, all others overlap by 0.
     """
     our_sizes, their_sizes = sizes(ours), sizes(theirs)
-    both = (ours > 0) & (theirs > 0)
+    at = _places(ours)
+    mine_there, theirs_there = ours.reshape(-1)[at], theirs.reshape(-1)[at]
+    both = theirs_there > 0
     width = max(len(their_sizes), 1)
-    pairs, shared = np.unique((ours[both] - 1).astype(np.int64) * width + (theirs[both] - 1), return_counts=True)
+    touching = (mine_there[both] - 1).astype(np.int64) * width + (theirs_there[both] - 1)
+    pairs, shared = np.unique(touching, return_counts=True)
     mine, other = np.divmod(pairs, width)
     iou: NDArray[Any] = shared / (our_sizes[mine] + their_sizes[other] - shared)
     our_best, their_best = np.zeros(len(our_sizes)), np.zeros(len(their_sizes))
     np.maximum.at(our_best, mine, iou)
     np.maximum.at(their_best, other, iou)
     return our_best, their_best
+
+
+def _places(labels: Labels) -> NDArray[np.intp]:
+    """Flat indices of the components' voxels; booleans are searched far quicker than numbers."""
+    return np.flatnonzero(labels != 0)

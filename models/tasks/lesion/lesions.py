@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.components import Labels, best_overlaps, components, sizes
-from models.assessment.segmentation import dice, drop_small_components
+from models.assessment.components import Labels, best_overlaps, large_components, sizes
+from models.assessment.segmentation import dice
 from models.nifti import Affine
 
 Float32 = NDArray[np.float32]
@@ -69,7 +69,7 @@ def box_of(marked: Mask) -> Box:
 
 def labelled(values: Float32, threshold: float, small_voxels: int) -> Labels:
     """Numbers 1, 2, ... of the components of more than ``small_voxels`` of values from a threshold on; 0 elsewhere."""
-    return components(drop_small_components(values >= np.float32(threshold), small_voxels))
+    return large_components(values >= np.float32(threshold), small_voxels)
 
 
 def agreement(ensemble: Labels, member: Labels) -> Agreement:
@@ -97,7 +97,7 @@ def describe(
     looking at.
     """
     voxels = sizes(labels)
-    places = np.flatnonzero(labels)
+    places = np.flatnonzero(labels > 0)
     which = labels.reshape(-1)[places] - 1
 
     def means(values: NDArray[Any]) -> Float64:

@@ -72,8 +72,7 @@ def _standardise(values: NDArray[Any], name: str) -> None:
     mean = sum(float(slab.sum(dtype=np.float64)) for slab in slabs) / max(number, 1)
     total = 0.0
     for slab in slabs:
-        there = slab != 0
-        np.subtract(slab, np.float32(mean), out=slab, where=there)
+        slab -= (slab != 0) * np.float32(mean)
         total += float(np.square(slab, dtype=np.float64).sum())
     deviation = (total / max(number, 1)) ** 0.5
     if not np.isfinite(deviation) or deviation <= 1e-6 * abs(mean):

@@ -20,6 +20,7 @@ Slices = tuple[slice, slice, slice]
 
 _SIGMA = 0.125  # of the Gaussian weights, in edges of the window
 _LEAST_WEIGHT = 1e-3
+_SLAB = 8  # planes of a window that are added at a time
 
 
 class NotFinite(ArithmeticError):
@@ -106,14 +107,16 @@ class Stitch:
         """
         if difference.shape != self._windows.window:
             raise ValueError(f"member {member} answered {difference.shape}, the window is {self._windows.window}")
-        if not np.isfinite(difference.sum(dtype=np.float64)):
+        if not np.isfinite(difference.sum()) and not np.isfinite(difference).all():
             raise NotFinite(f"member {member} of the ensemble answers NaN or infinity to window {number} of this scan")
         with self._locks[member]:
             early = self._early[member]
             early[number] = difference
             while (found := early.pop(self._next[member], None)) is not None:
                 part = self._sums[member][self._windows.slices[self._next[member]]]
-                part += found * self._importance
+                for first in range(0, len(part), _SLAB):  # products stay in the cache
+                    slab = slice(first, first + _SLAB)
+                    part[slab] += found[slab] * self._importance[slab]
                 self._next[member] += 1
 
     def finish(self, member: int) -> None:
