@@ -43,7 +43,7 @@ def draw_retention(results: Results, path: Path) -> None:
     """Figure 9: a panel a split, axes as there: few voxels matter, so that little retained is left out."""
     from matplotlib import ticker
 
-    figure, axes = _subplots(1, len(SHOWN), (12.5, 4.2))
+    figure, axes = _subplots(1, len(SHOWN), (12.5, 4.8))
     grid = log_grid()
     for axis, split in zip(axes, SHOWN, strict=True):
         for row, colour in ((UNET_ENSEMBLE, "#1f77b4"), (UNETR_ENSEMBLE, "#2ca02c")):
@@ -55,7 +55,8 @@ def draw_retention(results: Results, path: Path) -> None:
         axis.set(title=split, xlabel="retained share of the brain's voxels", xlim=(SHOWN_FROM, 1))
         axis.xaxis.set_major_locator(ticker.MaxNLocator(5))
         axis.grid(alpha=0.3)
-        axis.legend(frameon=False, fontsize=8, title="R-AUC, %", title_fontsize=8)
+        beneath = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.15), "ncols": 2}
+        axis.legend(frameon=False, fontsize=8, title="R-AUC, %", title_fontsize=8, **beneath)
     axes[0].set(ylabel="nDSC, %")
     low = min(axis.get_ylim()[0] for axis in axes)
     for axis in axes:
