@@ -307,10 +307,12 @@ TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "max_job_bytes": 2 << 30,
         "explore_bytes": 512 << 20,
         "inline_bytes": 0,
+        "defer_on_shift": True,
     },
 }
 """Defaults of a task that differ from those of all: a scan is a minute of work, half a gigabyte of memory, 30 MB of
-answer, and packed, so that its size says little of the work that reading it is."""
+answer, and packed, so that its size says little of the work that reading it is. Members may agree on a skull, so that
+a scan which looks unlike those of training is nobody's to answer."""
 
 RANGES = (
     ("monitor_port", 0, 65535),

@@ -23,7 +23,8 @@ from models.tasks.lesion.segment import Members, segment
 from models.tasks.lesion.segmentation import Segmentation
 from models.tasks.lesion.slices import PLANES, View, bounds, crossing, upright
 from models.tasks.lesion.spec import LESIONS
-from services.policy import Decision, Policy, Shift, choose, decide
+from services.policy import Decision, Policy, Shift, Verdict, choose, decide
+from services.settings import TASK_DEFAULTS
 
 Mask = NDArray[np.bool_]
 
@@ -85,9 +86,9 @@ class Found:
     """Mean mutual information over the brain, nats."""
     remarks: tuple[str, ...]
     decision: str
-    """``answered`` or ``deferred``."""
+    """``answered``, or ``deferred`` and whether by uncertainty or by shift alone."""
     shifted: str
-    """Why the scan counts as shifted; empty if it does not. A policy with ``defer_on_shift`` defers such scans."""
+    """Why the scan counts as shifted; empty if it does not."""
 
 
 def opened(directory: Path) -> Opened:
@@ -105,6 +106,7 @@ def opened(directory: Path) -> Opened:
         profile=profile,
         ensemble=manifest.ensemble,
         target_retention=RETENTION,
+        defer_on_shift=bool(TASK_DEFAULTS["lesion"]["defer_on_shift"]),
     )
     return Opened(directory.name, recipe.read(one), members.members(one), policy)
 
@@ -143,13 +145,20 @@ def _result(real: Real, scan: Scan, said: Segmentation, one: Opened, seconds: fl
             volume_interval=None if interval is None else (interval.lower, interval.upper),
             knowledge=said.means.knowledge,
             remarks=tuple(remark.code for remark in said.remarks),
-            decision="deferred" if verdict.decisions[0] == Decision.DEFER else "answered",
+            decision=_decision(verdict),
             shifted=", ".join(WHY[bit] for bit in WHY if verdict.shifts[0] & bit),
         ),
         scores=None if truth is None else _scores(truth, said, scan, doubts),
         panel=_panel(scan, said, truth, doubts),
         seconds=seconds,
     )
+
+
+def _decision(verdict: Verdict) -> str:
+    if verdict.decisions[0] != Decision.DEFER:
+        return "answered"
+    certain = verdict.uncertainty[0] <= verdict.policy.threshold
+    return f"deferred: {'shift' if certain else 'uncertainty'}"
 
 
 def _scores(truth: Mask, said: Segmentation, scan: Scan, doubts: NDArray[Any]) -> dict[str, float]:

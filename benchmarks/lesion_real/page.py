@@ -26,9 +26,9 @@ def document(found: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
         "(thick slices, with the skull, nothing corrected), which no artefact is made for and which should be deferred "
         "or at least remarked on. Brain masks are not given: nonzero voxels count as the brain.",
         "",
-        f"Decisions are those of a service that nobody told otherwise: by the artefact's own threshold, which keeps "
-        f"{RETENTION:.0%} of simulated in-domain scans. A scan counts as shifted by remarks on its looks, or by a mean "
-        "mutual information above 99.9 % of in-domain scans; a policy with `defer_on_shift` defers it. "
+        f"Decisions are those of a service that nobody told otherwise: a scan is answered if its uncertainty is below "
+        f"the artefact's own threshold, which keeps {RETENTION:.0%} of simulated in-domain scans, and if it does not "
+        "count as shifted: by remarks on its looks, or by a mean mutual information above 99.9 % of in-domain scans. "
         "nDSC, DSC and lesion F1 (IoU 0.5) are of the whole volume, R-AUC (× 100) inside the brain.",
         "",
         f"*{ATTRIBUTION}*",

@@ -53,7 +53,7 @@ def real(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_page_has_a_row_a_scan_and_names_the_authors(artefact: Path, real: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert main([str(artefact), "--out", str(out)]) == 0
+    assert main([str(artefact), "--out", str(out), "--pictures", str(tmp_path / "pictures")]) == 0
     page = (out / "lesion-real.md").read_text()
     rows = [line for line in page.splitlines() if "patient" in line and line.startswith("|")]
     assert [row.split(" | ")[0] for row in rows] == ["| patient07", "| raw patient01 study1"]
@@ -61,7 +61,7 @@ def test_the_page_has_a_row_a_scan_and_names_the_authors(artefact: Path, real: P
     assert "CC BY" in page
     assert "| – | – | – | – |" in rows[1]
     assert all("**deferred**" in row for row in rows)  # nothing is calibrated
-    assert (out / "lesion-real-unet-2.png").stat().st_size > 10_000
+    assert (tmp_path / "pictures" / "lesion-real-unet-2.png").stat().st_size > 10_000
     (out / "lesion-real.md").write_text(page + "Seen by a person.\n")
     assert main([str(artefact), "--out", str(out), "--only", "07"]) == 0
     again = (out / "lesion-real.md").read_text()
@@ -84,11 +84,13 @@ def test_scores_and_decisions_are_those_of_the_served_mask(artefact: Path, real:
     said = segment(image, one.members, one.recipe)
     assert said.structural is not None
     table = retention_table("scan_structural_uncertainty", np.full(99, said.structural, np.float32))
-    for shift, decision in ((0.0, "answered"), (-0.01, "deferred")):
-        policy = replace(one.policy, mode="fixed", threshold=table.threshold(0.95) + shift)
+    odd = bool(said.remarks)
+    cases = ((0.0, False, "answered"), (-0.01, False, "deferred: uncertainty"), (0.0, True, "deferred: shift"))
+    for shift, careful, decision in cases:
+        policy = replace(one.policy, mode="fixed", threshold=table.threshold(0.95) + shift, defer_on_shift=careful)
         limited = replace(one, policy=policy)
         (found,) = judge.results(limited, [scan], threads=1)
-        assert found.said.decision == decision
+        assert found.said.decision == (decision if odd or not careful else "answered")
         assert found.said.shifted == "remarks" * bool(said.remarks)
         assert found.scores is not None
         assert found.scores["ndsc"] == ndsc(truth, said.mask)

@@ -199,7 +199,7 @@ async def test_what_is_deferred_and_withheld_is_in_no_field_and_no_file(three: A
 
 
 async def test_a_caller_may_be_stricter(three: Artefact) -> None:
-    async with serving(three, fixed_threshold=1.0) as served:
+    async with serving(three, fixed_threshold=1.0, defer_on_shift=False) as served:
         assert (await asked(served))["decision"] == "ANSWER"
         assert (await asked(served, defer_above="-0.5"))["decision"] == "CALLER_DEFERRED"
         assert (await served.form(PLAIN, defer_above="much")).json()["error"]["code"] == "not_a_number"
