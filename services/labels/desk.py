@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from models.head import Head
-from models.judging import Judging, judging
+from models.judging import FittingJudging, Judging, judging
 from models.schema import Schema
 from services.addresses import checked
 from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
@@ -80,7 +80,8 @@ class Desk:
         self.rules = Rules({head.name: judging(head) for head in heads}, frozenset(options.census))
         self.resolver = Resolver(book.read)
         self.book = book
-        self._fit = Fit(self.rules.judgings, store, book.read)
+        fitting = {name: one for name, one in self.rules.judgings.items() if isinstance(one, FittingJudging)}
+        self._fit = Fit(fitting, store, book.read)
         self.clock = clock
         self._store = store
         self._teller = Teller(self.heads, self.rules.judgings, store)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from models.judging import BadLabel, FittingJudging, Judging
+from models.judging import BadLabel, FittingJudging
 from services.errors import InvalidInput
 from services.labels.given import Rejection, Row
 from services.labels.identity import Unit
@@ -32,9 +32,10 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True)
 class Fit:
-    """Knows the heads whose labels fit some predictions only, and where evidence is kept."""
+    """Looks whether labels fit, of the heads where that is a question; labels of others pass as they are."""
 
-    judgings: Mapping[str, Judging]
+    judgings: Mapping[str, FittingJudging]
+    """By head, of the heads whose labels fit some predictions only."""
     store: Blobs
     read: Callable[[Callable[[Connection], dict[Unit, Evidence]]], Awaitable[dict[Unit, Evidence]]]
     """Runs a query of the ledger, as ``Writer.read``."""
@@ -45,8 +46,10 @@ class Fit:
         Raises:
             LedgerUnavailable: it cannot be read now.
         """
-        asked = {row.unit for row in rows if isinstance(self.judgings[row.head], FittingJudging)}
-        found = await self.read(lambda connection: _evidence(connection, asked)) if asked else {}
+        if not self.judgings:  # as of all services of rows, whose labels come by the hundred thousand
+            return list(rows), []
+        asked = {row.unit for row in rows if row.head in self.judgings}
+        found = await self.read(lambda connection: _evidence(connection, asked))
         fitting, rejected = [], []
         for row in rows:
             evidence = found.get(row.unit)
@@ -59,8 +62,7 @@ class Fit:
 
     def _misfit(self, row: Row, evidence: Evidence) -> str:
         """Why a label does not fit; empty if it does, or nobody can tell."""
-        judging = self.judgings[row.head]
-        if evidence.head != row.head or not isinstance(judging, FittingJudging):
+        if evidence.head != row.head or row.head not in self.judgings:
             return ""
         try:
             content = evidence.inline if evidence.reference is None else self.store.get(evidence.reference)
@@ -69,7 +71,7 @@ class Fit:
             return ""
         try:
             if content is not None:
-                judging.check_fit(content, row.value)
+                self.judgings[row.head].check_fit(content, row.value)
         except BadLabel as error:
             return str(error)
         except Exception:
