@@ -13,13 +13,20 @@ from numpy.typing import NDArray
 Labels = NDArray[np.int32]
 Float64 = NDArray[np.float64]
 
+_FEW = 0.02  # of all voxels: so many are found quicker as a graph than by a walk through the volume
+
 
 def components(mask: NDArray[np.bool_]) -> Labels:
-    """Numbers 1, 2, ... of the components, in the shape of the mask; 0 elsewhere."""
+    """Numbers 1, 2, ... of the components by their first voxels, in the shape of the mask; 0 elsewhere."""
     from scipy import ndimage
 
-    labels, _ = ndimage.label(mask)
-    return np.asarray(labels, np.int32)
+    places = np.flatnonzero(mask)
+    if len(places) > _FEW * mask.size:
+        labels, _ = ndimage.label(mask)
+        return np.asarray(labels, np.int32)
+    found = np.zeros(mask.shape, np.int32)
+    found.reshape(-1)[places] = _numbers(places, mask.shape)
+    return found
 
 
 def large_components(mask: NDArray[np.bool_], voxels: int) -> Labels:
@@ -33,6 +40,25 @@ def large_components(mask: NDArray[np.bool_], voxels: int) -> Labels:
     numbers = np.where(keep, np.cumsum(keep), 0).astype(np.int32)
     flat[places] = numbers[own]
     return labels
+
+
+def _numbers(places: NDArray[np.intp], shape: tuple[int, ...]) -> Labels:
+    """Component of each of a few voxels by their flat indices, in order: as a graph of those that share a face."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    step, edges = 1, []
+    for length in reversed(shape):
+        here = np.flatnonzero(places // step % length < length - 1)  # has a neighbour along this axis
+        there = np.searchsorted(places, places[here] + step)
+        there[there == len(places)] = 0
+        both = places[there] == places[here] + step
+        edges.append((here[both], there[both]))
+        step *= length
+    one, other = (np.concatenate(side) for side in zip(*edges, strict=True))
+    graph = sparse.coo_array((np.ones(len(one), np.int8), (one, other)), (len(places), len(places)))
+    _, numbers = csgraph.connected_components(graph, directed=False)
+    return np.asarray(numbers + 1, np.int32)
 
 
 def sizes(labels: Labels) -> NDArray[np.intp]:

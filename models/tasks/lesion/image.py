@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.nifti import Affine, BadImage, Limits, Nifti, read
+from models.tasks.lesion.boxes import box_of
 from models.tasks.lesion.recipe import Channel
 
 Array = NDArray[Any]
@@ -80,20 +81,28 @@ def read_scan(files: Mapping[str, bytes], channels: Sequence[Channel], limits: L
 
 
 def filled(mask: Mask) -> Mask:
-    """A mask with the holes inside it: voxels from which no way through faces leads to the border of the volume."""
+    """A mask with the holes inside it: voxels from which no way through faces leads to the border of the volume.
+
+    One plane around what is marked is enough to look at: from there a straight way leads out.
+    """
     from scipy import ndimage
 
+    x, y, z = (slice(max(part.start - 1, 0), part.stop + 1) for part in box_of(mask))
+    whole, box = mask, (x, y, z)
+    mask = whole[box]
     outside, number = ndimage.label(~mask)
     if number < 2:
-        return mask
+        return whole
     reached = np.zeros(number + 1, bool)
     for axis in range(mask.ndim):
         for side in (0, -1):
             reached[np.take(outside, side, axis=axis)] = True
     if reached[1:].all():
-        return mask
+        return whole
     reached[0] = False  # the mask itself
-    return np.asarray(~reached[outside])
+    full = whole.copy(order="K")
+    full[box] = ~reached[outside]
+    return full
 
 
 def _image(name: str, files: Mapping[str, bytes], limits: Limits | None) -> Nifti:

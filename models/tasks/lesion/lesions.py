@@ -18,8 +18,6 @@ from models.nifti import Affine
 
 Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Box = tuple[slice, slice, slice]
 
 
 @dataclass(frozen=True)
@@ -56,15 +54,6 @@ class Lesions:
     voxels: int
     structural: float | None
     """One minus the members' mean Dice with the ensemble's mask, 0 to 1; None for a single model."""
-
-
-def box_of(marked: Mask) -> Box:
-    """The smallest box that holds all marked voxels; one voxel where there are none."""
-    parts = []
-    for axis in range(3):
-        along = np.flatnonzero(marked.any(axis=tuple(other for other in range(3) if other != axis)))
-        parts.append(slice(int(along[0]), int(along[-1]) + 1) if len(along) else slice(0, 1))
-    return parts[0], parts[1], parts[2]
 
 
 def labelled(values: Float32, threshold: float, small_voxels: int) -> Labels:

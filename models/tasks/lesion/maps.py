@@ -49,15 +49,16 @@ def empty_maps(voxels: int, members: int) -> BrainMaps:
 
 def fill_probability(differences: Float32, out: Float32, threshold: np.float32) -> Mask:
     """Members' mean probability of voxels [M, n] into ``out`` [n]; returns where any difference reaches a threshold."""
-    marked = np.zeros(out.shape, bool)
-    scratch = np.empty(min(SLAB, len(out)), np.float32)
+    marked = np.empty(out.shape, bool)
+    scratch = np.empty((2, min(SLAB, len(out))), np.float32)
     for first in range(0, len(out), SLAB):
         part = slice(first, first + SLAB)
-        total, p = out[part], scratch[: len(out[part])]
+        total, (p, most) = out[part], scratch[:, : len(out[part])]
         total[...] = 0
+        most[...] = -np.inf
         for difference in differences:
             own = difference[part]
-            marked[part] |= own >= threshold
+            np.maximum(most, own, out=most)
             np.clip(own, -_SATURATED, _SATURATED, out=p)
             np.negative(p, out=p)
             np.exp(p, out=p)
@@ -65,6 +66,7 @@ def fill_probability(differences: Float32, out: Float32, threshold: np.float32) 
             np.reciprocal(p, out=p)
             total += p
         total /= np.float32(len(differences))
+        np.greater_equal(most, threshold, out=marked[part])
     return marked
 
 

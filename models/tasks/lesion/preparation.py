@@ -15,7 +15,7 @@ from models.tasks.lesion.recipe import Recipe
 
 Float32 = NDArray[np.float32]
 Mask = NDArray[np.bool_]
-_SLAB = 1 << 20  # voxels
+_SLAB = 1 << 16  # voxels that are squared at once
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,13 @@ def prepare(scan: Scan, recipe: Recipe, limits: Limits | None = None) -> Prepare
 def _standardise(values: NDArray[Any], name: str) -> None:
     """Voxels other than 0 less their mean, over their standard deviation; zeros stay (MONAI, nonzero=True)."""
     flat = values.reshape(-1)
-    slabs = [flat[first : first + _SLAB] for first in range(0, flat.size, _SLAB)]
-    number = sum(int(np.count_nonzero(slab)) for slab in slabs)
-    mean = sum(float(slab.sum(dtype=np.float64)) for slab in slabs) / max(number, 1)
-    total = 0.0
-    for slab in slabs:
-        slab -= (slab != 0) * np.float32(mean)
-        total += float(np.square(slab, dtype=np.float64).sum())
-    deviation = (total / max(number, 1)) ** 0.5
+    nonzero = flat != 0
+    tissue = flat[nonzero]
+    mean = float(tissue.mean(dtype=np.float64)) if len(tissue) else 0.0
+    tissue -= np.float32(mean)
+    slabs = (tissue[first : first + _SLAB] for first in range(0, len(tissue), _SLAB))
+    total = sum(float(np.square(slab, dtype=np.float64).sum()) for slab in slabs)
+    deviation = (total / max(len(tissue), 1)) ** 0.5
     if not np.isfinite(deviation) or deviation <= 1e-6 * abs(mean):
         raise BadImage(
             f"{name} has a standard deviation of {deviation:.3g} at a mean of {mean:.3g}; an image of tissue is needed",
@@ -82,4 +81,5 @@ def _standardise(values: NDArray[Any], name: str) -> None:
             value=f"{deviation:.3g}",
             allowed="more than 0",
         ).of(name)
-    flat /= np.float32(deviation)
+    tissue /= np.float32(deviation)
+    flat[nonzero] = tissue

@@ -7,9 +7,9 @@ does next to nothing. What the calls make does not depend on the order in which 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from models.tasks.lesion import lesions, maps
 from models.tasks.lesion.appearance import appearance, remarks
+from models.tasks.lesion.boxes import box_of
 from models.tasks.lesion.burden import Burden, quantity
 from models.tasks.lesion.calls import Batch, batch_of, finished
 from models.tasks.lesion.grid import Grid
@@ -120,7 +121,8 @@ def memory(grid: Grid, members: int) -> int:
 
 def _blank(image: Float32, windows: Windows) -> tuple[bool, ...]:
     """Which windows are 0 throughout: a member says the same of all of them."""
-    return tuple(not windows.cut(image, number).any() for number in range(len(windows)))
+    marked = image != 0  # booleans are walked through far quicker
+    return tuple(not windows.cut(marked, number).any() for number in range(len(windows)))
 
 
 def _differences(
@@ -139,17 +141,17 @@ def _differences(
         each = [(seconds, partial(members.difference, member, zeros)) for member in range(len(members))]
         empty = yield batch_of("segmenting", 0.01, *each)
 
-    def run(number: int, member: int) -> None:
-        if blank[number]:
-            stitch.add(member, number, empty[member])
-        else:
-            stitch.add(member, number, members.difference(member, windows.cut(prepared.image, number)))
+    def run(number: int, member: int, window: Callable[[], Float32]) -> None:
+        said = empty[member] if blank[number] else members.difference(member, window())
+        stitch.add(member, number, said)
 
     at_once = max(math.ceil(_BATCH * lanes / len(members)), 1)
     for first in range(0, len(windows), at_once):
-        numbers = range(first, min(first + at_once, len(windows)))
-        pairs = [(number, member) for number in numbers for member in range(len(members))]
-        calls = [(0.005 if blank[number] else seconds, partial(run, number, member)) for number, member in pairs]
+        calls = []
+        for number in range(first, min(first + at_once, len(windows))):
+            window = cache(partial(windows.cut, prepared.image, number))  # cut once for all members
+            share = 0.005 if blank[number] else seconds
+            calls += [(share, partial(run, number, member, window)) for member in range(len(members))]
         yield batch_of("segmenting", 0.01 + (_WINDOWS_END - 0.01) * first / len(windows), *calls)
 
 
@@ -193,7 +195,8 @@ def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator
     def fill(piece: slice, first: int, last: int) -> None:
         candidates = maps.fill_probability(flat[:, piece], found.probability.reshape(-1)[piece], threshold)
         found.candidates.reshape(-1)[piece] = candidates
-        maps.fill_uncertainty(flat[:, piece][:, inside[piece]], brain.part(first, last))
+        of_brain = flat[:, piece].take(np.flatnonzero(inside[piece]), axis=1)
+        maps.fill_uncertainty(of_brain, brain.part(first, last))
 
     fills = [partial(fill, *one) for one in zip(pieces, offsets[:-1], offsets[1:], strict=True)]
     yield batch_of("measuring uncertainty", 0.92, *((0.02, one) for one in fills))
@@ -204,7 +207,7 @@ def _lesions(
     prepared: Prepared, differences: Float32, found: _Found, recipe: Recipe
 ) -> Generator[Batch, list[Any], tuple[Mask, Lesions, Burden]]:
     """Masks of the ensemble and of each member, inside the box where any of them marks something."""
-    (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(lesions.box_of, found.candidates)))
+    (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(box_of, found.candidates)))
     grid, small = prepared.grid, recipe.small_voxels
     label = partial(lesions.labelled, found.probability[box], recipe.threshold, small)
     (labels,) = yield batch_of("finding lesions", 0.95, (0.05, label))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Float32 = NDArray[np.float32]
 Shape = tuple[int, int, int]
 Slices = tuple[slice, slice, slice]
+Value = TypeVar("Value", bound=np.generic)
 
 _SIGMA = 0.125  # of the Gaussian weights, in edges of the window
 _LEAST_WEIGHT = 1e-3
@@ -61,11 +62,11 @@ class Windows:
     def __len__(self) -> int:
         return len(self.slices)
 
-    def cut(self, image: Float32, number: int) -> Float32:
+    def cut(self, image: NDArray[Value], number: int) -> NDArray[Value]:
         """A window of an image [channels, x, y, z], contiguous."""
         if self.padded == self.shape:
             return np.ascontiguousarray(image[:, *self.slices[number]])
-        out = np.zeros((len(image), *self.window), np.float32)
+        out = np.zeros((len(image), *self.window), image.dtype)
         target, source = [], []
         for part, before, length in zip(self.slices[number], self._before, self.shape, strict=True):
             first, last = max(part.start, before), min(part.stop, before + length)
@@ -102,22 +103,31 @@ class Stitch:
         """What a member says of a window, float32 of the window's shape.
 
         Raises:
-            NotFinite: NaN or infinity.
+            NotFinite: NaN or infinity, here or in a window that came early.
             ValueError: another shape.
         """
         if difference.shape != self._windows.window:
             raise ValueError(f"member {member} answered {difference.shape}, the window is {self._windows.window}")
-        if not np.isfinite(difference.sum()) and not np.isfinite(difference).all():
-            raise NotFinite(f"member {member} of the ensemble answers NaN or infinity to window {number} of this scan")
         with self._locks[member]:
             early = self._early[member]
             early[number] = difference
             while (found := early.pop(self._next[member], None)) is not None:
-                part = self._sums[member][self._windows.slices[self._next[member]]]
-                for first in range(0, len(part), _SLAB):  # products stay in the cache
-                    slab = slice(first, first + _SLAB)
-                    part[slab] += found[slab] * self._importance[slab]
+                self._add_next(member, found)
                 self._next[member] += 1
+
+    def _add_next(self, member: int, difference: Float32) -> None:
+        number = self._next[member]
+        part = self._sums[member][self._windows.slices[number]]
+        scratch = np.empty((_SLAB, *part.shape[1:]), np.float32)  # stays in the cache
+        for first in range(0, len(part), _SLAB):
+            slab = slice(first, first + _SLAB)
+            product = scratch[: len(part[slab])]
+            np.multiply(difference[slab], self._importance[slab], out=product)
+            if not np.isfinite(product.sum()) and not np.isfinite(product).all():
+                raise NotFinite(
+                    f"member {member} of the ensemble answers NaN or infinity to window {number} of this scan"
+                )
+            part[slab] += product
 
     def finish(self, member: int) -> None:
         """Makes means of the sums of a member, once all its windows are there."""

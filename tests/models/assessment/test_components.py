@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy import ndimage
 
 from models.assessment.components import best_overlaps, components, sizes
 
@@ -14,6 +16,17 @@ def test_components_share_faces_not_edges() -> None:
     assert sizes(labels).tolist() == [2, 1]
     assert labels[0, 0, 0] == labels[0, 0, 1] == 1
     assert labels[0, 1, 2] == 2
+
+
+@pytest.mark.parametrize("shape", [(7, 30, 40), (1, 60, 50), (90, 80)])
+def test_few_voxels_are_numbered_as_many_are(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    for share in (0.0, 0.002, 0.015, 0.3):
+        mask = ndimage.binary_dilation(rng.random(shape) < share / 5) if share < 0.1 else rng.random(shape) < share
+        assert np.array_equal(components(mask), ndimage.label(mask)[0])
+    edge = np.zeros(shape, bool)
+    edge.reshape(-1)[[0, shape[-1] - 1, shape[-1], -1]] = True  # the end of a line and the begin of the next
+    assert np.array_equal(components(edge), ndimage.label(edge)[0])
 
 
 def test_overlaps_are_the_largest_of_all_pairs() -> None:

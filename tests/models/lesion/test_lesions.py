@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from models.tasks.lesion import lesions
+from models.tasks.lesion.boxes import box_of
 from models.uncertainty.voxels import lesion_structural_uncertainty, scan_structural_uncertainty
 
 AFFINE = np.array([[-1.0, 0, 0, 90], [0, 0, 1.5, -20], [0, 1, 0, 4], [0, 0, 0, 1]])
@@ -26,7 +27,7 @@ def volumes(members: int = 4) -> np.ndarray:
 
 def described(differences: np.ndarray, trust: float | None = 0.4) -> tuple[lesions.Lesions, list[np.ndarray]]:
     probability = (1 / (1 + np.exp(-differences))).mean(axis=0).astype(np.float32)
-    box = lesions.box_of((differences >= 0).any(axis=0))
+    box = box_of((differences >= 0).any(axis=0))
     labels = lesions.labelled(probability[box], 0.4, 9)
     own = [lesions.labelled(one[box], np.log(0.4 / 0.6), 9) for one in differences]
     agreements = [lesions.agreement(labels, one) for one in own]
@@ -67,6 +68,6 @@ def test_a_scan_without_lesions_has_an_empty_table() -> None:
 
 def test_the_box_holds_all_marked_voxels_and_no_more() -> None:
     marked = np.zeros(SHAPE, bool)
-    assert lesions.box_of(marked) == (slice(0, 1),) * 3
+    assert box_of(marked) == (slice(0, 1),) * 3
     marked[3, 4, 5] = marked[10, 4, 31] = True
-    assert lesions.box_of(marked) == (slice(3, 11), slice(4, 5), slice(5, 32))
+    assert box_of(marked) == box_of(np.asfortranarray(marked)) == (slice(3, 11), slice(4, 5), slice(5, 32))

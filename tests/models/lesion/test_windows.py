@@ -83,10 +83,10 @@ def test_a_network_that_fails_is_no_segmentation() -> None:
     stitch = Stitch(windows, 1)
     broken = np.zeros((16, 16, 16), np.float32)
     broken[3, 4, 5] = np.nan
-    with pytest.raises(NotFinite, match="member 0 of the ensemble answers NaN or infinity to window 1"):
-        stitch.add(0, 1, broken)
     with pytest.raises(ValueError, match="answered"):
         stitch.add(0, 0, broken[:-1])
-    stitch.add(0, 0, np.zeros_like(broken))
+    stitch.add(0, 1, broken)  # early: waits for window 0
+    with pytest.raises(NotFinite, match="member 0 of the ensemble answers NaN or infinity to window 1"):
+        stitch.add(0, 0, np.zeros_like(broken))
     with pytest.raises(ValueError, match="0 has 1 of 2 windows"):
         stitch.finish(0)

@@ -1,0 +1,24 @@
+"""The part of a volume that holds what is marked: a small part of a head's, where all further work is done."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+Box = tuple[slice, slice, slice]
+
+
+def box_of(marked: Mask) -> Box:
+    """The smallest box that holds all marked voxels; one voxel where there are none."""
+    if marked.flags.f_contiguous and not marked.flags.c_contiguous:  # the slowest axis first is some ten times quicker
+        z, y, x = box_of(marked.T)
+        return x, y, z
+    side = np.bitwise_or.reduce(marked, axis=0)  # [y, z]
+    along = (np.array([plane.any() for plane in marked]), side.any(axis=1), side.any(axis=0))
+    x, y, z = (_span(np.flatnonzero(one)) for one in along)
+    return x, y, z
+
+
+def _span(places: NDArray[np.intp]) -> slice:
+    return slice(int(places[0]), int(places[-1]) + 1) if len(places) else slice(0, 1)
