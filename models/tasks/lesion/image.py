@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,14 +58,16 @@ class Scan:
 def read_scan(files: Mapping[str, bytes], channels: Sequence[Channel], limits: Limits | None = None) -> Scan:
     """A scan from the bytes of its files by input: ``flair``, what else ``channels`` need, and maybe ``brain_mask``.
 
-    FLAIR is always needed: its grid is the answer's. Files that the channels do not need are not looked at.
+    FLAIR is always needed: its grid is the answer's. Images that came and are not needed have to fit all the same: who
+    sent them shall hear of a mistake from every model.
 
     Raises:
         BadImage: ``field`` names the input.
     """
     flair = _image("flair", files, limits)
     images = {"flair": flair}
-    for name in channels:
+    sent = (name for name in get_args(Channel) if files.get(name))
+    for name in dict.fromkeys((*channels, *sent)):
         if name not in images:
             images[name] = _image(name, files, limits)
             _check_grid(name, images[name], flair)

@@ -39,7 +39,7 @@ def test_channels_come_in_the_order_of_the_recipe() -> None:
     assert np.array_equal(scan.channels[0], HEAD * 2)
     assert np.array_equal(scan.channels[1], HEAD)
     assert scan.flair is scan.channels[1]
-    assert read_scan({"flair": FLAIR, "t1": b"not looked at"}, ("flair",)).names == ("flair",)
+    assert read_scan({"flair": FLAIR, "t1": packed(HEAD * 2)}, ("flair",)).names == ("flair",)
 
 
 def test_inputs_that_do_not_fit_are_named() -> None:

@@ -92,11 +92,14 @@ async def test_what_is_no_scan_is_refused_in_words(three: Artefact, name: str) -
     assert peak < 80 << 20, f"{peak >> 20} MiB for a refusal"
 
 
-async def test_a_t1_image_on_another_grid_is_refused(both: Artefact) -> None:
-    async with serving(both) as served:
-        for other in (packed(head()[:-1]), packed(head(), MOVED)):
-            error = await served.refusal(PLAIN, t1=other)
-            assert (error["code"], error["field"]) == ("other_grid", "t1")
+async def test_a_t1_image_on_another_grid_is_refused_whether_it_is_needed_or_not(
+    both: Artefact, three: Artefact
+) -> None:
+    for model in (both, three):
+        async with serving(model) as served:
+            for other in (packed(head()[:-1]), packed(head(), MOVED)):
+                error = await served.refusal(PLAIN, t1=other)
+                assert (error["code"], error["field"]) == ("other_grid", "t1")
 
 
 async def test_neighbours_of_bad_scans_are_answered_as_if_alone(three: Artefact) -> None:
