@@ -28,8 +28,9 @@ from demur._ids import PredictionIds
 from demur._label import Label, LabelsTaken, RejectedLabel
 from demur._labels import Labels
 from demur._lesion import AsyncBrainScans, BrainScans
-from demur._lesion_answer import Interval, Lesion, LesionAnswer, Remark
+from demur._lesion_answer import LesionAnswer
 from demur._lesion_exchange import ScanError
+from demur._lesion_findings import Interval, Lesion, Remark
 from demur._lesion_question import Scan
 from demur._policies import AsyncPolicies, Policies, PolicyChange
 from demur._requests import InputColumn, LabelRequest, Requests

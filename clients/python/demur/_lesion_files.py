@@ -7,12 +7,9 @@ import io
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from demur._errors import wrong_argument
-
-if TYPE_CHECKING:
-    from demur._lesion_answer import Lesion
+from demur._lesion_findings import Lesion
 
 KINDS = {
     "mask": "pred_seg",

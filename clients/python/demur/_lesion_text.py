@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from demur._lesion_answer import Interval, LesionAnswer
+    from demur._lesion_answer import LesionAnswer
+    from demur._lesion_findings import Interval
 
 _SHOWN = 10
 """Lesions in a summary."""
