@@ -97,7 +97,7 @@ def draw(results: Sequence[Result], path: Path, title: str) -> None:
                         )
         said = one.said
         score = "no mask" if one.scores is None else f"nDSC {100 * one.scores['ndsc']:.0f} %"
-        shifted = ", shifted" if said.shifted else ""
+        shifted = ", shifted" if said.shifted and "shift" not in said.decision else ""
         axes[0, column].set_title(
             f"{one.name}\n{score}\nuncertainty {said.uncertainty:.2f}\n{said.decision}{shifted}",
             color="white",
