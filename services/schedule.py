@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple
 
 from services import passes
@@ -22,6 +23,9 @@ from services.errors import Busy, DeadlineExceeded, Draining, execution_failed
 from services.job import Job, Turn
 from services.system import lower_priority
 from services.work import Priority, Quantum, RowBatch, Step, Steps, Work
+
+_LOOK = 32
+"""Waiting jobs of a class among which a quick one is looked for while all lanes are taken."""
 
 
 class Begun(NamedTuple):
@@ -159,6 +163,9 @@ class Scheduler:
 
     def _enqueue(self, job: Job) -> None:
         self._line_up(job)
+        self._wake()
+
+    def _wake(self) -> None:
         if not self._woken:
             self._woken = True
             asyncio.get_running_loop().call_soon(self._dispatch)
@@ -174,6 +181,9 @@ class Scheduler:
         budget = 4 * self.limits.inline_seconds
         while True:
             inline_seconds = self.limits.inline_seconds if budget > 0 else -math.inf
+            if budget <= 0 and not self._free:
+                self._wake()  # the loop breathes; nobody else would wake us for what is quick before a lane is free
+                return
             longest = math.inf if self._free else inline_seconds
             job = self._pick(longest)
             if job is None:
@@ -199,8 +209,9 @@ class Scheduler:
         for queue in reversed(self._ready) if behind else self._ready:
             while queue and not self._live(queue[0]):
                 _next(queue)
-            if queue and queue[0].quantum.seconds <= longest:  # type: ignore[union-attr]
-                return _next(queue)
+            for place, job in enumerate(islice(queue, _LOOK)):  # who has to wait for a lane does not hold up the quick
+                if self._live(job) and job.quantum.seconds <= longest:  # type: ignore[union-attr]
+                    return _taken(queue, place)
         return None
 
     def _live(self, job: Job) -> bool:
@@ -266,6 +277,11 @@ class Scheduler:
 
 
 def _next(queue: deque[Job]) -> Job:
-    job = queue.popleft()
+    return _taken(queue, 0)
+
+
+def _taken(queue: deque[Job], place: int) -> Job:
+    job = queue[place]
+    del queue[place]
     job.queued = False
     return job

@@ -40,7 +40,7 @@ def opened(name: str, *, provider: Provider = "cpu", threads: int = 1) -> tuple[
         for seed in range(MEMBERS):
             path = Path(folder) / f"{seed}.onnx"
             path.write_bytes(_full(seed))
-            graphs.append(OnnxGraph(path, provider=provider, threads=threads))
+            graphs.append(OnnxGraph(path, provider=provider, threads=threads, shared_arena=True))
     return Members(graphs), Recipe()
 
 

@@ -7,6 +7,7 @@ fetched only on request.
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,13 @@ _PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAE
 _EXTERNAL_LOCATION = b"\x0a\x08location"  # the key of a TensorProto's external_data entry, as serialised
 
 
+@cache
+def _make_shared_arena() -> None:
+    """ONNX Runtime keeps one for the whole process."""
+    place = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    ort.create_and_register_allocator(place, None)
+
+
 class ProviderUnavailable(RuntimeError):
     """CUDA was asked for and the session runs on something else."""
 
@@ -29,18 +37,33 @@ class ProviderUnavailable(RuntimeError):
 class OnnxGraph:
     """A session of one graph; ``run`` is thread-safe, so one session serves all threads.
 
+    Sessions that share an arena on the CPU hold what those that run at one time need, and not each its own largest
+    activations; for ensembles of large graphs that run one after the other.
+
     Raises:
         ArtefactError: the file is no loadable graph, uses custom operators or weights outside the file.
         ProviderUnavailable: the provider that was asked for did not take the session.
     """
 
-    def __init__(self, path: Path, *, provider: Provider = "cpu", threads: int = 1, arena: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        provider: Provider = "cpu",
+        threads: int = 1,
+        arena: bool = True,
+        shared_arena: bool = False,
+    ) -> None:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
         options.enable_cpu_mem_arena = arena
         options.log_severity_level = 3
+        if shared_arena and provider == "cpu":
+            _make_shared_arena()
+            options.add_session_config_entry("session.use_env_allocators", "1")
+            options.enable_mem_pattern = False  # would set the whole plan of a session aside as one block
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         wanted = [_PROVIDERS[provider]] if provider == "cpu" else [_PROVIDERS[provider], _PROVIDERS["cpu"]]
         graph = path.read_bytes()

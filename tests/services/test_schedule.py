@@ -56,13 +56,17 @@ async def test_a_class_does_not_save_up_while_the_other_works() -> None:
         first.cancel()
 
 
-async def test_quick_work_does_not_wait_for_a_lane() -> None:
+@pytest.mark.parametrize("long", list(Priority))
+async def test_quick_work_does_not_wait_for_a_lane(long: Priority) -> None:
+    """Nor for long work of its own class that waits for one, however much quick work there is."""
     gate = threading.Event()
     async with scheduler() as made:
-        held = submit(made, steps(1, lambda: gate.wait(10)), Priority.BULK)
-        waiting = submit(made, steps(1, lambda: None), Priority.BULK)
+        held = submit(made, steps(1, lambda: gate.wait(10)), long)
+        waiting = submit(made, steps(1, lambda: None), long)
         await asyncio.sleep(0.01)
-        assert await asyncio.wait_for(end(submit(made, steps(2, lambda: None, SHORT))), 5)
+        quick = [submit(made, steps(2, lambda: None, SHORT)) for _ in range(50)]
+        assert await asyncio.wait_for(asyncio.gather(*map(end, quick)), 5)
+        assert not gate.is_set()
         gate.set()
         await asyncio.gather(end(held), end(waiting))
 

@@ -127,7 +127,9 @@ def opened(
     if not files or any(executor.layout != "separate" for executor in executors):
         raise ArtefactError(f"lesion executors have the layout separate and graphs of the head {LESIONS.name!r}")
     found = Members(
-        tuple(OnnxGraph(path(name), provider=provider, threads=threads) for name in files), samples, sampled
+        tuple(OnnxGraph(path(name), provider=provider, threads=threads, shared_arena=True) for name in files),
+        samples,
+        sampled,
     )
     nothing = np.zeros((1, len(recipe.channels), *recipe.window), np.float32)
     for member, name in zip(range(0, len(found), samples), files, strict=True):
