@@ -1,4 +1,8 @@
-"""Processor time of a whole scan in one thread over that of its bare session runs, measured between its windows."""
+"""Processor time of a whole scan in one thread over that of its bare session runs, measured between its windows.
+
+A bare run is one of a session with ONNX Runtime's own settings. The sessions that serve share their memory and can be
+quicker; against their runs the scan is measured besides.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +31,15 @@ ENOUGH_SECONDS = 60.0
 
 @dataclass
 class Watched:
-    """Members that count their calls and, now and then, time a bare run of the same window, which is taken off."""
+    """Members that count their calls and, now and then, time bare runs of the same window, which are taken off."""
 
     members: Members
+    plain: Members
+    """The same in sessions with nothing set: what a bare run is."""
     calls: int = 0
     bare: list[float] = field(default_factory=list)
+    served: list[float] = field(default_factory=list)
+    """Bare runs of the sessions that serve."""
     taken_off: float = 0.0
 
     def __len__(self) -> int:
@@ -41,10 +49,11 @@ class Watched:
         self.calls += 1
         if self.calls % EVERY == 0:
             batch = np.ascontiguousarray(window[None])
-            start = time.thread_time()
-            self.members.differences(member, batch)
-            self.bare.append(time.thread_time() - start)
-            self.taken_off += time.thread_time() - start
+            for members, seconds in ((self.plain, self.bare), (self.members, self.served)):
+                start = time.thread_time()
+                members.differences(member, batch)
+                seconds.append(time.thread_time() - start)
+                self.taken_off += seconds[-1]
         return self.members.difference(member, window)
 
 
@@ -54,22 +63,19 @@ class _Round:
 
     windows: int
     calls: int
-    bare: NDArray[np.float64]
-    """Seconds of the bare runs that were timed."""
+    bare: float
+    """Seconds of all bare runs: by their mean, as the whole is one, since both are slowed now and then."""
+    served: float
+    """The same of sessions as they serve."""
     spent: dict[str, float]
     """Seconds by stage."""
     files: int
 
-    @property
-    def runs(self) -> float:
-        """Seconds of all bare runs: by their mean, as the whole is one, since both are slowed now and then."""
-        return self.calls * float(self.bare.mean())
-
-    def over_runs(self, *left_out: str) -> float:
-        return sum(seconds for stage, seconds in self.spent.items() if stage not in left_out) / self.runs
+    def seconds(self, *left_out: str) -> float:
+        return sum(seconds for stage, seconds in self.spent.items() if stage not in left_out)
 
 
-def measure(name: str, members: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
+def measure(name: str, members: Members, plain: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
     """From the file's bytes to all maps as files, and the same without reading and writing; medians over rounds.
 
     The first round is not counted: memory that a process touches for the first time costs the bare runs nothing.
@@ -77,23 +83,32 @@ def measure(name: str, members: Members, recipe: Recipe, content: bytes) -> Iter
     rounds: list[_Round] = []
     start = time.monotonic()
     while len(rounds) < 2 or (len(rounds) <= ROUNDS and time.monotonic() - start < ENOUGH_SECONDS):
-        rounds.append(_round(members, recipe, content))
+        rounds.append(_round(members, plain, recipe, content))
     counted = rounds[1:]
     first = counted[0]
-    ratios = [one.over_runs("reading", "writing files") for one in counted]
-    spread = f"{min(ratios):.3f} to {max(ratios):.3f} in {len(ratios)} rounds"
-    runs = float(np.median([one.runs for one in counted]))
     part = f"{name}: {len(members)} members, {first.windows} windows"
-    note = f"{spread}; {runs:.1f} s of {first.calls} bare runs"
-    yield Figure(part, "scan to maps over bare runs", float(np.median(ratios)), "x", at_most=AT_MOST, note=note)
-    whole = float(np.median([one.over_runs() for one in counted]))
-    yield Figure(part, "file to files over bare runs", whole, "x", note=f"{first.files} files")
+    inside = [one.seconds("reading", "writing files") for one in counted]
+    bare, served = ([getattr(one, kind) for one in counted] for kind in ("bare", "served"))
+    note = f"{np.median(bare):.1f} s of {first.calls} bare runs"
+    yield _ratio(part, "scan to maps over bare runs", inside, bare, note, at_most=AT_MOST)
+    note = f"{np.median(served):.1f} s of as many runs of the sessions that serve"
+    yield _ratio(part, "scan to maps over its own sessions' runs", inside, served, note)
+    whole = [one.seconds() for one in counted]
+    yield _ratio(part, "file to files over bare runs", whole, bare, f"{first.files} files")
     for stage in first.spent:
         yield Figure(part, stage, float(np.median([one.spent[stage] for one in counted])), "s")
 
 
-def _round(members: Members, recipe: Recipe, content: bytes) -> _Round:
-    watched = Watched(members)
+def _ratio(
+    part: str, name: str, seconds: list[float], runs: list[float], note: str, at_most: float | None = None
+) -> Figure:
+    ratios = np.divide(seconds, runs)
+    spread = f"{ratios.min():.3f} to {ratios.max():.3f} in {len(ratios)} rounds; {note}"
+    return Figure(part, name, float(np.median(ratios)), "x", at_most=at_most, note=spread)
+
+
+def _round(members: Members, plain: Members, recipe: Recipe, content: bytes) -> _Round:
+    watched = Watched(members, plain)
     spent: dict[str, float] = {}
     clock = _Clock(watched)
     scan = read_scan({"flair": content}, recipe.channels)
@@ -105,8 +120,9 @@ def _round(members: Members, recipe: Recipe, content: bytes) -> _Round:
     for one in offered:
         files.encoded(found, one)
     spent["writing files"] = clock()
-    bare = np.array(watched.bare)
-    return _Round(watched.calls // len(members), watched.calls, bare, spent, len(offered))
+    calls = watched.calls
+    bare, served = (calls * float(np.mean(seconds)) for seconds in (watched.bare, watched.served))
+    return _Round(calls // len(members), calls, bare, served, spent, len(offered))
 
 
 class _Clock:

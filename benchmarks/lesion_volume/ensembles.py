@@ -10,7 +10,7 @@ import torch
 
 from models import nifti
 from models.artefact import read
-from models.executors.onnx import OnnxGraph, Provider
+from models.executors.onnx import OnnxGraph
 from models.tasks.lesion import members as ensembles
 from models.tasks.lesion import networks
 from models.tasks.lesion import recipe as recipes
@@ -21,6 +21,7 @@ from models.tasks.lesion.settings import RELEASED
 from models.tasks.lesion.simulator import template
 from models.tasks.lesion.simulator.scan import draw
 from models.tasks.lesion.simulator.sites import SITES
+from models.tasks.lesion.spec import LESIONS
 
 SHAPE = (182, 218, 182)
 """Voxels of 1 mm: the MNI grid."""
@@ -30,18 +31,33 @@ LESION_SHARE = 0.002
 """Of voxels that random weights call lesion."""
 
 
-def opened(name: str, *, provider: Provider = "cpu", threads: int = 1) -> tuple[Members, Recipe]:
-    """The members and recipe of an artefact's folder, or of ``FULL``."""
-    if name != FULL:
-        artefact = read(Path(name))
-        return ensembles.members(artefact, provider=provider, threads=threads), recipes.read(artefact)
+def opened(name: str) -> tuple[Members, Recipe]:
+    """The members and recipe of an artefact's folder, or of ``FULL``, as they are served, on the CPU in one thread."""
+    if name == FULL:
+        return _random(shared_arena=True), Recipe()
+    artefact = read(Path(name))
+    return ensembles.members(artefact), recipes.read(artefact)
+
+
+def plain(name: str) -> Members:
+    """The same networks in sessions as ONNX Runtime makes them: each with an arena and a memory pattern of its own."""
+    if name == FULL:
+        return _random(shared_arena=False)
+    artefact = read(Path(name))
+    files = [
+        file for one in (artefact.manifest.executor, *artefact.manifest.joined) for file in one.models[LESIONS.name]
+    ]
+    return Members([OnnxGraph(artefact.path(file)) for file in files])
+
+
+def _random(*, shared_arena: bool) -> Members:
     graphs = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(MEMBERS):
             path = Path(folder) / f"{seed}.onnx"
             path.write_bytes(_full(seed))
-            graphs.append(OnnxGraph(path, provider=provider, threads=threads, shared_arena=True))
-    return Members(graphs), Recipe()
+            graphs.append(OnnxGraph(path, shared_arena=shared_arena))
+    return Members(graphs)
 
 
 def _full(seed: int) -> bytes:

@@ -1,49 +1,125 @@
 """Connected components of binary volumes and how well those of two volumes overlap.
 
-Voxels that share a face belong together, as in the released code. Arrays may have any number of dimensions.
+Voxels that share a face belong together, as in the released code. Arrays may have any number of dimensions. Lesions are
+few among many voxels, so components are kept as lists of their voxels wherever no volume is asked for.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Labels = NDArray[np.int32]
+Places = NDArray[np.intp]
 Float64 = NDArray[np.float64]
 
-_FEW = 0.02  # of all voxels: so many are found quicker as a graph than by a walk through the volume
+_FEW = 0.02  # of all voxels: so many are numbered quicker as a graph than by a walk through the volume
+
+
+@dataclass(frozen=True)
+class Components:
+    """The voxels of a volume's components; all others belong to none."""
+
+    shape: tuple[int, ...]
+    places: Places
+    """Flat indices of the voxels, ascending, [n]."""
+    numbers: Labels
+    """Component of each of them, from 1, [n]."""
+    count: int
+
+    @property
+    def sizes(self) -> Places:
+        """Voxels of each component, [count]."""
+        return np.bincount(self.numbers, minlength=self.count + 1)[1:]
+
+    def labels(self) -> Labels:
+        """Numbers as a volume; 0 elsewhere."""
+        found = np.zeros(math.prod(self.shape), np.int32)
+        found[self.places] = self.numbers
+        return found.reshape(self.shape)
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Whether a voxel belongs to one."""
+        found = np.zeros(math.prod(self.shape), bool)
+        found[self.places] = True
+        return found.reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What the components of two volumes share."""
+
+    ours: Float64
+    """Largest IoU of each of our components with one of theirs, 0 to 1."""
+    theirs: Float64
+    """The same for theirs with one of ours."""
+    voxels: int
+    """In both volumes."""
+
+
+def listed(mask: NDArray[np.bool_], more_than: int = 0) -> Components:
+    """The components of a mask that have more than so many voxels, in the order of their first ones."""
+    places = np.flatnonzero(mask)
+    many = len(places) > _FEW * mask.size
+    numbers = _walked(mask).reshape(-1)[places] if many else _joined(places, mask.shape)
+    keep = np.bincount(numbers, minlength=1) > more_than
+    keep[0] = False
+    here = keep[numbers]
+    renumbered = np.where(keep, np.cumsum(keep), 0).astype(np.int32)
+    return Components(mask.shape, places[here], renumbered[numbers[here]], int(np.count_nonzero(keep)))
 
 
 def components(mask: NDArray[np.bool_]) -> Labels:
     """Numbers 1, 2, ... of the components by their first voxels, in the shape of the mask; 0 elsewhere."""
+    return listed(mask).labels()
+
+
+def sizes(labels: Labels) -> Places:
+    """Voxels of each component, [components]."""
+    return _listed(labels).sizes
+
+
+def overlap(ours: Components, theirs: Components) -> Overlap:
+    """Compares the components of two volumes of one shape: pairs that touch are counted, all others overlap by 0."""
+    at = np.searchsorted(theirs.places, ours.places)
+    at[at == len(theirs.places)] = 0
+    both = theirs.places[at] == ours.places if len(theirs.places) else np.zeros(len(at), bool)
+    width = max(theirs.count, 1)
+    touching = (ours.numbers[both] - 1).astype(np.int64) * width + (theirs.numbers[at[both]] - 1)
+    pairs, shared = np.unique(touching, return_counts=True)
+    mine, other = np.divmod(pairs, width)
+    iou: NDArray[Any] = shared / (ours.sizes[mine] + theirs.sizes[other] - shared)
+    our_best, their_best = np.zeros(ours.count), np.zeros(theirs.count)
+    np.maximum.at(our_best, mine, iou)
+    np.maximum.at(their_best, other, iou)
+    return Overlap(our_best, their_best, len(touching))
+
+
+def best_overlaps(ours: Labels, theirs: Labels) -> tuple[Float64, Float64]:
+    """Largest IoU of each of our components with one of theirs, and of each of theirs with one of ours, 0 to 1."""
+    found = overlap(_listed(ours), _listed(theirs))
+    return found.ours, found.theirs
+
+
+def _listed(labels: Labels) -> Components:
+    places = np.flatnonzero(labels != 0)  # booleans are searched far quicker than numbers
+    numbers = labels.reshape(-1)[places]
+    return Components(labels.shape, places, numbers, int(numbers.max(initial=0)))
+
+
+def _walked(mask: NDArray[np.bool_]) -> Labels:
     from scipy import ndimage
 
-    places = np.flatnonzero(mask)
-    if len(places) > _FEW * mask.size:
-        labels, _ = ndimage.label(mask)
-        return np.asarray(labels, np.int32)
-    found = np.zeros(mask.shape, np.int32)
-    found.reshape(-1)[places] = _numbers(places, mask.shape)
-    return found
+    labels, _ = ndimage.label(mask)
+    return np.asarray(labels, np.int32)
 
 
-def large_components(mask: NDArray[np.bool_], voxels: int) -> Labels:
-    """As ``components``, of those of more than so many voxels; small ones count as elsewhere."""
-    labels = components(mask)
-    flat = labels.reshape(-1)
-    places = _places(labels)  # lesions are few among many voxels
-    own = flat[places]
-    keep = np.bincount(own, minlength=1) > voxels
-    keep[0] = False
-    numbers = np.where(keep, np.cumsum(keep), 0).astype(np.int32)
-    flat[places] = numbers[own]
-    return labels
-
-
-def _numbers(places: NDArray[np.intp], shape: tuple[int, ...]) -> Labels:
-    """Component of each of a few voxels by their flat indices, in order: as a graph of those that share a face."""
+def _joined(places: Places, shape: tuple[int, ...]) -> Labels:
+    """Component of each of a few voxels, by a graph of those that share a face."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -59,33 +135,3 @@ def _numbers(places: NDArray[np.intp], shape: tuple[int, ...]) -> Labels:
     graph = sparse.coo_array((np.ones(len(one), np.int8), (one, other)), (len(places), len(places)))
     _, numbers = csgraph.connected_components(graph, directed=False)
     return np.asarray(numbers + 1, np.int32)
-
-
-def sizes(labels: Labels) -> NDArray[np.intp]:
-    """Voxels of each component, [components]."""
-    return np.bincount(labels.reshape(-1)[_places(labels)])[1:]
-
-
-def best_overlaps(ours: Labels, theirs: Labels) -> tuple[Float64, Float64]:
-    """Largest IoU of each of our components with one of theirs, and of each of theirs with one of ours, 0 to 1.
-
-    One pass over the volumes: pairs that touch are counted, all others overlap by 0.
-    """
-    our_sizes, their_sizes = sizes(ours), sizes(theirs)
-    at = _places(ours)
-    mine_there, theirs_there = ours.reshape(-1)[at], theirs.reshape(-1)[at]
-    both = theirs_there > 0
-    width = max(len(their_sizes), 1)
-    touching = (mine_there[both] - 1).astype(np.int64) * width + (theirs_there[both] - 1)
-    pairs, shared = np.unique(touching, return_counts=True)
-    mine, other = np.divmod(pairs, width)
-    iou: NDArray[Any] = shared / (our_sizes[mine] + their_sizes[other] - shared)
-    our_best, their_best = np.zeros(len(our_sizes)), np.zeros(len(their_sizes))
-    np.maximum.at(our_best, mine, iou)
-    np.maximum.at(their_best, other, iou)
-    return our_best, their_best
-
-
-def _places(labels: Labels) -> NDArray[np.intp]:
-    """Flat indices of the components' voxels; booleans are searched far quicker than numbers."""
-    return np.flatnonzero(labels != 0)

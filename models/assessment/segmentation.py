@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.components import best_overlaps, components, large_components
+from models.assessment.components import best_overlaps, components, listed
 from models.assessment.convention import OFFICIAL, Convention
 
 Array = NDArray[Any]
@@ -103,7 +103,7 @@ def drop_small_components(segmentation: Array, voxels: int = SMALL_VOXELS) -> Bo
     Raises:
         ValueError: no voxels, or a value other than 0 and 1.
     """
-    return large_components(_binary("segmentation", segmentation), voxels) > 0
+    return listed(_binary("segmentation", segmentation), voxels).mask()
 
 
 def binary_pair(truth: Array, prediction: Array) -> tuple[Bools, Bools]:

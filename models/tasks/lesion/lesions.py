@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.components import Labels, best_overlaps, large_components, sizes
-from models.assessment.segmentation import dice
+from models.assessment.components import Components, listed, overlap
 from models.nifti import Affine
 
 Float32 = NDArray[np.float32]
@@ -56,23 +55,25 @@ class Lesions:
     """One minus the members' mean Dice with the ensemble's mask, 0 to 1; None for a single model."""
 
 
-def labelled(values: Float32, threshold: float, small_voxels: int) -> Labels:
-    """Numbers 1, 2, ... of the components of more than ``small_voxels`` of values from a threshold on; 0 elsewhere."""
-    return large_components(values >= np.float32(threshold), small_voxels)
+def marked(values: Float32, threshold: float, small_voxels: int) -> Components:
+    """The components of more than ``small_voxels`` of values from a threshold on."""
+    return listed(values >= np.float32(threshold), small_voxels)
 
 
-def agreement(ensemble: Labels, member: Labels) -> Agreement:
+def agreement(ensemble: Components, member: Components) -> Agreement:
     """What ``uncertainty.voxels`` takes the mean of over members, of one member."""
+    found = overlap(ensemble, member)
+    voxels = len(ensemble.places) + len(member.places)
     return Agreement(
-        count=int(member.max()),
-        voxels=int(np.count_nonzero(member)),
-        dice=dice(ensemble > 0, member > 0),
-        overlaps=best_overlaps(ensemble, member)[0],
+        count=member.count,
+        voxels=len(member.places),
+        dice=2 * found.voxels / voxels if voxels else 1.0,
+        overlaps=found.ours,
     )
 
 
 def describe(
-    labels: Labels,
+    ensemble: Components,
     probability: Float32,
     members: Sequence[Agreement],
     *,
@@ -85,15 +86,14 @@ def describe(
     Above ``trust`` a lesion's structural uncertainty (of single models one minus its mean probability) is worth
     looking at.
     """
-    voxels = sizes(labels)
-    places = np.flatnonzero(labels > 0)
-    which = labels.reshape(-1)[places] - 1
+    voxels, places = ensemble.sizes, ensemble.places
+    which = ensemble.numbers - 1
 
     def means(values: NDArray[Any]) -> Float64:
         return np.asarray(np.bincount(which, weights=values, minlength=len(voxels)) / voxels)
 
     chances = means(probability.reshape(-1)[places])
-    axes = np.unravel_index(places, labels.shape)
+    axes = np.unravel_index(places, ensemble.shape)
     index = np.array([means(axis) + first for axis, first in zip(axes, corner, strict=True)])
     centroids = (affine[:3, :3] @ index).T + affine[:3, 3]
     structural = 1 - np.mean([one.overlaps for one in members], axis=0) if len(members) > 1 else None

@@ -195,7 +195,10 @@ def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator
     def fill(piece: slice, first: int, last: int) -> None:
         candidates = maps.fill_probability(flat[:, piece], found.probability.reshape(-1)[piece], threshold)
         found.candidates.reshape(-1)[piece] = candidates
-        of_brain = flat[:, piece].take(np.flatnonzero(inside[piece]), axis=1)
+        of_brain = np.empty((len(flat), last - first), np.float32)
+        places = np.flatnonzero(inside[piece])
+        for own, difference in zip(of_brain, flat, strict=True):
+            np.take(difference[piece], places, out=own, mode="clip")  # the quickest that NumPy has
         maps.fill_uncertainty(of_brain, brain.part(first, last))
 
     fills = [partial(fill, *one) for one in zip(pieces, offsets[:-1], offsets[1:], strict=True)]
@@ -209,18 +212,18 @@ def _lesions(
     """Masks of the ensemble and of each member, inside the box where any of them marks something."""
     (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(box_of, found.candidates)))
     grid, small = prepared.grid, recipe.small_voxels
-    label = partial(lesions.labelled, found.probability[box], recipe.threshold, small)
-    (labels,) = yield batch_of("finding lesions", 0.95, (0.05, label))
+    mark = partial(lesions.marked, found.probability[box], recipe.threshold, small)
+    (ensemble,) = yield batch_of("finding lesions", 0.95, (0.02, mark))
     threshold = _logit(recipe.threshold)
 
     def compare(difference: Float32) -> Agreement:
-        return lesions.agreement(labels, lesions.labelled(difference[box], threshold, small))
+        return lesions.agreement(ensemble, lesions.marked(difference[box], threshold, small))
 
     compares = [partial(compare, difference) for difference in differences]
-    members: list[Agreement] = yield batch_of("finding lesions", 0.95, *((0.08, one) for one in compares))
+    members: list[Agreement] = yield batch_of("finding lesions", 0.95, *((0.02, one) for one in compares))
     describe = partial(
         lesions.describe,
-        labels,
+        ensemble,
         found.probability[box],
         members,
         affine=grid.affine,
@@ -229,7 +232,7 @@ def _lesions(
     )
     (table,) = yield batch_of("finding lesions", 0.96, (0.02, describe))
     mask = np.zeros(grid.shape, bool)
-    mask[box] = labels > 0
+    mask[box] = ensemble.mask()
     ml = grid.voxel_mm3 / 1000
     count = quantity(len(table.table), [one.count for one in members])
     volume = quantity(table.voxels * ml, [one.voxels * ml for one in members])

@@ -28,12 +28,12 @@ def volumes(members: int = 4) -> np.ndarray:
 def described(differences: np.ndarray, trust: float | None = 0.4) -> tuple[lesions.Lesions, list[np.ndarray]]:
     probability = (1 / (1 + np.exp(-differences))).mean(axis=0).astype(np.float32)
     box = box_of((differences >= 0).any(axis=0))
-    labels = lesions.labelled(probability[box], 0.4, 9)
-    own = [lesions.labelled(one[box], np.log(0.4 / 0.6), 9) for one in differences]
-    agreements = [lesions.agreement(labels, one) for one in own]
+    ensemble = lesions.marked(probability[box], 0.4, 9)
+    own = [lesions.marked(one[box], np.log(0.4 / 0.6), 9) for one in differences]
+    agreements = [lesions.agreement(ensemble, one) for one in own]
     corner = [part.start for part in box]
-    found = lesions.describe(labels, probability[box], agreements, affine=AFFINE, corner=corner, trust=trust)
-    return found, [labels > 0, *(one > 0 for one in own)]
+    found = lesions.describe(ensemble, probability[box], agreements, affine=AFFINE, corner=corner, trust=trust)
+    return found, [ensemble.mask(), *(one.mask() for one in own)]
 
 
 def test_the_table_says_where_and_how_large() -> None:
