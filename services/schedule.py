@@ -185,10 +185,11 @@ class Scheduler:
                 self._wake()  # the loop breathes; nobody else would wake us for what is quick before a lane is free
                 return
             longest = math.inf if self._free else inline_seconds
-            job = self._pick(longest)
-            if job is None:
+            found = self._pick(longest)
+            if found is None:
                 return
-            group = self._gather(job, longest)
+            job, place = found
+            group = self._gather(job, place, longest)
             quanta = [begun.quantum for begun in group]
             seconds = passes.seconds(quanta)
             inline = seconds <= inline_seconds
@@ -203,15 +204,18 @@ class Scheduler:
                     passes.run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a)
                 )
 
-    def _pick(self, longest: float) -> Job | None:
-        """The next live job, first of the class that is behind its share, whose quantum is not too long, seconds."""
+    def _pick(self, longest: float) -> tuple[Job, int] | None:
+        """The next live job whose quantum is not too long, seconds, and where it stood in its queue.
+
+        First of the class that is behind its share.
+        """
         behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]  # a tie is interactive's
         for queue in reversed(self._ready) if behind else self._ready:
             while queue and not self._live(queue[0]):
-                _next(queue)
+                _taken(queue)
             for place, job in enumerate(islice(queue, _LOOK)):  # who has to wait for a lane does not hold up the quick
                 if self._live(job) and job.quantum.seconds <= longest:  # type: ignore[union-attr]
-                    return _taken(queue, place)
+                    return _taken(queue, place), place
         return None
 
     def _live(self, job: Job) -> bool:
@@ -221,8 +225,8 @@ class Scheduler:
             job.end("finished", late)
         return job.state == "active" and job.quantum is not None
 
-    def _gather(self, job: Job, longest: float) -> list[Begun]:
-        """The job's next quantum, and rows of other jobs of its class that fit into one pass of so many seconds."""
+    def _gather(self, job: Job, place: int, longest: float) -> list[Begun]:
+        """The job's next quantum, and rows of those that stood behind it that fit into one pass of so many seconds."""
         first = self._begin(job)
         group = [first]
         if not isinstance(first.quantum, RowBatch):
@@ -230,18 +234,18 @@ class Scheduler:
         executor = first.quantum.executor
         rows = len(first.quantum.rows)
         queue = self._ready[job.priority]
-        while queue and rows < executor.quantum_rows:
-            if not self._live(queue[0]):
-                _next(queue)
+        while place < len(queue) and rows < executor.quantum_rows:
+            if not self._live(queue[place]):
+                _taken(queue, place)
                 continue
-            other = queue[0].quantum
+            other = queue[place].quantum
             if not isinstance(other, RowBatch) or other.executor is not executor:
                 break
             joined = rows + len(other.rows)
             if joined > executor.quantum_rows or executor.seconds(joined) > longest:
                 break
             rows = joined
-            group.append(self._begin(_next(queue)))
+            group.append(self._begin(_taken(queue, place)))
         return group
 
     def _begin(self, job: Job) -> Begun:
@@ -276,11 +280,7 @@ class Scheduler:
                 self._advance(job, turn.result, None)
 
 
-def _next(queue: deque[Job]) -> Job:
-    return _taken(queue, 0)
-
-
-def _taken(queue: deque[Job], place: int) -> Job:
+def _taken(queue: deque[Job], place: int = 0) -> Job:
     job = queue[place]
     del queue[place]
     job.queued = False

@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks import machine
 from benchmarks.figures import Figure, table
 from benchmarks.lesion_volume import duration, memory, sharing
-from benchmarks.lesion_volume.ensembles import FULL, opened, plain, scan_file
+from benchmarks.lesion_volume.ensembles import FULL, opened, scan_file
 
 REFERENCE = str(Path(__file__).resolve().parents[2] / "artefacts" / "lesion" / "unet-5")
 PARTS = ("time", "memory", "sharing")
@@ -49,7 +49,8 @@ def measure(name: str, scan: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
     shown = name if name == FULL else Path(name).name
     members, recipe = opened(name)
     if "time" in parts:
-        yield from duration.measure(shown, members, plain(name), recipe, scan.read_bytes())
+        plain, _ = opened(name, as_served=False)
+        yield from duration.measure(shown, members, plain, recipe, scan.read_bytes())
     if "sharing" in parts:
         yield from sharing.measure(shown, members, recipe, scan.read_bytes())
     if "memory" in parts:

@@ -61,8 +61,8 @@ class Watched:
 class _Round:
     """One scan from file to files."""
 
-    windows: int
     calls: int
+    """Of members."""
     bare: float
     """Seconds of all bare runs: by their mean, as the whole is one, since both are slowed now and then."""
     served: float
@@ -86,9 +86,9 @@ def measure(name: str, members: Members, plain: Members, recipe: Recipe, content
         rounds.append(_round(members, plain, recipe, content))
     counted = rounds[1:]
     first = counted[0]
-    part = f"{name}: {len(members)} members, {first.windows} windows"
+    part = f"{name}: {len(members)} members, {first.calls // len(members)} windows"
     inside = [one.seconds("reading", "writing files") for one in counted]
-    bare, served = ([getattr(one, kind) for one in counted] for kind in ("bare", "served"))
+    bare, served = [one.bare for one in counted], [one.served for one in counted]
     note = f"{np.median(bare):.1f} s of {first.calls} bare runs"
     yield _ratio(part, "scan to maps over bare runs", inside, bare, note, at_most=AT_MOST)
     note = f"{np.median(served):.1f} s of as many runs of the sessions that serve"
@@ -122,7 +122,7 @@ def _round(members: Members, plain: Members, recipe: Recipe, content: bytes) -> 
     spent["writing files"] = clock()
     calls = watched.calls
     bare, served = (calls * float(np.mean(seconds)) for seconds in (watched.bare, watched.served))
-    return _Round(calls // len(members), calls, bare, served, spent, len(offered))
+    return _Round(calls, bare, served, spent, len(offered))
 
 
 class _Clock:

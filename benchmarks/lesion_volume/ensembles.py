@@ -21,7 +21,6 @@ from models.tasks.lesion.settings import RELEASED
 from models.tasks.lesion.simulator import template
 from models.tasks.lesion.simulator.scan import draw
 from models.tasks.lesion.simulator.sites import SITES
-from models.tasks.lesion.spec import LESIONS
 
 SHAPE = (182, 218, 182)
 """Voxels of 1 mm: the MNI grid."""
@@ -31,33 +30,22 @@ LESION_SHARE = 0.002
 """Of voxels that random weights call lesion."""
 
 
-def opened(name: str) -> tuple[Members, Recipe]:
-    """The members and recipe of an artefact's folder, or of ``FULL``, as they are served, on the CPU in one thread."""
-    if name == FULL:
-        return _random(shared_arena=True), Recipe()
-    artefact = read(Path(name))
-    return ensembles.members(artefact), recipes.read(artefact)
+def opened(name: str, *, as_served: bool = True) -> tuple[Members, Recipe]:
+    """The members and recipe of an artefact's folder, or of ``FULL``, on the CPU in one thread.
 
-
-def plain(name: str) -> Members:
-    """The same networks in sessions as ONNX Runtime makes them: each with an arena and a memory pattern of its own."""
-    if name == FULL:
-        return _random(shared_arena=False)
-    artefact = read(Path(name))
-    files = [
-        file for one in (artefact.manifest.executor, *artefact.manifest.joined) for file in one.models[LESIONS.name]
-    ]
-    return Members([OnnxGraph(artefact.path(file)) for file in files])
-
-
-def _random(*, shared_arena: bool) -> Members:
+    Args:
+        as_served: else in sessions as ONNX Runtime makes them, each with an arena and a memory pattern of its own.
+    """
+    if name != FULL:
+        artefact = read(Path(name))
+        return ensembles.members(artefact, shared_arena=as_served), recipes.read(artefact)
     graphs = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(MEMBERS):
             path = Path(folder) / f"{seed}.onnx"
             path.write_bytes(_full(seed))
-            graphs.append(OnnxGraph(path, shared_arena=shared_arena))
-    return Members(graphs)
+            graphs.append(OnnxGraph(path, shared_arena=as_served))
+    return Members(graphs), Recipe()
 
 
 def _full(seed: int) -> bytes:

@@ -78,12 +78,7 @@ def components(mask: NDArray[np.bool_]) -> Labels:
     return listed(mask).labels()
 
 
-def sizes(labels: Labels) -> Places:
-    """Voxels of each component, [components]."""
-    return _listed(labels).sizes
-
-
-def overlap(ours: Components, theirs: Components) -> Overlap:
+def overlaps(ours: Components, theirs: Components) -> Overlap:
     """Compares the components of two volumes of one shape: pairs that touch are counted, all others overlap by 0."""
     at = np.searchsorted(theirs.places, ours.places)
     at[at == len(theirs.places)] = 0
@@ -97,18 +92,6 @@ def overlap(ours: Components, theirs: Components) -> Overlap:
     np.maximum.at(our_best, mine, iou)
     np.maximum.at(their_best, other, iou)
     return Overlap(our_best, their_best, len(touching))
-
-
-def best_overlaps(ours: Labels, theirs: Labels) -> tuple[Float64, Float64]:
-    """Largest IoU of each of our components with one of theirs, and of each of theirs with one of ours, 0 to 1."""
-    found = overlap(_listed(ours), _listed(theirs))
-    return found.ours, found.theirs
-
-
-def _listed(labels: Labels) -> Components:
-    places = np.flatnonzero(labels != 0)  # booleans are searched far quicker than numbers
-    numbers = labels.reshape(-1)[places]
-    return Components(labels.shape, places, numbers, int(numbers.max(initial=0)))
 
 
 def _walked(mask: NDArray[np.bool_]) -> Labels:

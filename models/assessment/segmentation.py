@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.components import best_overlaps, components, listed
+from models.assessment.components import listed, overlaps
 from models.assessment.convention import OFFICIAL, Convention
 
 Array = NDArray[Any]
@@ -90,10 +90,10 @@ def lesion_f1(truth: Array, prediction: Array, *, overlap: float = OVERLAP, conv
     if not 0 <= overlap <= 1:
         raise ValueError(f"overlap is {overlap}: an IoU lies between 0 and 1")
     truth, prediction = binary_pair(truth, prediction)
-    true_best, predicted_best = best_overlaps(components(truth), components(prediction))
+    found = overlaps(listed(truth), listed(prediction))
     reached = np.greater if convention.strict_overlap else np.greater_equal
-    hits = np.count_nonzero(reached(predicted_best, overlap))
-    wrong = len(predicted_best) - hits + np.count_nonzero(~reached(true_best, overlap))
+    hits = np.count_nonzero(reached(found.theirs, overlap))
+    wrong = len(found.theirs) - hits + np.count_nonzero(~reached(found.ours, overlap))
     return hits / (hits + 0.5 * wrong) if hits + wrong else 1.0
 
 

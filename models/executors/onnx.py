@@ -51,14 +51,12 @@ class OnnxGraph:
         *,
         provider: Provider = "cpu",
         threads: int = 1,
-        arena: bool = True,
         shared_arena: bool = False,
     ) -> None:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-        options.enable_cpu_mem_arena = arena
         options.log_severity_level = 3
         if shared_arena and provider == "cpu":
             _make_shared_arena()

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.components import best_overlaps, components, sizes
+from models.assessment.components import listed, overlaps
 from models.assessment.segmentation import dice
 from models.predictive import Array, Volumes
 from models.uncertainty.categorical import LOG_EPSILON
@@ -99,12 +99,12 @@ def lesion_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask
     """
     need_ensemble(len(members), "lesion_structural_uncertainty")
     _check_mask("the ensemble's mask", ensemble)
-    labels = components(ensemble)
-    overlap = np.zeros(len(sizes(labels)))
+    ours = listed(ensemble)
+    total = np.zeros(ours.count)
     for member in members:
         _check_shape(ensemble, member)
-        overlap += best_overlaps(labels, components(member))[0]
-    return np.asarray(1 - overlap / len(members))
+        total += overlaps(ours, listed(member)).ours
+    return np.asarray(1 - total / len(members))
 
 
 def scan_structural_uncertainty(ensemble: Mask, members: Sequence[Mask] | Mask) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from models import building
 from models.assessment import segmentation, segmentation_retention
-from models.assessment.components import components
+from models.assessment.components import components, listed
 from models.calibration import Calibration
 from models.predictive import Volumes
 from models.tasks.lesion import burden
@@ -71,7 +71,7 @@ def compare(scan: Scan, truth: Mask, said: Segmentation) -> Found:
         },
         predictive=replace(said.predictive(), probability=(), mask=()),
         burden=said.burden,
-        true_count=int(components(truth).max(initial=0)),
+        true_count=listed(truth).count,
         true_ml=float(np.count_nonzero(truth)) * scan.voxel_mm3 / 1000,
         appearance=dict(said.appearance),
         brain_voxels=int(np.count_nonzero(brain)),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.assessment.components import Components, listed, overlap
+from models.assessment.components import Components, listed, overlaps
 from models.nifti import Affine
 
 Float32 = NDArray[np.float32]
@@ -62,7 +62,7 @@ def marked(values: Float32, threshold: float, small_voxels: int) -> Components:
 
 def agreement(ensemble: Components, member: Components) -> Agreement:
     """What ``uncertainty.voxels`` takes the mean of over members, of one member."""
-    found = overlap(ensemble, member)
+    found = overlaps(ensemble, member)
     voxels = len(ensemble.places) + len(member.places)
     return Agreement(
         count=member.count,

@@ -82,7 +82,7 @@ def golden(members: Members, recipe: Recipe) -> dict[str, Array]:
     return {_INPUT: cubes, _OUTPUT: found}
 
 
-def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1) -> Members:
+def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1, shared_arena: bool = True) -> Members:
     """The members of a verified artefact.
 
     Raises:
@@ -98,6 +98,7 @@ def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1)
         sampled=manifest.sample_seed is not None,
         provider=provider,
         threads=threads,
+        shared_arena=shared_arena,
     )
     if len(found) != manifest.members * manifest.samples:
         graphs = len(found) // manifest.samples
@@ -114,6 +115,7 @@ def opened(
     sampled: bool = False,
     provider: Provider = "cpu",
     threads: int = 1,
+    shared_arena: bool = True,
 ) -> Members:
     """All members of all executors.
 
@@ -127,7 +129,7 @@ def opened(
     if not files or any(executor.layout != "separate" for executor in executors):
         raise ArtefactError(f"lesion executors have the layout separate and graphs of the head {LESIONS.name!r}")
     found = Members(
-        tuple(OnnxGraph(path(name), provider=provider, threads=threads, shared_arena=True) for name in files),
+        tuple(OnnxGraph(path(name), provider=provider, threads=threads, shared_arena=shared_arena) for name in files),
         samples,
         sampled,
     )

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from models.assessment.components import best_overlaps, components, sizes
+from models.assessment.components import components, listed, overlaps
 
 
 def test_components_share_faces_not_edges() -> None:
     mask = np.zeros((4, 4, 4), bool)
     mask[0, 0, 0] = mask[0, 0, 1] = mask[0, 1, 2] = True
     labels = components(mask)
-    assert sizes(labels).tolist() == [2, 1]
+    assert listed(mask).sizes.tolist() == [2, 1]
     assert labels[0, 0, 0] == labels[0, 0, 1] == 1
     assert labels[0, 1, 2] == 2
 
@@ -31,7 +31,8 @@ def test_few_voxels_are_numbered_as_many_are(shape: tuple[int, ...]) -> None:
 
 def test_overlaps_are_the_largest_of_all_pairs() -> None:
     rng = np.random.default_rng(0)
-    ours, theirs = (components(rng.random((6, 6, 6)) < 0.25) for _ in range(2))
+    masks = [rng.random((6, 6, 6)) < 0.25 for _ in range(2)]
+    ours, theirs = map(components, masks)
     table = np.array(
         [
             [
@@ -41,13 +42,14 @@ def test_overlaps_are_the_largest_of_all_pairs() -> None:
             for i in range(1, ours.max() + 1)
         ]
     )
-    mine, other = best_overlaps(ours, theirs)
-    np.testing.assert_allclose(mine, table.max(axis=1))
-    np.testing.assert_allclose(other, table.max(axis=0))
+    found = overlaps(*map(listed, masks))
+    np.testing.assert_allclose(found.ours, table.max(axis=1))
+    np.testing.assert_allclose(found.theirs, table.max(axis=0))
+    assert found.voxels == (masks[0] & masks[1]).sum()
 
 
 def test_nothing_overlaps_with_nothing() -> None:
-    empty = components(np.zeros((2, 2), bool))
-    mine, other = best_overlaps(components(np.ones((2, 2), bool)), empty)
-    assert mine.tolist() == [0.0]
-    assert other.tolist() == []
+    empty, whole = listed(np.zeros((2, 2), bool)), listed(np.ones((2, 2), bool))
+    for found in (overlaps(whole, empty), overlaps(empty, whole)):
+        assert sorted([found.ours.tolist(), found.theirs.tolist()]) == [[], [0.0]]
+        assert found.voxels == 0
