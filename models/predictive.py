@@ -86,6 +86,14 @@ class Trajectories:
     """Softmax of the plans' scores, [N, D]; each row sums to one."""
     confidence: Array
     """The operator over the plans' scores, nats, [N]: larger is more certain."""
+    scores: Array | None = None
+    """Of the plans, nats, [N, D]; None where only their softmax is known."""
+    total: Array | None = None
+    """Variance of positions over all samples, both axes together, m², [N, T]; None where samples are not known."""
+    data: Array | None = None
+    """Mean over members of the variance of their own samples, m², [N, T]; None for a single model."""
+    knowledge: Array | None = None
+    """Variance of the members' mean positions, m², [N, T]: total less data; None for a single model."""
 
     def __len__(self) -> int:
         return len(self.confidence)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.predictive import Array, Trajectories
+from models.uncertainty.refusals import MeasureAbsent, need
 
 Floats = NDArray[np.floating[Any]]
 Result = NDArray[np.float64]
@@ -114,6 +115,58 @@ def plan_weights(score: Floats) -> Result:
     return np.asarray(weight / weight.sum(axis=1, keepdims=True))
 
 
+def spreads(plans: Floats, members: int) -> tuple[Result, Result | None, Result | None]:
+    """Total, data and knowledge spread of sampled positions, m², [N, T] each, both axes together; total = data +
+    knowledge (the law of total variance). The last two are None for a single member.
+
+    Args:
+        plans: positions [N, G, T, 2], m; G / members samples of the first member come first, then those of the second.
+
+    Raises:
+        ValueError: another shape, or samples that members do not share evenly.
+    """
+    if plans.ndim != 4 or plans.shape[3] != 2 or members < 1 or not plans.shape[1] or plans.shape[1] % members:
+        raise ValueError(f"plans of {members} members must be [N, G, T, 2], G a multiple, got {plans.shape}")
+    n, count, steps, _ = plans.shape
+    own = np.asarray(plans, np.float64).reshape(n, members, count // members, steps, 2)
+    centres = own.mean(axis=2)
+    data = ((own - centres[:, :, None]) ** 2).sum(axis=4).mean(axis=(1, 2))
+    if members == 1:
+        return data, None, None
+    knowledge = ((centres - centres.mean(axis=1, keepdims=True)) ** 2).sum(axis=3).mean(axis=1)
+    return data + knowledge, data, knowledge
+
+
+def _plan_scores(predictive: Trajectories, operator: Operator) -> Array:
+    if predictive.scores is None:
+        raise MeasureAbsent(f"{operator.lower()} needs the plans' scores, and only their softmax is known")
+    return predictive.scores
+
+
+def _request(operator: Operator) -> Callable[[Trajectories], Array]:
+    def measure(predictive: Trajectories) -> Array:
+        scores = _plan_scores(predictive, operator)
+        known = np.asarray(np.isfinite(scores).all(axis=1))
+        confidence = aggregate(np.where(known[:, None], scores, 0.0).T, operator)
+        return np.asarray(np.where(known, -confidence, np.nan), scores.dtype)
+
+    return measure
+
+
+def _mean_spread(name: Literal["total", "data", "knowledge"]) -> Callable[[Trajectories], Array]:
+    return lambda t: np.asarray(need(getattr(t, name), f"{name}_spread").mean(axis=1))
+
+
 MEASURES: Mapping[str, Callable[[Trajectories], Array]] = {
     "request_uncertainty": lambda t: -t.confidence,
+    "ma": _request("MA"),
+    "lq": _request("LQ"),
+    "uq": _request("UQ"),
+    "wcm": _request("WCM"),
+    "bcm": _request("BCM"),
+    "total_spread": _mean_spread("total"),
+    "data_spread": _mean_spread("data"),
+    "knowledge_spread": _mean_spread("knowledge"),
 }
+"""``request_uncertainty`` is by the operator that the artefact was made with; ``ma`` to ``bcm`` by that operator (ddof
+0), negated, nats; spreads are means over steps, m²."""

@@ -15,6 +15,6 @@ TRAJECTORIES = Head(
     acceptable=ACCEPTABLE["cnll"],
     ensemble_measure="request_uncertainty",
     single_measure="request_uncertainty",
-    knowledge_measure=None,
+    knowledge_measure="knowledge_spread",
 )
 HEADS = (TRAJECTORIES,)

@@ -21,7 +21,7 @@ def ensembles(dtype: type = np.float64) -> dict[type, Predictive]:
         Gaussian: Gaussian(ones, ones, ones, ones),
         Categorical: Categorical(lists, ones, -lists, ones),
         Sequences: Sequences(-lists, dict.fromkeys(SCORES, lists)),
-        Trajectories: Trajectories(np.zeros((3, 2, 4, 2), dtype), lists, ones),
+        Trajectories: Trajectories(np.zeros((3, 2, 4, 2), dtype), lists, ones, lists, 2 * lists, lists, lists),
         Volumes: Volumes(maps, [one > 0 for one in maps], ones, ones, ones, ones),
     }
 
@@ -34,7 +34,7 @@ def singles() -> dict[type, Predictive]:
         Gaussian: Gaussian(ones, ones),
         Categorical: Categorical(lists),
         Sequences: Sequences(-lists),
-        Trajectories: Trajectories(np.zeros((3, 2, 4, 2)), lists, ones),
+        Trajectories: Trajectories(np.zeros((3, 2, 4, 2)), lists, ones, lists, lists),
         Volumes: Volumes(maps, [one > 0 for one in maps], ones),
     }
 
@@ -43,7 +43,7 @@ OF_A_SINGLE_MODEL = {
     Gaussian: {"tvar", "mvar", "variance", "entropy"},
     Categorical: {"confidence", "entropy", "renyi_entropy"},
     Sequences: {"nll"},
-    Trajectories: {"request_uncertainty"},
+    Trajectories: {"request_uncertainty", "ma", "lq", "uq", "wcm", "bcm", "total_spread"},
     Volumes: {"entropy"},
 }
 

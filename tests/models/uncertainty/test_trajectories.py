@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from models.uncertainty.trajectories import DeviationUndefined, Operator, aggregate, plan_weights, rank
+from models.predictive import Trajectories
+from models.uncertainty import score
+from models.uncertainty.trajectories import DeviationUndefined, Operator, aggregate, plan_weights, rank, spreads
 
 CASES = json.loads((Path(__file__).parents[2] / "fixtures" / "motion_rip.json").read_text())["cases"]
 OPERATORS = get_args(Operator)
@@ -116,3 +118,29 @@ def test_what_has_no_rank_is_refused(scores: np.ndarray, kwargs: dict, message: 
         rank(scores, "MA", **kwargs)
     with pytest.raises(ValueError, match="operator must be one of"):
         aggregate(np.zeros((2, 5, 1)), "median")  # type: ignore[arg-type]
+
+
+def test_spreads_obey_the_law_of_total_variance() -> None:
+    plans = np.random.default_rng(3).normal(size=(4, 15, 6, 2))
+    total, data, knowledge = spreads(plans, 3)
+    assert data is not None
+    assert knowledge is not None
+    np.testing.assert_allclose(total, plans.var(axis=1).sum(axis=2), rtol=1e-12)
+    np.testing.assert_allclose(total, data + knowledge, rtol=1e-12)
+    np.testing.assert_allclose(data[:, 0], plans.reshape(4, 3, 5, 6, 2)[:, :, :, 0].var(axis=2).sum(-1).mean(1))
+    alone = spreads(plans, 1)
+    np.testing.assert_allclose(alone[0], total, rtol=1e-12)
+    assert alone[1:] == (None, None)
+
+
+def test_measures_by_operator_are_those_of_the_ranking() -> None:
+    scores = np.random.default_rng(4).normal(size=(3, 9, 5))
+    for operator in OPERATORS:
+        ranked = rank(scores, "MA", request=operator)
+        told = Trajectories(np.zeros((5, 5, 2, 2)), ranked.weight, ranked.confidence, ranked.score)
+        np.testing.assert_allclose(score(told, operator.lower()), ranked.uncertainty, rtol=1e-12)
+
+
+def test_a_request_whose_scores_are_not_finite_has_no_measure() -> None:
+    told = Trajectories(np.zeros((2, 2, 1, 2)), np.ones((2, 2)) / 2, np.zeros(2), np.array([[1.0, np.nan], [1.0, 3.0]]))
+    assert np.isnan(score(told, "ma")).tolist() == [True, False]

@@ -1,0 +1,37 @@
+"""The grid of feature maps: square, the agent in the middle, x forward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CHANNELS = 17
+"""Of a feature map, in the released order; ``render`` names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells of a feature map.
+
+    Raises:
+        ValueError: no even number of cells from 2 to 1024, or a resolution outside 0.05 to 10 m.
+    """
+
+    size: int = 128
+    """Cells a side; rows are y and columns x, as OpenCV draws."""
+    resolution: float = 1.0
+    """Edge of a cell, m."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.size <= 1024 or self.size % 2:
+            raise ValueError(f"a map has {self.size} cells a side; an even number from 2 to 1024 is needed")
+        if not 0.05 <= self.resolution <= 10:
+            raise ValueError(f"a cell has an edge of {self.resolution} m; 0.05 to 10 m are possible")
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of a feature map, [channels, y, x]."""
+        return CHANNELS, self.size, self.size
+
+
+OFFICIAL = Grid()
+"""Of the prerendered maps of the data set and of the released baselines."""

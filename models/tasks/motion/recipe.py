@@ -1,0 +1,59 @@
+"""What a motion artefact says of its own use: ``recipe.json`` beside its graph, hashed with it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from models.artefact import Artefact, ArtefactError
+from models.tasks.motion.grid import OFFICIAL, Grid
+from models.uncertainty.trajectories import TOP, Operator
+
+RECIPE = "recipe.json"
+
+
+class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a request is seen, and how the plans of members become its answer (Shifts 1.0, E.4)."""
+
+    size: int = OFFICIAL.size
+    """Cells a side of a feature map."""
+    resolution: float = OFFICIAL.resolution
+    """Edge of a cell, m."""
+    plan_operator: Operator = "MA"
+    """Over members, for the score of a plan."""
+    request_operator: Operator = "MA"
+    """Over the best plans, for the confidence of the request."""
+    ddof: Annotated[int, msgspec.Meta(ge=0, le=1)] = 0
+    """Of LQ and UQ: 0 as the released evaluation, 1 as the released model code."""
+    modes: Annotated[int, msgspec.Meta(ge=1)] = TOP
+    """D, plans of an answer."""
+    noise_seed: int = 0
+    """Of the random numbers that members draw plans with: numpy's default generator, normal [K, Q, T, 2], float32."""
+    typical: dict[str, tuple[float, float]] = {}
+    """Appearance of a request (``appearance.FEATURES``) to where training requests lay: the middle 99 %."""
+
+    @property
+    def grid(self) -> Grid:
+        """Of the maps that the members take."""
+        return Grid(self.size, self.resolution)
+
+
+def encode(recipe: Recipe) -> bytes:
+    """As the content of ``recipe.json``."""
+    return msgspec.json.format(msgspec.json.encode(recipe, order="sorted"), indent=1) + b"\n"
+
+
+def read(artefact: Artefact) -> Recipe:
+    """The recipe of a verified artefact.
+
+    Raises:
+        ArtefactError: there is none, or it is not one.
+    """
+    path = artefact.path(RECIPE)
+    try:
+        recipe = msgspec.json.decode(path.read_bytes(), type=Recipe)
+        recipe.grid  # noqa: B018  refuses impossible ones
+    except (OSError, ValueError) as error:
+        raise ArtefactError(f"{path}: not the recipe of a motion artefact: {error}") from error
+    return recipe
