@@ -36,8 +36,8 @@ def document(
         "",
         *(f"- {line}" for line in (*data, *models)),
         "- As released: ten samples a member, every sample scored by every member, the five best kept, softmax of "
-        "their scores; standard deviations with ddof 0. Scores are conditioned on the plan itself (equation 20). Rows of one "
-        "and three members are means over the five ensembles of neighbouring members.",
+        "their scores; standard deviations with ddof 0. Scores are conditioned on the plan itself (equation 20). Rows "
+        "of one and three members are means over the five ensembles of neighbouring members.",
         "- Errors in metres, cNLL and its areas in nats, F1 with cNLL up to 25 as acceptable; areas by the released "
         "code.",
         f"- {machine.line()}.",
