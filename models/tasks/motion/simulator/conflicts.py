@@ -60,11 +60,7 @@ def find(lanes: list[Lane], successors: dict[int, list[int]]) -> Conflicts:
                 at = np.flatnonzero(own[:, column])
                 pair = number[way], number[other]
                 kind[pair] = (
-                    PART
-                    if before[way] == before[other]
-                    else JOIN
-                    if successors[way] == successors[other]
-                    else CROSS
+                    PART if before[way] == before[other] else JOIN if successors[way] == successors[other] else CROSS
                 )
                 start[pair] = at[0] * step - step
                 end[pair] = at[-1] * step + step

@@ -49,7 +49,7 @@ def directions(points: Points) -> Points:
 def parallel(points: Points, right: float | Floats) -> Points:
     """The curve moved to its right by so many metres, one number or one of each point."""
     x, y = directions(points).T
-    return points + np.stack([y, -x], axis=1) * np.reshape(right, (-1, 1))
+    return np.asarray(points + np.stack([y, -x], axis=1) * np.reshape(right, (-1, 1)))
 
 
 def turn(start: Points, heading: Points, end: Points, exit_heading: Points) -> Points:

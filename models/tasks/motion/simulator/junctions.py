@@ -188,9 +188,7 @@ def _way(before: Points, after: Points, depth: float, other_depth: float) -> Poi
     return curves.resampled(np.concatenate([before[-1:], middle, after[:1]]))
 
 
-def _crosswalk(
-    arm: Arm, trim: float, streets: Plan, spans: list[tuple[int, float, float]], signal: int
-) -> Crossing:
+def _crosswalk(arm: Arm, trim: float, streets: Plan, spans: list[tuple[int, float, float]], signal: int) -> Crossing:
     half = streets.roads[arm.road].half
     near, far = curves.at(arm.curve, np.array([trim - _CROSSWALK[1], trim - _CROSSWALK[0]]))
     along = (far - near) / np.hypot(*(far - near))
@@ -217,4 +215,3 @@ def _area(site: Site, streets: Plan, inner: list[tuple[Points, Points]]) -> Poin
         if np.hypot(*(end - start)) > 1.0:
             outline += list(curves.turn(start, -out, end, other_out)[1:-1])
     return np.stack(outline)
-

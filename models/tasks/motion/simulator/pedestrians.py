@@ -43,9 +43,7 @@ class Walkers:
 
     def on_road(self) -> NDArray[np.bool_]:
         """Who is between kerbs."""
-        return np.asarray(
-            (self.crossing != NONE) & (self.along > self.kerbs[:, 0]) & (self.along < self.kerbs[:, 1])
-        )
+        return np.asarray((self.crossing != NONE) & (self.along > self.kerbs[:, 0]) & (self.along < self.kerbs[:, 1]))
 
     def waiting(self) -> NDArray[np.bool_]:
         """Who stands at a kerb, about to cross."""

@@ -15,6 +15,8 @@ from models.tasks.motion.simulator.network import Network
 
 _RADIUS = 280.0
 """Cars farther from the middle do not come into sight, m."""
+_LEAVING = 150.0
+"""As ``_RADIUS``, of lanes on which one only drives away, m."""
 _SPACE = 14.0
 """Between middles of cars at least, m."""
 _QUEUED = 14.0
@@ -64,7 +66,7 @@ def place(rng: np.random.Generator, city: City, network: Network) -> Start:
             position -= rng.exponential(max(1000 / (city.density * busy) - _SPACE, 4.0))
             if position < 8:
                 break
-            if distance[min(int(position), len(distance) - 1)] < _RADIUS:
+            if distance[min(int(position), len(distance) - 1)] < (_RADIUS if network.successors[number] else _LEAVING):
                 lanes.append(number)
                 along.append(position)
                 speed.append(rng.uniform(0.6, 1.0) * lane.limit)

@@ -108,8 +108,12 @@ def admit(
             into = travel(coming.distance[car] + conflicts.start[own, other], v, top)
             gone = front[others] - held_begin[meets]
             out = conflicts.end[other, own] + length[others] - gone
-            left = np.where(speed[others] < 0.5, np.maximum(out, 0) / 2.5 + 1.5, travel(out, speed[others], limit[other]))
-            left = np.where(kinds[meets] == JOIN, travel(conflicts.start[other, own] - gone, speed[others], limit[other]), left)
+            left = np.where(
+                speed[others] < 0.5, np.maximum(out, 0) / 2.5 + 1.5, travel(out, speed[others], limit[other])
+            )
+            left = np.where(
+                kinds[meets] == JOIN, travel(conflicts.start[other, own] - gone, speed[others], limit[other]), left
+            )
             if ((into < left + 0.3 * patience[car]) & (out > 0)).any():
                 continue
         higher = rivals & (rank[way] > rank[own]) & (conflicts.kind[own, way] >= CROSS)

@@ -52,7 +52,11 @@ def empty(count: int, network: Network, reach: float) -> Routes:
     return Routes(
         np.full((count, _MOST_LANES), NONE, np.intp),
         np.full((count, _MOST_LANES), np.inf),
-        *(np.full((count, lanes), np.inf if fill else -np.inf) for fill in (True, True, False, True, True)),
+        np.full((count, lanes), np.inf),
+        np.full((count, lanes), np.inf),
+        np.full((count, lanes), -np.inf),
+        np.full((count, lanes), np.inf),
+        np.full((count, lanes), np.inf),
         np.full((count, _MOST_LANES), NONE, np.intp),
         np.zeros((count, points, 2)),
         np.zeros((count, points)),

@@ -92,7 +92,7 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
     main = [rng.random(len(lines)) < layout.main_share for lines in (rows, columns)]
     along = rng.uniform(-0.5, 0.5) * np.mean(layout.block[0])
     columns, rows = (columns - along, rows) if rng.random() < 0.5 else (columns, rows - along)
-    bend = _bending(rng, layout)
+    bend = _Bending(rng, layout)
     middle = bend(np.zeros((1, 2)))[0]
     grid = np.stack(np.meshgrid(columns, rows, indexing="ij"), axis=-1)
     places = bend(grid.reshape(-1, 2)) - middle
@@ -106,7 +106,7 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
             last = pairs[1][i, j]
             if not (inside[first] or inside[last]):
                 continue
-            corners = grid.reshape(-1, 2)[[first, last]]
+            corners = grid.reshape(-1, 2)[np.array([first, last])]
             straight = corners[0] + np.linspace(0, 1, 200)[:, None] * (corners[1] - corners[0])
             kind = kinds[axis][j if axis == 0 else i]
             centre = resampled(bend(straight) - middle)
@@ -124,7 +124,7 @@ def _lines(rng: np.random.Generator, span: tuple[float, float]) -> NDArray[np.fl
     return np.asarray(lines - lines[count])
 
 
-class _bending:  # noqa: N801  a function with its numbers
+class _Bending:
     """A smooth displacement of the plane: two waves in random directions."""
 
     def __init__(self, rng: np.random.Generator, layout: Layout) -> None:

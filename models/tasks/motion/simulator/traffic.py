@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.simulator import bicycle, drivers, lights, pedestrians, right_of_way, routes
+from models.tasks.motion.simulator import bicycle, drivers, lights, pedestrians, population, right_of_way, routes
 from models.tasks.motion.simulator.bicycle import Bodies
 from models.tasks.motion.simulator.cities import City
 from models.tasks.motion.simulator.curves import Floats
@@ -79,6 +79,7 @@ class Traffic:
         self.there = np.ones(count, bool)
         self.since = np.full(ways.lanes.shape, np.inf)
         """When a car's claim on each lane of its route was granted, s."""
+        self.last = ways.lanes.shape[1] - 1
         self.waited = np.zeros(count)
         """How long a car has stood at its stop line, s."""
         self.stopped = np.zeros(count, bool)
@@ -89,7 +90,9 @@ class Traffic:
         lanes = network.lanes
         found = network.conflicts.ways
         self.rank = np.array([lanes[way].rank for way in found], np.intp)
-        self.limit = np.array([min(lanes[way].limit, 9.0) if lanes[way].movement != 1 else lanes[way].limit for way in found])
+        self.limit = np.array(
+            [min(lanes[way].limit, 9.0) if lanes[way].movement != 1 else lanes[way].limit for way in found]
+        )
         self.stop_sign = np.array([lanes[way].stop for way in found], bool)
         self.way_length = network.lengths[found]
         self.way_signal = network.signals[found]
@@ -123,7 +126,7 @@ class Traffic:
 
     def states(self) -> NDArray[np.int64]:
         """Of all lights now."""
-        return self.lights[self.tick]
+        return np.asarray(self.lights[self.tick])
 
     def step(self) -> None:
         """``DT`` later."""
@@ -144,7 +147,7 @@ class Traffic:
             claims, coming, slot = self._ways(front, rear)
 
         hold = right_of_way.holds(claims, self.network.conflicts, front, rear, count)
-        unclaimed = (coming.way != NONE) & ~np.isfinite(self.since[rows, np.minimum(slot, self.since.shape[1] - 1)])
+        unclaimed = (coming.way != NONE) & ~np.isfinite(self.since[rows, np.minimum(slot, self.last)])
         hold = np.minimum(hold, np.where(unclaimed, coming.begin - _STOP_LINE, np.inf))
         hold = np.minimum(hold, self._people_ahead(front, speed))
 
@@ -165,9 +168,7 @@ class Traffic:
         self.tick += 1
         self.time = self.tick * DT
 
-    def _leaders(
-        self, lane: NDArray[np.intp], inside: Floats, middle: Floats
-    ) -> tuple[Floats, Floats]:
+    def _leaders(self, lane: NDArray[np.intp], inside: Floats, middle: Floats) -> tuple[Floats, Floats]:
         """Rear of the next car on each car's route, m, and its speed, m/s."""
         ways, length = self.routes, self.drivers.length
         place = ways.start[:, lane] + inside
@@ -214,7 +215,7 @@ class Traffic:
         """Grants claims, and takes back those of cars before a light that is not green any more."""
         who, speed = self.drivers, self.bodies.speed
         rows = np.arange(len(who))
-        safe = np.minimum(slot, self.since.shape[1] - 1)
+        safe = np.minimum(slot, self.last)
         state = np.full(len(who), lights.GREEN)
         signal = np.where(coming.way != NONE, self.way_signal[coming.way], NONE)
         lit = signal != NONE
@@ -230,7 +231,8 @@ class Traffic:
         self.waited = np.where(at_line, self.waited + 2 * DT, np.where(speed > 1, 0.0, self.waited))
         self.stopped = (self.stopped & (coming.distance < 6)) | at_line
         sign = np.where(coming.way != NONE, self.stop_sign[coming.way], False)
-        end = coming.begin + np.where(coming.way != NONE, self.way_length[coming.way], 0)
+        begin = np.where(coming.way != NONE, coming.begin, 0.0)
+        end = begin + self.way_length[coming.way]
         room = (leader_rear - end > who.length + 2) | (leader_speed > 3)
         first = leader_rear > coming.begin
         ready = (coming.way != NONE) & ~claimed & near & go & (~sign | self.stopped) & room
@@ -239,9 +241,7 @@ class Traffic:
         candidates = np.flatnonzero(ready)
         if not len(candidates):
             return
-        kept = np.isin(claims.car * 64 + 0, claims.car * 64)
-        if revoked.any():
-            kept = ~(revoked[claims.car] & (claims.begin == coming.begin[claims.car]))
+        kept = ~(revoked[claims.car] & (claims.begin == coming.begin[claims.car]))
         current = Claims(claims.car[kept], claims.way[kept], claims.begin[kept], claims.since[kept])
         rivals = (coming.way != NONE) & ~claimed & go & ~right_of_way.tired(self.waited)
         admitted = right_of_way.admit(
@@ -307,7 +307,9 @@ class Traffic:
             begin = self.routes.start[:, self.span_lane] + self.span_from
             gap = begin - front[:, None]
             passing = (gap < 0.5) & (rear[:, None] < begin + (self.span_to - self.span_from) + 0.3)
-            coming = (gap >= 0.5) & (gap < speed[:, None] ** 2 / (2 * 0.35 * self.drivers.hardest) + 1 + 0.3 * speed[:, None])
+            coming = (gap >= 0.5) & (
+                gap < speed[:, None] ** 2 / (2 * 0.35 * self.drivers.hardest) + 1 + 0.3 * speed[:, None]
+            )
             danger = ((passing | (coming & (speed[:, None] > 0.7))) & self.there[:, None]).any(axis=0)
             unsafe = np.zeros(len(self.crossing_signal), bool)
             np.logical_or.at(unsafe, self.span_crossing, danger)
@@ -320,26 +322,15 @@ class Traffic:
         self.paces = walkers.step(may, DT)
 
 
-def precipitation_name(number: int) -> str:
-    """For people."""
-    return ("none", "rain", "sleet", "snow")[number]
-
-
-def start(
-    rng: np.random.Generator, city: City, network: Network, precipitation: int, seconds: float
-) -> Traffic:
+def start(rng: np.random.Generator, city: City, network: Network, precipitation: int, seconds: float) -> Traffic:
     """The traffic of a quarter at its start, for ``seconds`` at most."""
-    from models.tasks.motion.simulator import population
-
     placed = population.place(rng, city, network)
     who = drivers.draw(rng, city, len(placed.lane), precipitation)
     ways = routes.empty(len(placed.lane), network, 20 * seconds + 70)
     for car, (lane, along) in enumerate(zip(placed.lane, placed.along, strict=True)):
         reach = min(20.0, network.lanes[lane].limit * 1.3 + 2) * seconds + 40
         chain = routes.choose(rng, network, int(lane), along + reach, city.habits.turns)
-        routes.set_route(
-            ways, car, network, chain, along, who.eagerness[car], who.cornering[car], who.braking[car]
-        )
+        routes.set_route(ways, car, network, chain, along, who.eagerness[car], who.cornering[car], who.braking[car])
     speed = np.minimum(placed.speed, 0.9 * ways.allowed[:, 0])
     people = pedestrians.draw(
         rng, network.crossings, network.pavements, rng.poisson(placed.street * city.pedestrians / 100), seconds, 120.0
