@@ -38,7 +38,9 @@ class Ensemble:
             ValueError: no members, or more than there are.
         """
         if not 1 <= count <= len(self):
-            raise ValueError(f"an ensemble of {len(self)} members has no subset of {count}; 1 to {len(self)} are possible")
+            raise ValueError(
+                f"an ensemble of {len(self)} members has no subset of {count}; 1 to {len(self)} are possible"
+            )
         return replace(self, networks=self.networks[:count], seeds=self.seeds[:count])
 
     @property

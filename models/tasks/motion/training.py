@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from models.checkpoints import Checkpoints
 from models.resume import claim
 from models.tasks.motion.examples import Examples
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import Settings
+from models.tasks.motion.presets import Settings
 
 SHOWN = 20
 """Steps between two reports."""
@@ -148,6 +149,8 @@ class _Training:
             if state.step % SHOWN == 0 or state.step == self._steps:
                 self._progress(Progress(self._seed, state.step / self._steps, float(np.mean(shown)), state.nll))
                 shown.clear()
+        if not state.best:
+            raise FloatingPointError(f"seed {self._seed}: the likelihood of development requests is never finite")
         return Trained(self._seed, state.best, state.best_step, state.best_nll)
 
     def _begun(self) -> _State:
@@ -173,13 +176,13 @@ class _Training:
             raise FloatingPointError(f"seed {self._seed}: the loss is {value} at step {state.step}: lower the rate")
         return value
 
-    def _rows(self, step: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def _rows(self, step: int) -> NDArray[np.intp]:
         """Requests of a step; each comes at most once in an epoch."""
         epoch, number = divmod(step, self._epoch)
         order = np.random.default_rng([self._seed, epoch]).permutation(len(self._examples))
         return order[number * self._batch : (number + 1) * self._batch]
 
-    def _nll(self, network: Network, examples: Examples, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Tensor:
+    def _nll(self, network: Network, examples: Examples, rows: NDArray[np.intp]) -> Tensor:
         """Negative log-likelihood of some requests, nats, [n]."""
         y = torch.from_numpy(examples.futures[rows])
         noise = torch.randn_like(y) if self._settings.conditioning == "samples" else None
