@@ -12,6 +12,9 @@ from models.tasks.motion.protocol.motion_pb2 import VehicleTrack
 
 Float32 = NDArray[np.float32]
 
+FARTHEST = 1e7
+"""No place on Earth is farther from the origin of a scene, m; numbers beyond lose their metres in float32."""
+
 
 def to_agent_frame(track: VehicleTrack) -> Float32:
     """Transform of homogeneous coordinates of the scene into the track's frame, float32 [4, 4].
