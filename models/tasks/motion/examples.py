@@ -114,7 +114,10 @@ def store(examples: Iterable[Example], folder: Path, grid: Grid) -> Examples:
     index: dict[str, Any] = {"scenes": [], "tracks": [], "shifted": [], "tags": {}}
     with Writer(part, grid) as maps:
         for one in examples:
-            maps.add(one.drawn)
+            try:
+                maps.add(one.drawn)
+            except ValueError as error:
+                raise ValueError(f"scene {one.scene!r}, track {one.track}: {error}") from error
             futures.append(np.asarray(one.future, np.float32))
             index["scenes"].append(one.scene)
             index["tracks"].append(int(one.track))
