@@ -56,10 +56,8 @@ def train_artefact(
         BadFile: a file that cannot be read.
         RuntimeError: a member's training failed; the message says why.
     """
-    from models.tasks.motion import build
-
-    settings = presets.preset(preset, family)
-    grid = Grid(settings.sizes.grid)
+    grid = Grid(presets.preset(preset, family).sizes.grid)
+    seeds(seed, members)  # refuses what cannot be before the work begins
     kept = parts or out.with_name(f"{out.name}.parts")
     stored = gathering.gathered(directory, kept / "examples", grid, lambda done, what: progress(_GATHERED * done, what))
     ensemble = train(
@@ -72,15 +70,11 @@ def train_artefact(
         jobs=jobs,
         progress=lambda done, what: progress(_GATHERED + (_TRAINED - _GATHERED) * done, what),
     )
-    examples = {name: Examples.load(place, grid) for name, place in stored.items()}
-    found = build.build(
+    found = built(
         ensemble,
-        plan,
+        stored,
         out,
-        train=shares.training(examples[TRAIN]),
-        choosing=shares.choosing(examples[DEV]),
-        calibration=shares.calibrating(examples[DEV]),
-        judge=shares.judging(examples),
+        plan=plan,
         provenance=provenance,
         threads=jobs or os.cpu_count() or 1,
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
@@ -111,25 +105,39 @@ def train(
         ValueError, RuntimeError: see ``train_artefact``.
     """
     settings = presets.preset(preset, family)
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
     if missing := [name for name in (TRAIN, DEV) if name not in stored]:
         raise ValueError(f"training needs the splits {TRAIN} and {DEV}; missing: {', '.join(missing)}")
-    parts = _parts(stored, settings)
-    for part, one in zip(("train", "dev"), parts, strict=True):
-        if not len(one):
-            raise ValueError(
-                f"no in-domain request of the split {part} is observed in all its future: none can be used"
-            )
-    seeds = tuple(seed * 1000 + member for member in range(members))
-    fingerprint = " ".join(one.fingerprint for one in parts)
     side_by_side.train_members(
-        partial(train_member, stored, folder, settings, fingerprint),
-        seeds,
+        partial(train_member, stored, folder, settings, fingerprint(stored, Grid(settings.sizes.grid))),
+        seeds(seed, members),
         jobs=jobs or os.cpu_count() or 1,
         progress=progress,
     )
-    return assembled(family, folder, settings, seeds=seeds, preset=preset, seed=seed, requests=len(parts[0]))
+    return assembled(family, folder, seed=seed, members=members, preset=preset)
+
+
+def seeds(seed: int, members: int) -> tuple[int, ...]:
+    """Of members.
+
+    Raises:
+        ValueError: no members.
+    """
+    if members < 1:
+        raise ValueError(f"an ensemble needs at least one member, got {members}")
+    return tuple(seed * 1000 + member for member in range(members))
+
+
+def fingerprint(stored: Mapping[str, Path], grid: Grid) -> str:
+    """Of the examples that train and choose weights.
+
+    Raises:
+        ValueError: there are none of one kind.
+    """
+    parts = _parts(stored, grid)
+    for split, part in zip((TRAIN, DEV), parts, strict=True):
+        if not len(part):
+            raise ValueError(f"no in-domain request of the split {split} has a future that is observed to its end")
+    return " ".join(part.fingerprint for part in parts)
 
 
 def train_member(
@@ -148,7 +156,7 @@ def train_member(
     from models.tasks.motion import training
 
     training.train(
-        *_parts(stored, settings),
+        *_parts(stored, Grid(settings.sizes.grid)),
         settings,
         seed,
         folder=folder,
@@ -157,22 +165,21 @@ def train_member(
     )
 
 
-def assembled(
-    family: str,
-    folder: Path,
-    settings: Settings,
-    *,
-    seeds: tuple[int, ...],
-    preset: str,
-    seed: int,
-    requests: int,
-) -> Ensemble:
-    """The ensemble of the finished members of a folder; ``seed`` is that of frozen masks. Needs torch."""
+def assembled(family: str, folder: Path, *, seed: int, members: int, preset: str) -> Ensemble:
+    """The ensemble of the finished members of a folder; ``seed`` is that of frozen masks, too. Needs torch.
+
+    Raises:
+        ValueError: a member is not finished there.
+    """
     import torch
 
     from models.tasks.motion import training
 
-    trained = [found for one in seeds if (found := training.finished(folder, one)) is not None]
+    settings = presets.preset(preset, family)
+    found = {one: training.finished(folder, one) for one in seeds(seed, members)}
+    trained = [one for one in found.values() if one is not None]
+    if len(trained) < members:
+        raise ValueError(f"{folder} has no finished member {next(one for one, done in found.items() if done is None)}")
     sizes, schedule = settings.sizes, settings.schedule
     return Ensemble(
         family=family,
@@ -186,7 +193,6 @@ def assembled(
             "channels": " ".join(map(str, sizes.channels)),
             "hidden": sizes.hidden,
             "dropout": sizes.dropout,
-            "requests": requests,
             "batch": settings.batch,
             "schedule": f"AdamW at {schedule.rate:g}, {schedule.length} {schedule.unit}, {schedule.warmup} of warm-up",
             "conditioned_on": settings.conditioning,
@@ -198,7 +204,37 @@ def assembled(
     )
 
 
-def _parts(stored: Mapping[str, Path], settings: Settings) -> tuple[Examples, Examples]:
+def built(
+    ensemble: Ensemble,
+    stored: Mapping[str, Path],
+    out: Path,
+    *,
+    plan: Recipe = RANKED,
+    provenance: Provenance = UNSTATED,
+    threads: int = 1,
+    progress: Progress = lambda done, what: None,
+) -> Artefact:
+    """The artefact of an ensemble that was trained on stored examples; calibrated and judged as ``train_artefact``.
+
+    Needs torch.
+    """
+    from models.tasks.motion import build
+
+    examples = {name: Examples.load(place, plan.grid) for name, place in stored.items()}
+    return build.build(
+        ensemble,
+        plan,
+        out,
+        train=shares.training(examples[TRAIN]),
+        choosing=shares.choosing(examples[DEV]),
+        calibration=shares.calibrating(examples[DEV]),
+        judge=shares.judging(examples),
+        provenance=provenance,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _parts(stored: Mapping[str, Path], grid: Grid) -> tuple[Examples, Examples]:
     """What trains, and what chooses weights."""
-    grid = Grid(settings.sizes.grid)
     return shares.training(Examples.load(stored[TRAIN], grid)), shares.choosing(Examples.load(stored[DEV], grid))
