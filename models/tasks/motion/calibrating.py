@@ -40,7 +40,7 @@ class Judged:
     """Labelled requests, answered and compared."""
 
     predictive: Trajectories
-    errors: Mapping[str, NDArray[np.float64]]
+    errors: Mapping[str, NDArray[np.floating[Any]]]
     """By the names of ``errors.UNITS``, [N] each."""
 
     def __len__(self) -> int:
@@ -82,7 +82,7 @@ def calibration(judged: Judged) -> Calibration:
     return building.calibrate_errors(
         TRAJECTORIES,
         judged.predictive,
-        judged.errors["cnll"],
+        np.asarray(judged.errors["cnll"], np.float64),
         ensemble=several,
         reference=(own, *others),
         others=others,

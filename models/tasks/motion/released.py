@@ -105,7 +105,8 @@ def read(path: Path) -> Network:
     state = state_files.read(path, _LARGEST_BYTES)
     network = Network(_sizes(path, state))
     state_files.fill(network, state, path, f"{network.sizes.decoder.upper()} network")
-    return network.eval()
+    network.eval()
+    return network
 
 
 def _sizes(path: Path, state: Mapping[str, Tensor]) -> Sizes:

@@ -59,7 +59,8 @@ class Trained:
         """As a module."""
         found = Network(settings.sizes)
         found.load_state_dict(self.weights)
-        return found.eval()
+        found.eval()
+        return found
 
 
 @dataclass
