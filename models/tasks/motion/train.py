@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -107,13 +107,19 @@ def train(
     settings = presets.preset(preset, family)
     if missing := [name for name in (TRAIN, DEV) if name not in stored]:
         raise ValueError(f"training needs the splits {TRAIN} and {DEV}; missing: {', '.join(missing)}")
+    parts = _parts(stored, Grid(settings.sizes.grid))
+    for split, part in zip((TRAIN, DEV), parts, strict=True):
+        if not len(part):
+            raise ValueError(f"no in-domain request of the split {split} has a future that is observed to its end")
+    fingerprint = " ".join(part.fingerprint for part in parts)
+    every = seeds(seed, members)
     side_by_side.train_members(
-        partial(train_member, stored, folder, settings, fingerprint(stored, Grid(settings.sizes.grid))),
-        seeds(seed, members),
+        partial(train_member, stored, folder, settings, fingerprint),
+        every,
         jobs=jobs or os.cpu_count() or 1,
         progress=progress,
     )
-    return assembled(family, folder, seed=seed, members=members, preset=preset)
+    return assembled(family, folder, settings, seeds=every, preset=preset, seed=seed, requests=len(parts[0]))
 
 
 def seeds(seed: int, members: int) -> tuple[int, ...]:
@@ -125,19 +131,6 @@ def seeds(seed: int, members: int) -> tuple[int, ...]:
     if members < 1:
         raise ValueError(f"an ensemble needs at least one member, got {members}")
     return tuple(seed * 1000 + member for member in range(members))
-
-
-def fingerprint(stored: Mapping[str, Path], grid: Grid) -> str:
-    """Of the examples that train and choose weights.
-
-    Raises:
-        ValueError: there are none of one kind.
-    """
-    parts = _parts(stored, grid)
-    for split, part in zip((TRAIN, DEV), parts, strict=True):
-        if not len(part):
-            raise ValueError(f"no in-domain request of the split {split} has a future that is observed to its end")
-    return " ".join(part.fingerprint for part in parts)
 
 
 def train_member(
@@ -165,8 +158,21 @@ def train_member(
     )
 
 
-def assembled(family: str, folder: Path, *, seed: int, members: int, preset: str) -> Ensemble:
-    """The ensemble of the finished members of a folder; ``seed`` is that of frozen masks, too. Needs torch.
+def assembled(
+    family: str,
+    folder: Path,
+    settings: Settings,
+    *,
+    seeds: Sequence[int],
+    preset: str,
+    seed: int,
+    requests: int,
+) -> Ensemble:
+    """The ensemble of finished members of a folder. Needs torch.
+
+    Args:
+        seed: of frozen masks.
+        requests: that the members were trained on; for the record.
 
     Raises:
         ValueError: a member is not finished there.
@@ -175,11 +181,10 @@ def assembled(family: str, folder: Path, *, seed: int, members: int, preset: str
 
     from models.tasks.motion import training
 
-    settings = presets.preset(preset, family)
-    found = {one: training.finished(folder, one) for one in seeds(seed, members)}
+    found = {one: training.finished(folder, one) for one in seeds}
+    if missing := [one for one, trained in found.items() if trained is None]:
+        raise ValueError(f"{folder} has no finished member of seed {missing[0]}")
     trained = [one for one in found.values() if one is not None]
-    if len(trained) < members:
-        raise ValueError(f"{folder} has no finished member {next(one for one, done in found.items() if done is None)}")
     sizes, schedule = settings.sizes, settings.schedule
     return Ensemble(
         family=family,
@@ -193,6 +198,7 @@ def assembled(family: str, folder: Path, *, seed: int, members: int, preset: str
             "channels": " ".join(map(str, sizes.channels)),
             "hidden": sizes.hidden,
             "dropout": sizes.dropout,
+            "requests": requests,
             "batch": settings.batch,
             "schedule": f"AdamW at {schedule.rate:g}, {schedule.length} {schedule.unit}, {schedule.warmup} of warm-up",
             "conditioned_on": settings.conditioning,
