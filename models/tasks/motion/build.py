@@ -61,7 +61,7 @@ def build(
     judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one is not None}
     steps = _Steps(sum(map(len, judged_sets.values())), progress)
     graph = export.export(ensemble.networks, ensemble.masks)
-    members = opened(ensemble, graph, plan, threads=threads)
+    members = _opened(graph, plan, threads)
     found = {name: calibrating.judge(one, members, plan, steps.told(name)) for name, one in judged_sets.items()}
     if train is not None:
         plan = msgspec.structs.replace(plan, typical=typical(train))
@@ -96,15 +96,20 @@ def build(
     return write(directory, manifest, files)
 
 
-def opened(ensemble: Ensemble, graph: bytes, plan: Recipe, *, threads: int = 1) -> Members:
+def opened(ensemble: Ensemble, plan: Recipe, *, threads: int = 1) -> Members:
     """The members of an ensemble as they will serve.
 
     Raises:
         ArtefactError: a graph that does not fit the plan.
     """
+    return _opened(export.export(ensemble.networks, ensemble.masks), plan, threads)
+
+
+def _opened(graph: bytes, plan: Recipe, threads: int) -> Members:
     with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
-        (Path(scratch) / GRAPH).write_bytes(graph)
-        return members_of.opened(lambda name: Path(scratch) / name, ensemble.executor, plan, threads=threads)
+        path = Path(scratch) / GRAPH
+        path.write_bytes(graph)
+        return members_of.opened(path, plan, threads=threads)
 
 
 def typical(train: Examples) -> dict[str, tuple[float, float]]:
