@@ -36,9 +36,13 @@ class Split:
     """The data set."""
     scenes: Path
     tags: Path | None
-    """None: the scenes tell their tags."""
+    """None: the scenes tell their own."""
     rendered: Path | None
     """None: no maps."""
+
+    def beside(self, suffixes: tuple[str, ...]) -> Path:
+        """Where the tags or the maps of these scenes are written that are not there yet."""
+        return self.root / ((self.name or self.scenes.resolve().name.removesuffix(SCENES[0])) + suffixes[0])
 
     def map(self, file: Path, scene: str, track: int) -> Path | None:
         """Where the rendered map of a request of a scene's file lies; None where the split has no maps."""
@@ -71,7 +75,7 @@ def splits(root: Path) -> tuple[Split, ...]:
         raise BadFile(f"{root} holds no scenes: files train_pb/NNN/*.pb are needed, or NNN/*.pb")
     place = root.resolve()
     name = split_named(place.name)
-    return (_found(place.parent, name, root) if name else Split("", root, root, None, None),)
+    return (_found(place.parent, name, root) if name else _beside(place, root),)
 
 
 def split(root: Path, name: str) -> Split:
@@ -126,6 +130,13 @@ def _files(scenes: Path) -> Iterator[Path]:
 
 def _found(root: Path, name: str, scenes: Path) -> Split:
     return Split(name, root, scenes, _one(root, name, TAGS), _one(root, name, RENDERED))
+
+
+def _beside(place: Path, scenes: Path) -> Split:
+    """A folder of scenes of any other name, with the tags and the maps that are called after it."""
+    stem = place.name.removesuffix(SCENES[0])
+    tags, rendered = (place.parent / (stem + suffix) for suffix in (TAGS[0], RENDERED[0]))
+    return Split("", place.parent, scenes, tags if tags.exists() else None, rendered if rendered.exists() else None)
 
 
 def _one(root: Path, name: str, suffixes: tuple[str, ...]) -> Path | None:

@@ -147,7 +147,7 @@ def _of_scenes(path: Path, files: Iterable[Path]) -> Truth:
 
 def _shifted(file: Path, own: tags.Tags, partitions: dict[Path, Partition]) -> bool | None:
     """Of a scene in an official folder, by the rules that hold there; None elsewhere."""
-    scenes = file.resolve().parent.parent
+    scenes = file.parent.parent.resolve()  # scenes themselves may be links into another data set
     split = split_named(scenes.name)
     if not split:
         return None
