@@ -137,7 +137,7 @@ def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
 
     rows, kept = _collected(path, found())
     names = dict.fromkeys(name for one in kept for name in one.tags)
-    maneuvers = {tags: _maneuver(tags) for tags in {one.maneuvers for one in kept}}
+    maneuvers = {each: _maneuver(each) for each in {one.maneuvers for one in kept}}
     columns = {name: np.array([one.tags.get(name, "") for one in kept]) for name in names} | {
         name: np.array([maneuvers[one.maneuvers][name] for one in kept]) for name in MANEUVERS
     }
