@@ -68,14 +68,24 @@ def splits(root: Path) -> tuple[Split, ...]:
     """
     if not root.is_dir():
         raise BadFile(f"{root} is no folder; one with the official names is needed, train_pb/000/*.pb")
-    found = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
-    if found:
-        return tuple(found)
+    if found := named_splits(root):
+        return found
     if next(_files(root), None) is None:
         raise BadFile(f"{root} holds no scenes: files train_pb/NNN/*.pb are needed, or NNN/*.pb")
+    return (_beside(root.resolve(), root),)
+
+
+def named_splits(root: Path) -> tuple[Split, ...]:
+    """The splits of a folder by the released names, or the one that it is itself; empty if it has none.
+
+    Raises:
+        BadFile: a split under two names.
+    """
+    found = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
     place = root.resolve()
-    name = split_named(place.name)
-    return (_found(place.parent, name, root) if name else _beside(place, root),)
+    if not found and (name := split_named(place.name)) and next(_files(root), None) is not None:
+        found = [_found(place.parent, name, root)]
+    return tuple(found)
 
 
 def split(root: Path, name: str) -> Split:

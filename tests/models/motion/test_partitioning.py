@@ -67,6 +67,7 @@ def test_other_rules_hold_where_they_were_made(how: How, source: Path, tmp_path:
     known = truth.read(tmp_path / "out" / "eval_pb")
     assert known.shifted is not None
     assert known.shifted.tolist() == [key[0] == "eval-moscow" for key in known.rows], "not by the source's rules"
+    assert known.tags["city"].tolist() == [key[0].split("-")[1] for key in known.rows]
     description = json.loads((tmp_path / "out" / "PROVENANCE.json").read_text())["description"]
     assert description == "made up; divided anew by tags (partition.json)"
     again = tmp_path / "again"
