@@ -19,7 +19,7 @@ _ABOUT = {
     "pedestrian_velocity_x": ("m/s", f"velocity of that pedestrian along x {_FRAME}"),
     "pedestrian_velocity_y": ("m/s", f"velocity of that pedestrian along y {_FRAME}"),
     "crosswalk_occupancy": ("1", "1 on a crosswalk"),
-    "crosswalk_availability": ("1", "2 without lights, 1 or -1: whether vehicles may pass the crosswalk"),
+    "crosswalk_availability": ("1", "2 without lights, -1 where pedestrians may walk now, else 1"),
     "lane_availability": ("1", "2 without lights, 1 enabled, -1 red or yellow, -2 not known"),
     "lane_direction": ("rad", f"direction of the lane {_FRAME}"),
     "lane_occupancy": ("1", "1 on the middle of a lane"),
