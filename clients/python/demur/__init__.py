@@ -9,6 +9,7 @@ from demur._answer import Answer, Intervals
 from demur._categorical import CategoricalAnswer
 from demur._client import AsyncClient, Client, aconnect, connect
 from demur._commit import Committed
+from demur._decided import Remark
 from demur._describe import Description, Feature, Head, Policy
 from demur._errors import (
     AccessDenied,
@@ -30,7 +31,7 @@ from demur._labels import Labels
 from demur._lesion import AsyncBrainScans, BrainScans
 from demur._lesion_answer import LesionAnswer
 from demur._lesion_exchange import ScanError
-from demur._lesion_findings import Interval, Lesion, Remark
+from demur._lesion_findings import Interval, Lesion
 from demur._lesion_question import Scan
 from demur._policies import AsyncPolicies, Policies, PolicyChange
 from demur._requests import InputColumn, LabelRequest, Requests
