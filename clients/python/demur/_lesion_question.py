@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
+from demur import _files
 from demur._errors import InvalidInput, wrong_argument
 from demur._question import Manner
 from demur.v1 import lesion_pb2 as wire
@@ -96,15 +96,7 @@ def content(field: str, volume: Volume) -> bytes:
     if isinstance(volume, (bytes, bytearray, memoryview)):
         found = bytes(volume)
     elif isinstance(volume, (str, os.PathLike)):
-        try:
-            found = Path(volume).read_bytes()
-        except OSError as error:
-            raise InvalidInput(
-                f"{field}: {os.fspath(volume)} cannot be read: {error.strerror or error}",
-                code="unreadable",
-                field=field,
-                value=os.fspath(volume),
-            ) from error
+        found = _files.content(volume, field)
     else:
         write = getattr(volume, "to_bytes", None)
         if isinstance(volume, int) or not callable(write):
