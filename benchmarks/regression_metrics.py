@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from benchmarks.handwritten import rewrite
 from models import artefact as artefacts
 from models.assessment import regression_calibration as calibration
 from models.assessment import retention
@@ -30,7 +31,6 @@ from models.tasks.vessel.simulator.dataset import simulate
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
 MEASURES = ("mvar", "tvar", "varm", "epkl", "ll_fu")
-MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 COLOURS = {"ensemble": "#0072b2", "single": "#d55e00"}
 
 
@@ -59,8 +59,7 @@ def main() -> None:
             }
     draw(found, out / "regression-metrics.png")
     page = out / "regression-metrics.md"
-    _, _, below = page.read_text().partition(MARKER) if page.exists() else ("", "", "\n")
-    page.write_text(document(found, artefact.tag, arrays["shifted"]) + MARKER + below)
+    rewrite(page, document(found, artefact.tag, arrays["shifted"]))
     print(page.read_text())
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
+from benchmarks.handwritten import rewrite
 from models import artefact as artefacts
 from models.assessment import errors, retention
 from models.tasks.vessel import tables
@@ -34,7 +35,6 @@ RETENTION = (
     ("f1_auc", "F1-AUC", 1.0, ".3f"),
     ("f1_at_95", "F1@95", 0.01, ".1f"),
 )
-MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 Curves = dict[tuple[str, str], Any]
 
 
@@ -63,7 +63,7 @@ def main() -> None:
     draw(curves, asked.out / "vessel-retention.png")
     sizes = {name: len(table) for name, table in data.items()}
     page = asked.out / "vessel.md"
-    page.write_text(document(results, tags, sizes) + "\n" + handwritten(page))
+    rewrite(page, document(results, tags, sizes) + "\n")
     for relation in tables.relations(results):
         print("holds " if relation.holds else "FAILS ", relation.statement, "|", relation.found)
 
@@ -153,12 +153,6 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
         f"| {one.statement} | {'yes' if one.holds else '**no**'} | {one.found} |" for one in tables.relations(results)
     ]
     return "\n".join(lines) + "\n"
-
-
-def handwritten(path: Path) -> str:
-    """What stands below the marker in the page, marker included."""
-    _, marker, below = path.read_text().partition(MARKER) if path.exists() else ("", "", "")
-    return marker + below or MARKER + "\n"
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.handwritten import rewrite
 from benchmarks.lesion_real import judge, page
 from benchmarks.lesion_real.data import ROOT, folder, scans
 
@@ -50,8 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             asked.pictures.mkdir(parents=True, exist_ok=True)
             page.draw(results, asked.pictures / f"lesion-real-{one.name}.png", one.name)
     target = asked.out / "lesion-real.md"
-    _, _, below = target.read_text().partition(page.MARKER) if target.exists() else ("", "", "\n")
-    target.write_text(page.document(found) + "\n" + page.MARKER + below)
+    rewrite(target, page.document(found) + "\n")
     sys.stdout.write(target.read_text())
     return 0
 

@@ -11,7 +11,6 @@ import numpy as np
 from benchmarks.lesion_real.data import ATTRIBUTION
 from benchmarks.lesion_real.judge import RETENTION, Opened, Result
 
-MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 PREDICTION, TRUTH = "#ffa62b", "#5ec8f2"
 
 

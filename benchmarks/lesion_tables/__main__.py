@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from benchmarks.handwritten import rewrite
+from benchmarks.jobs import run, say
 from benchmarks.lesion_tables import across, canonical, figures, page, relations, scans
 from benchmarks.lesion_tables.experiment import Experiment
-from benchmarks.lesion_tables.jobs import run, say
 from benchmarks.lesion_tables.plan import SPLITS, Plan
 from models.resume import claim
 
@@ -140,9 +141,7 @@ class Runs:
         figures.draw_retention(results, drawn["retention"])
         figures.draw_deferral(results, drawn["deferral"])
         target = out / "lesion.md"
-        target.write_text(
-            page.document(plan, results, found, thresholds(self.canonical, plan), text) + "\n" + handwritten(target)
-        )
+        rewrite(target, page.document(plan, results, found, thresholds(self.canonical, plan), text) + "\n")
         for one in found:
             sys.stdout.write(f"{'holds' if one.holds else 'FAILS'} {one.statement} | {one.found}\n")
 
@@ -151,12 +150,6 @@ def thresholds(one: Experiment, plan: Plan) -> dict[canonical.Row, list[float]]:
     """Row to the thresholds of its models."""
     chosen = one.thresholds(one.models, plan.entries("dev_in"))
     return {row: [level for model, level in chosen.items() if model.row == row.name] for row in canonical.ROWS}
-
-
-def handwritten(path: Path) -> str:
-    """What stands below the marker in the page, marker included."""
-    _, marker, below = path.read_text().partition(page.MARKER) if path.exists() else ("", "", "")
-    return marker + below or page.MARKER + "\n"
 
 
 if __name__ == "__main__":

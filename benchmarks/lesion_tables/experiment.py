@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.jobs import Tell
 from benchmarks.lesion_tables import judge, scans
-from benchmarks.lesion_tables.jobs import Tell
 from benchmarks.lesion_tables.judge import Float64, Judged, Model
 from benchmarks.lesion_tables.train import Member, differences
 from models import resume

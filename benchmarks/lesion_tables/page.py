@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import machine
+from benchmarks import machine, relations
 from benchmarks.lesion_tables.across import Crossed, Excluded
 from benchmarks.lesion_tables.canonical import (
     BOTH,
@@ -25,9 +25,8 @@ from benchmarks.lesion_tables.canonical import (
 )
 from benchmarks.lesion_tables.judge import MEASURES
 from benchmarks.lesion_tables.plan import CANONICAL_COUNTS, INSIDE, LAST, SITES, SPLITS, Plan
-from benchmarks.lesion_tables.relations import Relation
+from benchmarks.relations import Relation
 
-MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 TITLES = {"dev_in": "Dev in", "dev_out": "Dev out", "eval_in": "Evl in", "eval_out": "Evl out"}
 TABLE_2 = (("Single", (UNET, DROPOUT, UNETR)), ("Ensemble", (UNET_ENSEMBLE, DROPOUT_MCDP, UNETR_ENSEMBLE, BOTH)))
 FIGURES = (
@@ -97,7 +96,7 @@ def document(
         *(line for file, words in FIGURES for line in (f"![{words}]({file})", "")),
         "## Relations that the paper reports",
         "",
-        relations(found),
+        relations.table(found),
     ]
     return "\n".join(lines) + "\n"
 
@@ -198,13 +197,6 @@ def table_5(excluded: Sequence[Excluded]) -> str:
     for one in excluded:
         cells = [spread(figure[part]) for figure in (one.ndsc, one.r_auc) for part in parts]
         lines.append(_line((one.site, one.kind, *cells)))
-    return "\n".join(lines)
-
-
-def relations(found: Sequence[Relation]) -> str:
-    """What the paper reports, and whether it is so here; what fails is in bold."""
-    lines = _heading(("statement", "holds here", "found"))
-    lines += [_line((one.statement, "yes" if one.holds else "**no**", one.found)) for one in found]
     return "\n".join(lines)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from benchmarks.lesion_tables.canonical import (
     correlation,
 )
 from benchmarks.lesion_tables.plan import LAST, SITES, SPLITS, TABLE_5
+from benchmarks.relations import Pair, Relation, check, percent, percent_lower
 from models.assessment.segmentation_retention import voxel_r_aac
 
 SHIFTED = {"dev_in": "dev_out", "eval_in": "eval_out"}
@@ -31,46 +31,6 @@ DROP = 0.10
 ALIKE = 0.05
 FAR = 0.5
 """An order "substantially outperforms" a random one if it leaves at most this share of its area."""
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A statement, whether it is so here, and by what numbers."""
-
-    statement: str
-    holds: bool
-    found: str
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A number that should be at least another."""
-
-    name: str
-    larger: float
-    smaller: float
-
-    def __str__(self) -> str:
-        return f"{self.name} {100 * self.larger:.2f} against {100 * self.smaller:.2f}"
-
-
-def check(statement: str, pairs: Iterable[Pair], show: Callable[[Pair], str] = str) -> Relation:
-    """Holds if every first number is above the second; numbers are shown in per cent, what fails in bold.
-
-    Raises:
-        ValueError: nothing to compare.
-    """
-    all_pairs = list(pairs)
-    if not all_pairs:
-        raise ValueError(f"nothing to compare for {statement!r}")
-    right = [pair.larger > pair.smaller for pair in all_pairs]
-    found = "; ".join(show(pair) if good else f"**{show(pair)}**" for pair, good in zip(all_pairs, right, strict=True))
-    return Relation(statement, all(right), found)
-
-
-def lower(pair: Pair) -> str:
-    """The smaller number first, where less is better."""
-    return f"{pair.name} {100 * pair.smaller:.2f} against {100 * pair.larger:.2f}"
 
 
 def canonical(results: Results) -> list[Relation]:
@@ -112,7 +72,7 @@ def canonical(results: Results) -> list[Relation]:
             statement = f"The {ensemble.architecture} deep ensemble is better than its single models in {title}"
             found.append(check(statement, better(ensemble, single, name)))
         statement = f"The {ensemble.architecture} deep ensemble is better than its single models in R-AUC"
-        found.append(check(statement, areas(ensemble, single), lower))
+        found.append(check(statement, areas(ensemble, single), percent_lower))
     for name, title in (("ndsc", "nDSC"), ("lesion_f1", "lesion F1")):
         pairs = better(UNETR, UNET, name) + better(UNETR_ENSEMBLE, UNET_ENSEMBLE, name)
         found.append(check(f"UNETR is better than UNET in {title}, single and as an ensemble", pairs))
@@ -144,7 +104,9 @@ def canonical(results: Results) -> list[Relation]:
         )
     )
     found.append(
-        check("MCDP is better in R-AUC than the same models with dropout off", areas(DROPOUT_MCDP, DROPOUT), lower)
+        check(
+            "MCDP is better in R-AUC than the same models with dropout off", areas(DROPOUT_MCDP, DROPOUT), percent_lower
+        )
     )
     best = [
         Pair(
@@ -156,7 +118,7 @@ def canonical(results: Results) -> list[Relation]:
         for row in PAPER
         if row != UNETR_ENSEMBLE
     ]
-    found.append(check("The UNETR deep ensemble has the best R-AUC of all (of the paper's rows)", best, lower))
+    found.append(check("The UNETR deep ensemble has the best R-AUC of all (of the paper's rows)", best, percent_lower))
     found.append(_correlations(results))
     found.append(_retention(results))
     return found
@@ -231,7 +193,7 @@ def across(crossed: Crossed, excluded: Sequence[Excluded]) -> list[Relation]:
             [Pair(f"site_e against {site}", lost["site_e"], lost[site]) for site in TABLE_5 if site != "site_e"],
         )
     )
-    shows: tuple[tuple[str, int, Callable[[Pair], str]], ...] = (("nDSC", 1, str), ("R-AUC", -1, lower))
+    shows: tuple[tuple[str, int, Callable[[Pair], str]], ...] = (("nDSC", 1, percent), ("R-AUC", -1, percent_lower))
     for figure, sign, show in shows:
         pairs = []
         for site, ensemble in ensembles.items():

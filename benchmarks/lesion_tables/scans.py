@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.lesion_tables.jobs import Tell
+from benchmarks.jobs import Tell
 from models.tasks.lesion import examples
 from models.tasks.lesion.official import NAMES, Case
 from models.tasks.lesion.preparation import prepare

@@ -13,8 +13,8 @@ from monai.inferers import sliding_window_inference
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from benchmarks.jobs import Tell
 from benchmarks.lesion_tables import scans
-from benchmarks.lesion_tables.jobs import Tell
 from models.tasks.lesion import networks, training
 from models.tasks.lesion.examples import Example
 from models.tasks.lesion.settings import SAMPLES, Settings, UNetSizes

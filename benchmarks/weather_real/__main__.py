@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.handwritten import rewrite
 from benchmarks.weather_real import figures, forecasts, judge, watched
 from benchmarks.weather_real.data import ROOT, SETS, folder
 from benchmarks.weather_real.figures import Judged
 from benchmarks.weather_real.forecasts import BOTH, REGRESSED, TEN
-from benchmarks.weather_real.page import MARKER, Head, Section, document
+from benchmarks.weather_real.page import Head, Section, document
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -52,8 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if seen:
         watched.draw(seen, titles, asked.out / watched.PICTURE)
     page = asked.out / "weather-real.md"
-    _, _, below = page.read_text().partition(MARKER) if page.exists() else ("", "", "\n")
-    page.write_text(document(sections) + "\n".join(watched.section(seen, titles)) + "\n" + MARKER + below)
+    rewrite(page, document(sections) + "\n".join(watched.section(seen, titles)) + "\n")
     sys.stdout.write(page.read_text())
     return 0
 

@@ -14,7 +14,6 @@ from benchmarks.weather_real.forecasts import PATIENCE, REGRESSION, SEEDS, TREES
 from benchmarks.weather_real.judge import ByDomain
 from benchmarks.weather_real.realset import RealSet
 
-MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 Difference = Mapping[str, Mapping[str, tuple[float, float, float]]]
 
 

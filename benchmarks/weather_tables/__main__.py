@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import machine
+from benchmarks.handwritten import rewrite
 from benchmarks.weather_tables import figures, page
 from benchmarks.weather_tables.runs import Plan, Work
 from models.building import Labelled
@@ -138,7 +139,7 @@ def write(
     parts.append(("Table 13: other training sets, CatBoost", page.extended(extended(data, experiments))))
     found += experiment_relations(extended(data, experiments))
     target = out / "weather.md"
-    target.write_text(document(parts, found, data, plan, scale) + "\n" + handwritten(target))
+    rewrite(target, document(parts, found, data, plan, scale) + "\n")
     for one in found:
         print("holds" if one.holds else "FAILS", one.statement, "|", one.found)
 
@@ -227,12 +228,6 @@ def document(
     lines += [f"![Error and F1 against retention, {split}](weather-retention-{split}.png)\n" for split in SPLITS]
     lines += ["## Relations that the paper reports", "", page.relations(found)]
     return "\n".join(lines) + "\n"
-
-
-def handwritten(path: Path) -> str:
-    """What stands below the marker in the page, marker included."""
-    _, marker, below = path.read_text().partition(page.MARKER) if path.exists() else ("", "", "")
-    return marker + below or page.MARKER + "\n"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from models.tasks.weather.tables import MEASURES, SETS, Relation, Row
 
-MARKER = "<!-- Below: written by hand, kept when the page is written again. -->"
 TITLES = {"in": "In", "shifted": "Shifted", "full": "Full"}
 TABLE_9 = (
     ("temperature.rmse_celsius", "RMSE", 1.0, ".2f"),

@@ -21,8 +21,9 @@ from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Tra
 _PREDICTIONS = 1  # field of Submission
 _LENGTH_DELIMITED = 2  # wire type of all top-level fields of both files
 _VARINT_BYTES = 10  # the longest, for 64 bits
-_POINT = np.dtype([("head", "<u2"), ("x_tag", "u1"), ("x", "<f8"), ("y_tag", "u1"), ("y", "<f8")])
-_FRAME = np.array((0x120A, 0x09, 0x11), _POINT[["head", "x_tag", "y_tag"]])
+POINT = np.dtype([("head", "<u2"), ("x_tag", "u1"), ("x", "<f8"), ("y_tag", "u1"), ("y", "<f8")])
+"""A point of a serialised trajectory whose x and y are both written."""
+FRAME = np.array((0x120A, 0x09, 0x11), POINT[["head", "x_tag", "y_tag"]])
 """Around the coordinates of each: field 1 of 18 bytes, and in it the doubles of fields 1 and 2."""
 M = TypeVar("M", bound=Message)
 
@@ -80,10 +81,10 @@ def positions(trajectories: Sequence[Trajectory]) -> NDArray[np.float64]:
     a full submission has some ten million.
     """
     packed = b"".join(trajectory.SerializeToString() for trajectory in trajectories)
-    if len(packed) == sum(len(trajectory.points) for trajectory in trajectories) * _POINT.itemsize:
-        table = np.frombuffer(packed, _POINT)
+    if len(packed) == sum(len(trajectory.points) for trajectory in trajectories) * POINT.itemsize:
+        table = np.frombuffer(packed, POINT)
         frames = table[["head", "x_tag", "y_tag"]]
-        if (frames == _FRAME).all():
+        if (frames == FRAME).all():
             return np.stack([table["x"], table["y"]], axis=1)
     points = (point for trajectory in trajectories for point in trajectory.points)
     flat = [coordinate for point in points for coordinate in (point.x, point.y)]

@@ -17,6 +17,7 @@ from models.evaluation import files
 from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered, unranked
 from models.tasks.motion import submission, truth
 from models.tasks.motion.errors import ACCEPTABLE, UNITS, request_errors
+from models.tasks.motion.frame import FARTHEST
 
 OPTIONS = frozenset({"scenes"})
 """What of ``Asked`` is of use here besides error, limit, groups and convention."""
@@ -87,14 +88,14 @@ def _of_submission(path: Path, asked: Asked) -> Judged:
 
 def _near(positions: NDArray[Any], axes: tuple[int, ...]) -> Mask:
     """Whether positions are finite and on Earth, over the axes; without a copy of them."""
-    return np.asarray((positions.min(axis=axes) > -truth.FARTHEST) & (positions.max(axis=axes) < truth.FARTHEST))
+    return np.asarray((positions.min(axis=axes) > -FARTHEST) & (positions.max(axis=axes) < FARTHEST))
 
 
 def _check_metres(path: Path, name: str, good: Mask) -> None:
     if not good.all():
         place = [int(index) for index in np.argwhere(~good)[0]]
         raise BadFile(
-            f"{path}: {name}{place} holds a value that is not finite, or {truth.FARTHEST:g} and more; metres are "
+            f"{path}: {name}{place} holds a value that is not finite, or {FARTHEST:g} and more; metres are "
             "needed, and the weight 0 where a mode is padding"
         )
 

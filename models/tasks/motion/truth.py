@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from models.evaluation.judged import BadFile, Mask
 from models.tasks.motion import messages
-from models.tasks.motion.frame import Float32, to_agent_frame, transformed
+from models.tasks.motion.frame import FARTHEST, Float32, to_agent_frame, transformed
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, SceneTags, VehicleTrack, WeightedTrajectory
 
 Key = tuple[str, int]
@@ -31,8 +31,6 @@ TAGS = {
     "precipitation": "precipitation",
 }
 """Column that figures can be broken down by to the field of a scene's tags."""
-FARTHEST = 1e7
-"""No place on Earth is farther from the origin of a scene, m; numbers beyond lose their metres in float32."""
 
 
 @dataclass(frozen=True)

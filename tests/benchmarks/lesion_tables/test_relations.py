@@ -17,7 +17,7 @@ from benchmarks.lesion_tables.across import WAYS, Crossed, Excluded
 from benchmarks.lesion_tables.canonical import ROWS, Results
 from benchmarks.lesion_tables.judge import FIGURES, MEASURES, Judged
 from benchmarks.lesion_tables.plan import SPLITS, Plan
-from benchmarks.lesion_tables.relations import Pair, Relation, check
+from benchmarks.relations import Pair, Relation, check, table
 from models.assessment.segmentation_retention import POINTS, log_grid
 
 PAPER = {
@@ -94,7 +94,7 @@ def test_what_fails_is_told_in_bold() -> None:
     one = check("larger", [Pair("first", 0.5, 0.4), Pair("second", 0.3, 0.3)])
     assert not one.holds
     assert one.found == "first 50.00 against 40.00; **second 30.00 against 30.00**"
-    assert "**no**" in page.relations([one])
+    assert "**no**" in table([one])
     with pytest.raises(ValueError, match="nothing to compare"):
         check("nothing", [])
 

@@ -1,0 +1,205 @@
+"""Feature maps as bytes: the prerendered files of the data set (zlib-compressed NPY), and packed float32 numbers.
+
+Files are unpacked no further than the one map that is expected, and nothing in them is evaluated or unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.bad_scene import BadScene
+from models.tasks.motion.frame import Float32
+from models.tasks.motion.grid import CHANNELS, Grid
+
+__all__ = ["BadScene", "encode_rendered", "read_rendered", "read_rendered_file", "read_tensor"]
+
+MOST = 1e6
+"""Largest number of a feature map, of any channel: speeds, angles and marks are far below."""
+_MAGIC = b"\x93NUMPY"
+_LONGEST_HEADER = 4096
+_HEADER = re.compile(
+    rb"\{\s*'descr'\s*:\s*(?P<descr>'[^']*'|\[.*\])\s*,\s*'fortran_order'\s*:\s*(?P<fortran>True|False)\s*,"
+    rb"\s*'shape'\s*:\s*\((?P<shape>[\d\s,]*)\)\s*,?\s*\}\s*",
+    re.DOTALL,
+)
+_LEVEL = 6
+_FLOAT32 = np.dtype("<f4")
+
+
+def read_rendered(content: bytes, grid: Grid) -> Float32:
+    """The map of a prerendered file, [17, y, x].
+
+    Raises:
+        BadScene: ``not_zlib``, ``not_npy``, ``would_unpickle``, ``dtype``, ``channels``, ``grid``, ``truncated``,
+            ``trailing_bytes``, ``not_finite``, ``out_of_range`` or ``empty``.
+    """
+    unpacker = zlib.decompressobj()
+    try:
+        start = unpacker.decompress(content, _LONGEST_HEADER)
+        offset, fortran = _header(start, grid)
+        size = offset + math.prod(grid.shape) * _FLOAT32.itemsize
+        rest = unpacker.decompress(unpacker.unconsumed_tail, size - len(start) + 1) if len(start) <= size else b""
+    except zlib.error as error:
+        raise _not_zlib(content, str(error)) from error
+    found = len(start) + len(rest)
+    if found < size:
+        raise BadScene(
+            f"the file ends after {found} of {size} bytes; send it whole",
+            code="truncated",
+            value=found,
+            unit="bytes",
+            allowed=f"{size}",
+        )
+    if found > size or unpacker.unused_data or not unpacker.eof:
+        if found == size and not unpacker.eof and not unpacker.unconsumed_tail:
+            raise BadScene("the compressed file ends before its checksum; send it whole", code="truncated")
+        raise BadScene(f"bytes follow the {size} of the map; one map a file is read", code="trailing_bytes")
+    values = np.frombuffer(start + rest, _FLOAT32, offset=offset)
+    shape = grid.shape
+    found_map = values.reshape(shape, order="F" if fortran else "C")
+    _check_values(found_map)
+    return np.ascontiguousarray(found_map, np.float32)
+
+
+def read_rendered_file(path: Path, grid: Grid) -> Float32:
+    """The map of a prerendered file on disk.
+
+    Raises:
+        BadFile: it cannot be read, or is none of this grid.
+    """
+    try:
+        return read_rendered(path.read_bytes(), grid)
+    except OSError as error:
+        raise BadFile(f"{path} cannot be read: {error}") from error
+    except BadScene as error:
+        raise BadFile(f"{path}: {error}") from error
+
+
+def encode_rendered(feature_map: Float32) -> bytes:
+    """A map [17, y, x] as the files of the data set have it; equal maps, equal bytes."""
+    values = np.ascontiguousarray(feature_map, _FLOAT32)
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {values.shape}, }}".encode()
+    head += b" " * (-(len(_MAGIC) + 4 + len(head) + 1) % 64) + b"\n"
+    packer = zlib.compressobj(_LEVEL)
+    start = _MAGIC + b"\x01\x00" + len(head).to_bytes(2, "little") + head
+    return b"".join((packer.compress(start), packer.compress(values.data), packer.flush()))
+
+
+def read_tensor(content: bytes, grid: Grid) -> Float32:
+    """Packed maps, float32 little-endian and row-major, [N, 17, y, x]; a view of the bytes.
+
+    Raises:
+        BadScene: ``size``, ``not_finite``, ``out_of_range`` or ``empty``.
+    """
+    one = math.prod(grid.shape) * _FLOAT32.itemsize
+    if not content or len(content) % one:
+        raise BadScene(
+            f"there are {len(content)} bytes; a map of {list(grid.shape)} float32 numbers has {one}, and whole maps "
+            "are needed, at least one",
+            code="size",
+            value=len(content),
+            unit="bytes",
+            allowed=f"a multiple of {one}",
+        )
+    maps = np.frombuffer(content, _FLOAT32).reshape(-1, *grid.shape)
+    for number, feature_map in enumerate(maps):
+        try:
+            _check_values(feature_map)
+        except BadScene as error:
+            raise error.of(f"[{number}]") from error
+    return maps.astype(np.float32, copy=False)
+
+
+def _header(start: bytes, grid: Grid) -> tuple[int, bool]:
+    """First byte of the numbers, and whether the first axis runs quickest."""
+    if start[: len(_MAGIC)] != _MAGIC or len(start) < 10:
+        raise _not_npy("what is compressed is no NPY file")
+    width = {1: 2, 2: 4, 3: 4}.get(start[6])
+    if width is None:
+        raise _not_npy(f"NPY has the versions 1 to 3, not {start[6]}")
+    length = int.from_bytes(start[8 : 8 + width], "little")
+    if length > _LONGEST_HEADER - 8 - width:
+        raise _not_npy(f"the header has {length} bytes")
+    offset = 8 + width + length
+    if len(start) < offset:
+        raise BadScene("the file ends in its header; send it whole", code="truncated")
+    head = _HEADER.fullmatch(start[8 + width : offset])
+    if head is None:
+        raise _not_npy("the header is none")
+    _check_dtype(head["descr"].decode("latin-1"))
+    try:
+        shape = tuple(int(length) for length in head["shape"].split(b",") if length.strip())
+    except ValueError as error:
+        raise _not_npy("the header has no shape") from error
+    _check_shape(shape, grid)
+    return offset, head["fortran"] == b"True"
+
+
+def _check_dtype(descr: str) -> None:
+    if "O" in descr:
+        raise BadScene(
+            "the file holds Python objects, which would have to be unpickled; send float32 numbers",
+            code="would_unpickle",
+            value=descr[:40],
+            allowed="<f4",
+        )
+    if descr.strip("'") != _FLOAT32.str:
+        raise BadScene(
+            f"the numbers are of type {descr[:40]}; float32, little-endian, is needed",
+            code="dtype",
+            value=descr[:40],
+            allowed=_FLOAT32.str,
+        )
+
+
+def _check_shape(shape: tuple[int, ...], grid: Grid) -> None:
+    if shape == grid.shape:
+        return
+    wrong_channels = len(shape) == 3 and shape[0] != CHANNELS
+    raise BadScene(
+        f"the map has the shape {str(list(shape))[:60]}; {list(grid.shape)} is needed"
+        + (": channels, rows (y) and columns (x)" if not wrong_channels else f", {CHANNELS} channels first"),
+        code="channels" if wrong_channels else "grid",
+        value=str(list(shape))[:60],
+        allowed=str(list(grid.shape)),
+    )
+
+
+def _check_values(feature_map: NDArray[Any]) -> None:
+    least, most = float(feature_map.min()), float(feature_map.max())
+    if -MOST <= least <= most <= MOST and (least or most):
+        return
+    if least == most == 0:
+        raise BadScene("the map is empty: all its numbers are 0", code="empty", value=0)
+    wrong = int(np.count_nonzero(~(np.abs(feature_map) <= MOST)))
+    finite = math.isfinite(least) and math.isfinite(most)
+    raise BadScene(
+        f"{wrong} of the map's numbers are not finite or beyond {MOST:g}; its channels are marks, m/s, m/s² and rad",
+        code="out_of_range" if finite else "not_finite",
+        value=wrong,
+        unit="numbers",
+        allowed=f"-{MOST:g} to {MOST:g}",
+    )
+
+
+def _not_zlib(content: bytes, why: str) -> BadScene:
+    plain = ", and is a plain NPY file" if content[: len(_MAGIC)] == _MAGIC else ""
+    return BadScene(
+        f"the file is not compressed by zlib, or broken{plain} ({why}); send prerendered maps as the data set has them",
+        code="not_zlib",
+        allowed="zlib-compressed NPY",
+    )
+
+
+def _not_npy(what: str) -> BadScene:
+    return BadScene(
+        f"{what}; send a map as numpy.save writes it, compressed by zlib", code="not_npy", allowed="zlib-compressed NPY"
+    )

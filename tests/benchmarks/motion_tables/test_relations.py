@@ -1,0 +1,105 @@
+"""The paper's statements, checked on the paper's own numbers and on numbers where they do not hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.motion_tables import page
+from benchmarks.motion_tables.judge import MEASURES, SETS, Score
+from benchmarks.motion_tables.relations import Results, relations
+from benchmarks.motion_tables.rows import ROWS, Row
+
+PRINTED = json.loads((Path(__file__).parents[2] / "fixtures" / "motion_tables.json").read_text())
+SPLITS = ("dev", "eval")
+
+
+def printed(split: str, row: Row) -> dict[str, Score]:
+    key = f"{split}|{row.method}|{row.backbone}|{row.operator}|{row.size}"
+    errors = np.reshape(PRINTED["table_20"][key], (5, 3))
+    *areas, roc_auc = PRINTED["table_21"][key]
+    retention = np.reshape(areas, (3, 3)) / [[1], [100], [100]]
+    ade = PRINTED["table_7_r_auc_weightedade"].get(f"{split}|{row.backbone}|{row.size}", 0.3)
+    return {
+        name: Score(
+            *errors[:, place],
+            retention[0, place],
+            ade,
+            *retention[1:, place],
+            roc_auc / 100 if name == "full" else np.nan,
+        )
+        for place, name in enumerate(SETS)
+    }
+
+
+def paper() -> dict[tuple[str, Row], dict[str, Score]]:
+    return {(split, row): printed(split, row) for split in SPLITS for row in ROWS}
+
+
+def failing(results: Results) -> list[str]:
+    return [one.statement for one in relations(results) if not one.holds]
+
+
+def test_all_statements_hold_on_the_papers_own_tables() -> None:
+    assert len(relations(paper())) >= 18
+    assert failing(paper()) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "change", "wrong"),
+    [
+        (
+            Row("Deep Ensemble", "BC", "MA", 3),
+            "full",
+            {"weightedade": 9.0},
+            "RIP-BC is better than RIP-DIM in weightedADE",
+        ),
+        (Row("Deep Ensemble", "DIM", "MA", 1), "full", {"cnll": 99.0}, "RIP-DIM is better than RIP-BC in cNLL"),
+        (Row("Dropout Ensemble", "BC", "MA", 5), "full", {"minade": 2.0}, "Five members are better than one in minADE"),
+        (
+            Row("Deep Ensemble", "BC", "MA", 5),
+            "full",
+            {"r_auc": 50.0},
+            "Five RIP-BC are better than one in R-AUC of cNLL",
+        ),
+        (
+            Row("Deep Ensemble", "BC", "MA", 5),
+            "full",
+            {"f1_auc": 0.5},
+            "Five RIP-BC are better than five RIP-DIM in F1-AUC",
+        ),
+        (Row("Dropout Ensemble", "DIM", "LQ", 3), "shifted", {"minfde": 0.1}, "Errors are larger on shifted"),
+        (
+            Row("Dropout Ensemble", "DIM", "LQ", 3),
+            "full",
+            {"roc_auc": 0.9},
+            "Request uncertainties do not tell shifted",
+        ),
+        (
+            Row("Deep Ensemble", "BC", "LQ", 1),
+            "full",
+            {"minade": 0.5},
+            "With one member LQ and MA choose the same plans",
+        ),
+    ],
+)
+def test_each_statement_can_fail(row: Row, name: str, change: dict[str, Any], wrong: str) -> None:
+    results = paper()
+    results["dev", row][name] = replace(results["dev", row][name], **change)
+    assert any(statement.startswith(wrong) for statement in failing(results))
+
+
+def test_the_page_lays_tables_out_as_the_paper() -> None:
+    results = paper()
+    compared = {(split, ROWS[5], name): results[split, ROWS[5]]["full"] for split in SPLITS for name in MEASURES}
+    text = page.document(["data"], ["models"], results, compared, relations(results))
+    assert "| Eval | BC, MA, K=5 | 57.75 | 95.00 | 65.20 | 0.777 | 1.014 | 0.824 |" in text
+    assert "| Dev | 5 | 9.08 | 13.24 | 0.236 | 0.376 | 65.2 | 63.7 | 90.6 | 89.7 | 49.2 | 51.4 |" in text
+    assert "| Dev | Dropout Ensemble | DIM, LQ, K=1 | 0.750 | 0.831 | 0.759 |" in text
+    assert "| Eval | Dropout Ensemble | BC, LQ, K=3 | 8.22 | 14.83 | 9.39 | 64.9 | 65.6 | 65.1 |" in text
+    assert text.count("\n| Dev | ") == text.count("\n| Eval | ")
