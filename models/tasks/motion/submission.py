@@ -18,8 +18,9 @@ from models.assessment.trajectories import WeightsError, checked_weights
 from models.evaluation.judged import BadFile, Mask
 from models.tasks.motion import messages
 from models.tasks.motion.errors import UNITS, request_errors
+from models.tasks.motion.futures import Key, named
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction
-from models.tasks.motion.truth import Key, Truth, key_of, named, position_array
+from models.tasks.motion.truth import Truth, key_of, position_array
 
 MOST_MODES = 25
 """The scorer keeps so many modes of the largest weight, and does not normalise them anew."""

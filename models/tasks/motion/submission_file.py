@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.assessment.trajectories import WeightsError, checked_weights
+from models.tasks.motion.frame import FARTHEST
 from models.tasks.motion.messages import FRAME, POINT
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction
 from models.tasks.motion.submission import MOST_MODES
-from models.tasks.motion.truth import FARTHEST
 
 _PREDICTION = b"\x0a"  # field 1 of Submission
 _MODE = b"\x1a"  # field 3 of ObjectPrediction

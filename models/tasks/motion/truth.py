@@ -12,17 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.judged import BadFile, Mask
-from models.tasks.motion import messages
-from models.tasks.motion.frame import FARTHEST, Float32, to_agent_frame, transformed
-from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, SceneTags, VehicleTrack, WeightedTrajectory
+from models.tasks.motion import canonical, messages, tags
+from models.tasks.motion.canonical import Partition
+from models.tasks.motion.folders import split_named
+from models.tasks.motion.frame import FARTHEST
+from models.tasks.motion.futures import Key, futures, named
+from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, TrajectoryTag, WeightedTrajectory
 
-Key = tuple[str, int]
-"""Scene and track of a request."""
-Found = tuple[Key, NDArray[Any], SceneTags]
-
-NOT_OBSERVED = "they are not observed in all future steps"
-NOT_NOW = "they are not observed now, so have no frame"
-NO_FUTURE = "their scene has no future"
 TAGS = {
     "day_time": "day_time",
     "season": "season",
@@ -31,6 +27,23 @@ TAGS = {
     "precipitation": "precipitation",
 }
 """Column that figures can be broken down by to the field of a scene's tags."""
+MANEUVERS = {
+    "direction": ("kMoveLeft", "kMoveRight", "kMoveForward", "kMoveBack", "kStationary"),
+    "speed": ("kAcceleration", "kDeceleration", "kUniform"),
+    "rest": ("kStopping", "kStarting"),
+}
+"""Column to the tags of requests that it tells; several of them are joined by a plus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A request whose future is known."""
+
+    key: Key
+    trajectory: NDArray[Any]
+    """[T, 2], m."""
+    columns: Mapping[str, str]
+    shifted: bool | None
 
 
 @dataclass(frozen=True)
@@ -47,7 +60,7 @@ class Truth:
     shifted: Mask | None
     """[N]; None where the files do not say."""
     tags: Mapping[str, NDArray[Any]]
-    """What scenes are tagged with, by name [N]; empty for a file of trajectories."""
+    """What scenes and requests are tagged with, by column [N]; empty for a file of trajectories."""
 
     @property
     def digest(self) -> str:
@@ -96,95 +109,83 @@ def key_of(prediction: ObjectPrediction) -> Key:
     return prediction.scene_id, prediction.track_id
 
 
-def named(key: Key) -> str:
-    """A request, in words."""
-    return f"scene {key[0]!r}, track {key[1]}"
-
-
 def _of_submission(path: Path) -> Truth:
-    shifted: list[bool] = []
-
     def found() -> Iterator[Found]:
         for prediction in messages.predictions(path):
             key, modes = key_of(prediction), prediction.weighted_trajectories
             if len(modes) != 1:
                 raise BadFile(f"{path}: {named(key)} has {len(modes)} trajectories; a ground truth has one each")
-            shifted.append(prediction.is_ood)
-            yield key, position_array(path, key, modes)[0], SceneTags()
+            yield Found(key, position_array(path, key, modes)[0], {}, prediction.is_ood)
 
-    rows, trajectories, _ = _collected(path, found())
+    rows, kept = _collected(path, found())
     # false is not told from unset: without any true one the file does not say
-    return Truth(str(path), rows, trajectories, {}, np.array(shifted) if any(shifted) else None, {})
+    said = any(one.shifted for one in kept)
+    return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if said else None, {})
 
 
 def _of_scenes(path: Path, files: Iterable[Path]) -> Truth:
     left_out: dict[Key, str] = {}
+    partitions: dict[Path, Partition] = {}
 
     def found() -> Iterator[Found]:
         for file in files:
-            yield from _requests(file, messages.scene(file), left_out)
+            scene = messages.scene(file)
+            own = tags.of_scene(scene.scene_tags)
+            shifted = _shifted(file, own, partitions)
+            for future in futures(file, scene):
+                if future.trajectory is None:
+                    left_out[future.key] = str(future.left_out)
+                else:
+                    columns = {name: own[field] for name, field in TAGS.items()} | _maneuver(future.maneuvers)
+                    yield Found(future.key, future.trajectory, columns, shifted)
 
-    rows, trajectories, tags = _collected(path, found())
-    columns = {name: np.array([_tag(one, field) for one in tags]) for name, field in TAGS.items()}
-    return Truth(str(path), rows, trajectories, left_out, None, columns)
-
-
-def _requests(file: Path, scene: Scene, left_out: dict[Key, str]) -> Iterator[Found]:
-    """The requests of a scene that can be judged; the others are added to ``left_out``."""
-    if not scene.id:
-        raise BadFile(f"{file}: the scene has no id; requests are told by scene and track")
-    if not scene.past_vehicle_tracks:
-        raise BadFile(f"{file}: past_vehicle_tracks are missing; the frame of an agent is where it is now")
-    now = _by_track(scene.past_vehicle_tracks[-1].tracks)
-    future = [_by_track(step.tracks) for step in scene.future_vehicle_tracks]
-    for request in scene.prediction_requests:
-        key = scene.id, request.track_id
-        if not future:
-            left_out[key] = NO_FUTURE
-        elif not all(request.track_id in step for step in future):
-            left_out[key] = NOT_OBSERVED
-        elif request.track_id not in now:
-            # the released code interpolates between the past and the future here, and so looks at the answer
-            left_out[key] = NOT_NOW
-        else:
-            steps = [step[request.track_id] for step in future]
-            yield key, _in_agent_frame(file, key, now[request.track_id], steps), scene.scene_tags
+    rows, kept = _collected(path, found())
+    names = [*TAGS, *MANEUVERS]
+    columns = {name: np.array([one.columns[name] for one in kept]) for name in names}
+    return Truth(str(path), rows, _stacked(kept), left_out, _flags(kept), columns)
 
 
-def _in_agent_frame(file: Path, key: Key, now: VehicleTrack, steps: list[VehicleTrack]) -> Float32:
-    points = np.array([(step.position.x, step.position.y) for step in (now, *steps)])
-    state = [now.yaw, now.linear_velocity.x, now.linear_velocity.y]
-    if not (np.isfinite(state).all() and (np.abs(points) < FARTHEST).all()):
-        raise BadFile(
-            f"{file}: {named(key)} has a position, linear_velocity or yaw that is not finite, or is {FARTHEST:g} m away"
-        )
-    return transformed(np.asarray(points[1:], np.float32), to_agent_frame(now))
+def _shifted(file: Path, own: tags.Tags, partitions: dict[Path, Partition]) -> bool | None:
+    """Of a scene in an official folder, by the rules that hold there; None elsewhere."""
+    scenes = file.resolve().parent.parent
+    split = split_named(scenes.name)
+    if not split:
+        return None
+    if scenes not in partitions:
+        partitions[scenes] = canonical.read(scenes.parent)
+    return partitions[scenes].shifted(split, own)
 
 
-def _tag(tags: SceneTags, field: str) -> str:
-    kind = SceneTags.DESCRIPTOR.fields_by_name[field].enum_type
-    number = getattr(tags, field)
-    known = {} if kind is None else kind.values_by_number
-    return str(known[number].name).removeprefix("k") if number in known else str(number)
+def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:
+    """The tags of a request as a column for each kind, those of one kind joined."""
+    names = [TrajectoryTag.Name(tag) for tag in sorted(set(found)) if tag in TrajectoryTag.values()]
+    return {
+        column: "+".join(name.removeprefix("k") for name in names if name in kind) or "none"
+        for column, kind in MANEUVERS.items()
+    }
 
 
-def _by_track(tracks: Iterable[VehicleTrack]) -> dict[int, VehicleTrack]:
-    return {track.track_id: track for track in tracks}
+def _flags(kept: Sequence[Found]) -> Mask | None:
+    """Whether requests are shifted; None where some are in neither part of their data set."""
+    flags = [one.shifted for one in kept]
+    return None if None in flags else np.array(flags, bool)
 
 
-def _collected(path: Path, found: Iterable[Found]) -> tuple[dict[Key, int], NDArray[Any], list[SceneTags]]:
+def _stacked(kept: Sequence[Found]) -> NDArray[Any]:
+    return np.stack([one.trajectory for one in kept])
+
+
+def _collected(path: Path, found: Iterable[Found]) -> tuple[dict[Key, int], list[Found]]:
     rows: dict[Key, int] = {}
-    trajectories: list[NDArray[Any]] = []
-    tags: list[SceneTags] = []
-    for key, trajectory, tag in found:
-        if key in rows:
-            raise BadFile(f"{path}: the ground truth of {named(key)} is there twice; one is needed")
-        if trajectories and len(trajectory) != len(trajectories[0]):
-            steps = len(trajectories[0])
-            raise BadFile(f"{path}: {named(key)} has {len(trajectory)} future steps, and others have {steps}")
-        rows[key] = len(trajectories)
-        trajectories.append(trajectory)
-        tags.append(tag)
-    if not rows:
+    kept: list[Found] = []
+    for one in found:
+        if one.key in rows:
+            raise BadFile(f"{path}: the ground truth of {named(one.key)} is there twice; one is needed")
+        if kept and len(one.trajectory) != len(kept[0].trajectory):
+            steps = len(kept[0].trajectory)
+            raise BadFile(f"{path}: {named(one.key)} has {len(one.trajectory)} future steps, and others have {steps}")
+        rows[one.key] = len(kept)
+        kept.append(one)
+    if not kept:
         raise BadFile(f"{path} has no request whose future is known in full: there is nothing to judge")
-    return rows, np.stack(trajectories), tags
+    return rows, kept

@@ -11,7 +11,7 @@ import pytest
 
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.motion import messages, truth
+from models.tasks.motion import futures, messages, truth
 from models.tasks.motion.predictions import read
 from tests.models.motion.wire import nested, prediction, scene, vehicle
 
@@ -70,9 +70,9 @@ def test_requests_that_cannot_be_judged_are_told_by_their_reason(tmp_path: Path)
     found = truth.read(tmp_path)
     assert list(found.rows) == [("scene-a", 1)]
     assert found.left_out == {
-        ("scene-a", 2): truth.NOT_OBSERVED,
-        ("scene-a", 3): truth.NOT_NOW,
-        ("scene-b", 5): truth.NO_FUTURE,
+        ("scene-a", 2): futures.NOT_OBSERVED,
+        ("scene-a", 3): futures.NOT_NOW,
+        ("scene-b", 5): futures.NO_FUTURE,
     }
 
 
@@ -151,6 +151,9 @@ def test_a_real_scene_gives_the_trajectories_of_the_released_code(real_scene: Pa
         "location": "Moscow",
         "sun_phase": "UnknownSunPhase",
         "precipitation": "NoPrecipitation",
+        "direction": "MoveLeft",
+        "speed": "Uniform",
+        "rest": "none",
     }
 
 

@@ -1,0 +1,85 @@
+"""Tags of scenes: in the scene itself and, a JSON line each, in the file beside the folder of scenes.
+
+Inside this library a value is the enumeration's name without its k, and a tag that is not set is unknown. In the file
+names have their k, and what is unknown has no key: protobuf leaves out an enumeration's zero.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.protocol.motion_pb2 import SceneTags
+
+Tags = Mapping[str, str]
+"""Field to value; all fields of ``VALUES`` are there, and whatever else a file says (such as ``city``)."""
+
+VALUES: Mapping[str, Mapping[str, int]] = MappingProxyType(
+    {
+        field.name: {value.name.removeprefix("k"): value.number for value in field.enum_type.values}
+        for field in SceneTags.DESCRIPTOR.fields
+        if field.enum_type is not None
+    }
+)
+"""Field of a scene's tags to its values, without k, and their numbers; 0 is unknown."""
+_WRITTEN = {
+    field.name: {value.number: value.name for value in field.enum_type.values}
+    for field in SceneTags.DESCRIPTOR.fields
+    if field.enum_type is not None
+}
+_UNKNOWN = {field: next(name for name, number in values.items() if not number) for field, values in VALUES.items()}
+
+
+def of_scene(tags: SceneTags) -> dict[str, str]:
+    """The tags that a scene carries; a number that is no value of the released enumeration stays a number."""
+    numbers = {field: getattr(tags, field) for field in VALUES}
+    return {field: _WRITTEN[field].get(number, str(number)).removeprefix("k") for field, number in numbers.items()}
+
+
+def plain(field: str, value: str) -> str:
+    """A value as it is called here, whether it was given with its k or without, in whatever case.
+
+    Raises:
+        ValueError: a value that the released enumeration does not have.
+    """
+    if field not in VALUES or value.isdecimal():
+        return value
+    known = {name.lower(): name for name in VALUES[field]}
+    found = known.get(value.lower()) or known.get(value.lower().removeprefix("k"))
+    if found is None:
+        raise ValueError(f"{field} {value!r} is not one of {', '.join(VALUES[field])}")
+    return found
+
+
+def line(tags: Tags) -> str:
+    """The tags of a scene as a line of the released file, without its end."""
+    return json.dumps({field: _written(field, value) for field, value in tags.items() if value != _UNKNOWN.get(field)})
+
+
+def _written(field: str, value: str) -> str:
+    """A value as the file calls it."""
+    number = VALUES.get(field, {}).get(value)
+    return value if number is None else _WRITTEN[field][number]
+
+
+def parsed(path: Path, number: int, text: str) -> dict[str, str]:
+    """The tags of a line; a key that is missing is unknown.
+
+    Raises:
+        BadFile: no JSON object of texts, or a value that the released enumeration does not have.
+    """
+    place = f"{path}, line {number}"
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f'{place}: no JSON ({error}); a line such as {{"track": "Moscow"}} is needed') from error
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise BadFile(f'{place}: {text.strip()[:80]!r} is no JSON object of texts, such as {{"track": "Moscow"}}')
+    try:
+        return _UNKNOWN | {field: plain(field, value) for field, value in found.items()}
+    except ValueError as error:
+        raise BadFile(f"{place}: {error}") from error
