@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TENANTS = {
     "lesion": "services.tasks.lesion.tenant:tenant",
+    "motion": "services.tasks.motion.tenant:tenant",
     "vessel": "services.tasks.vessel:tenant",
     "weather": "services.tasks.weather:tenant",
 }
@@ -11,6 +12,7 @@ TENANTS = {
 
 DEFAULT_MODELS = {
     "lesion": "lesion-unet-5",
+    "motion": "motion-bc-5",
     "vessel": "vessel-dnn-10",
     "weather": "weather-catboost-10",
 }

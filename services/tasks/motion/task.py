@@ -16,7 +16,6 @@ from models.head import Head
 from models.tasks.motion import appearance
 from models.tasks.motion.appearance import Remark
 from models.tasks.motion.planning import Arrays, Planning
-from models.tasks.motion.protocol.motion_pb2 import PredictionRequest
 from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
 from models.tasks.motion.recipe import Recipe
 from models.tasks.motion.scenes import BadScene
@@ -56,7 +55,9 @@ class Asked:
     """What is the same for all items of a call."""
 
     scene_id: str
+    """Of a scene; empty for maps."""
     tracks: tuple[int, ...]
+    subjects: tuple[Subject | None, ...]
     submission: bool
 
 
@@ -65,8 +66,8 @@ class Found:
     """What the work leaves of consecutive items, besides their statistics."""
 
     asked: Asked
-    subjects: tuple[Subject | None, ...]
     remarks: tuple[tuple[Remark, ...], ...]
+    """Of these items."""
 
 
 @dataclass(slots=True)
@@ -117,12 +118,13 @@ class MotionTask:
                 code="missing",
                 field="agents",
             )
+        asked = Asked(found.scene_id, found.tracks, found.subjects, request.submission)
         kept = _kept(found) if self._keeps_inputs else b""
         quantum = min(self._planning.quantum_rows, count)
         pass_seconds = self._planning.seconds(quantum) / quantum
         map_bytes = 4 * math.prod(self._recipe.grid.shape)
         return Units(
-            payload=_Payload(Asked(found.scene_id, found.tracks, request.submission), found, kept),
+            payload=_Payload(asked, found, kept),
             count=count,
             seconds=OPEN_SECONDS + count * (self._pace.map_seconds + pass_seconds),
             nbytes=found.source.nbytes + 2 * min(self._chunk, count) * map_bytes + count * ANSWER_BYTES + len(kept),
@@ -166,7 +168,7 @@ class MotionTask:
                 first=items[rows.start],
                 count=len(rows),
                 predictives={TRAJECTORIES.name: self._planning.read(said)},
-                payload=Found(asked, tuple(found.subjects[items[row]] for row in rows), remarks),
+                payload=Found(asked, remarks),
                 shifts=np.array([Shift.OUTSIDE_TRAINING_RANGE if one else 0 for one in remarks], np.uint8),
             )
 
@@ -223,10 +225,8 @@ class MotionTask:
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
         """Scenes with one request each, for those who label; messages may be joined."""
-        payload = units.payload
-        tracks = payload.asked.tracks
-        requests = [PredictionRequest(track_id=tracks[item]) for item in items.tolist()]
-        return [payload.kept + SceneMessage(prediction_requests=[one]).SerializeToString() for one in requests]
+        asked, kept = units.payload.asked, units.payload.kept
+        return [kept + _request(asked, item).SerializeToString() for item in items.tolist()]
 
 
 def _opened(source: Source) -> Callable[[int], Map]:
@@ -234,6 +234,14 @@ def _opened(source: Source) -> Callable[[int], Map]:
         return source.opened()
     except BadScene as error:
         raise refused(error) from error
+
+
+def _request(asked: Asked, item: int) -> SceneMessage:
+    """A scene of which only its id and one request is told."""
+    subject = asked.subjects[item]
+    found = SceneMessage(id=asked.scene_id if subject is None else subject.scene_id)
+    found.prediction_requests.add(track_id=asked.tracks[item])
+    return found
 
 
 def _left_out(count: int) -> Remark:

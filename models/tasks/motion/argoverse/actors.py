@@ -15,35 +15,31 @@ Kind = Literal["requested", "vehicle", "pedestrian"]
 EGO = "EGO_VEHICLE"
 """What some logs call the recording car among its actors; its track is taken from the poses instead."""
 
-ANNOTATED: Mapping[str, Kind] = MappingProxyType(
-    dict.fromkeys(
-        (
-            "REGULAR_VEHICLE",
-            "LARGE_VEHICLE",
-            "BUS",
-            "ARTICULATED_BUS",
-            "SCHOOL_BUS",
-            "BOX_TRUCK",
-            "TRUCK",
-            "TRUCK_CAB",
-        ),
-        "requested",
-    )
-    | dict.fromkeys(
-        (
-            "MOTORCYCLE",
-            "MOTORCYCLIST",
-            "VEHICULAR_TRAILER",
-            "MESSAGE_BOARD_TRAILER",
-            "TRAFFIC_LIGHT_TRAILER",
-            "RAILED_VEHICLE",
-        ),
-        "vehicle",
-    )
-    | dict.fromkeys(
-        ("PEDESTRIAN", "OFFICIAL_SIGNALER", "STROLLER", "WHEELCHAIR", "BICYCLIST", "WHEELED_RIDER"), "pedestrian"
-    )
+_REQUESTED = (
+    "REGULAR_VEHICLE",
+    "LARGE_VEHICLE",
+    "BUS",
+    "ARTICULATED_BUS",
+    "SCHOOL_BUS",
+    "BOX_TRUCK",
+    "TRUCK",
+    "TRUCK_CAB",
 )
+_VEHICLES = (
+    "MOTORCYCLE",
+    "MOTORCYCLIST",
+    "VEHICULAR_TRAILER",
+    "MESSAGE_BOARD_TRAILER",
+    "TRAFFIC_LIGHT_TRAILER",
+    "RAILED_VEHICLE",
+)
+_PEDESTRIANS = ("PEDESTRIAN", "OFFICIAL_SIGNALER", "STROLLER", "WHEELCHAIR", "BICYCLIST", "WHEELED_RIDER")
+_KINDS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+    ("requested", _REQUESTED),
+    ("vehicle", _VEHICLES),
+    ("pedestrian", _PEDESTRIANS),
+)
+ANNOTATED: Mapping[str, Kind] = MappingProxyType({name: kind for kind, names in _KINDS for name in names})
 """Category of a sensor log to what it becomes; others (cones, signs, animals, bicycles without riders) are left out."""
 
 TRACKED: Mapping[str, tuple[Kind, tuple[float, float, float]]] = MappingProxyType(

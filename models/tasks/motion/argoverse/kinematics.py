@@ -21,14 +21,12 @@ def velocity(position: Floats, time: Floats) -> Floats:
     found = np.where(np.isfinite(position), 0.0, np.nan)
     slope = np.diff(position, axis=0) / np.diff(time)[:, None]
     found[1:] = np.where(np.isfinite(slope), slope, found[1:])
-    bend = acceleration(position, time)
-    known = bend[2:] != 0
-    found[2:] = np.where(known, found[2:] + bend[2:] * np.diff(time)[1:, None] / 2, found[2:])
+    found[2:] += acceleration(position, time)[2:] * np.diff(time)[1:, None] / 2
     return found
 
 
 def acceleration(position: Floats, time: Floats) -> Floats:
-    """Of each step [F, D], m/s²: of the parabola through a step and the two before, zero where one of them is not seen."""
+    """Of each step [F, D], m/s²: of the same parabola, and zero where one of its three steps is not seen."""
     found = np.where(np.isfinite(position), 0.0, np.nan)
     slope = np.diff(position, axis=0) / np.diff(time)[:, None]
     bend = 2 * np.diff(slope, axis=0) / (time[2:] - time[:-2])[:, None]

@@ -55,7 +55,7 @@ def read(path: Path, speed_limit: float) -> Recording:
     return Recording(
         name=str(found["scenario_id"][0]),
         city=_CITIES.get(str(found["city"][0]).lower(), ""),
-        time=STEP * np.arange(count),
+        time=np.arange(0, count, dtype=np.float64) * STEP,
         actors=tuple(actors),
         ego=ego,
         roads=path_graph(_map(path.parent), speed_limit),
