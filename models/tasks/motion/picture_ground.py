@@ -171,4 +171,4 @@ def _cells(axes: Any, around: Cells, agent: str) -> None:
 
 def _channel(around: Cells, name: str) -> NDArray[np.float32]:
     """[y, x]."""
-    return around.values[CHANNEL_NAMES.index(name)]
+    return np.asarray(around.values[CHANNEL_NAMES.index(name)])

@@ -57,7 +57,7 @@ class Cells:
     @property
     def reach(self) -> float:
         """From the agent to the map's edge, m."""
-        return self.values.shape[-1] * self.resolution / 2
+        return float(self.values.shape[-1] * self.resolution / 2)
 
 
 def surroundings(scene: Scene, agent: Agent) -> Surroundings:
@@ -67,13 +67,13 @@ def surroundings(scene: Scene, agent: Agent) -> Surroundings:
         return agent.in_agent_frame(points)
 
     now = len(scene.message.past_vehicle_tracks) - 1
-    pasts = _pasts(step.tracks for step in scene.message.past_vehicle_tracks)
+    pasts = _places(step.tracks for step in scene.message.past_vehicle_tracks)
     vehicles = _bodies(scene.message.past_vehicle_tracks[now].tracks, objects.vehicles, pasts, agent, agent.track_id)
     if len(scene.ego):
         ego = np.array([(track.position.x, track.position.y) for track in scene.message.past_ego_track])
         vehicles.append(Body(here(scene.ego.corners[0]), here(ego)))
     walking = scene.message.past_pedestrian_tracks
-    walks = _pasts(step.tracks for step in walking)
+    walks = _places(step.tracks for step in walking)
     return Surroundings(
         agent=Body(here(agent.state.corners[0]), scenes.past(scene, agent)),
         vehicles=tuple(vehicles),
@@ -84,7 +84,17 @@ def surroundings(scene: Scene, agent: Agent) -> Surroundings:
     )
 
 
-def _pasts(steps: Iterable[Any]) -> dict[int, Points]:
+def future(scene: Scene, agent: Agent) -> Points | None:
+    """Where the agent was in each future step that came with the scene, [T, 2], NaN where it was not seen; None: never.
+
+    For those who judge or draw; no model sees it.
+    """
+    steps = scene.message.future_vehicle_tracks
+    track = _places(step.tracks for step in steps).get(agent.track_id)
+    return None if track is None else agent.in_agent_frame(track)
+
+
+def _places(steps: Iterable[Any]) -> dict[int, Points]:
     """Where each track was in each step, in the scene's frame, NaN where it was not seen."""
     steps = list(steps)
     found: dict[int, Points] = defaultdict(lambda: np.full((len(steps), 2), np.nan))

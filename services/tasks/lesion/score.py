@@ -11,8 +11,8 @@ from models.evaluation.files import need
 from models.tasks.lesion import inputs
 from models.tasks.lesion.inputs import Input
 from models.workbench import Option
+from services.growing_files import summary
 from services.scoring import Asked, Outcome, Scorer
-from services.summary_file import SummaryFile
 from services.tasks.lesion.figure import figure
 
 SUMMARY = "summary.csv"
@@ -78,7 +78,7 @@ def run(asked: Asked) -> Outcome:
         need("matplotlib", "a figure")  # known before a minute's work
     asked.output.mkdir(parents=True, exist_ok=True)
     tally = _Tally()
-    with SummaryFile(asked.output / SUMMARY, COLUMNS) as summary, demur.connect(asked.target) as client:
+    with summary(asked.output / SUMMARY, COLUMNS) as add, demur.connect(asked.target) as client:
         channels = client.lesion.describe().names
         with_t1 = not channels or "t1" in channels or asked.options["t1"] is not None  # unless it is known to be idle
         told = client.lesion.predict_many(
@@ -89,7 +89,7 @@ def run(asked: Asked) -> Outcome:
             ),
         )
         for one, outcome in zip(found, told, strict=True):
-            summary.add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
+            add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
             tally.done += 1
             asked.progress(min(tally.done / len(found), 0.999), one.id)
     asked.progress(1.0, "")
