@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from models.tasks.motion.networks.network import Network
 from models.tasks.motion.settings import Sizes
 
+torch.set_num_threads(1)  # several on shared cores wait for each other
+
 
 def maps(count: int, size: int = 64, seed: int = 1) -> Tensor:
     """Random numbers in the shape of feature maps, [count, 17, size, size]."""
