@@ -121,7 +121,10 @@ def _of_scene(form: SceneForm, grid: Grid) -> Input:
 
 
 def _of_tensor(form: TensorForm, grid: Grid) -> Input:
-    values = maps.read_tensor(form.values, grid)
+    try:
+        values = maps.read_tensor(form.values, grid)
+    except BadScene as error:
+        raise refused(error.of(f"tensor{error.field}")) from error
     _check_count(len(values), "tensor")
     subjects = _told(form.agents, len(values), "tensor")
     return Input(subjects, _tracks(subjects), _Maps(values))
@@ -138,7 +141,7 @@ def _of_files(form: RenderedForm, grid: Grid) -> Input:
         try:
             values = maps.read_rendered(content, grid)
         except BadScene as error:
-            raise refused(error, item) from error
+            raise refused(error.of("rendered"), item) from error
         if waiting:
             kept.append(values)
     tracks = _tracks(subjects)

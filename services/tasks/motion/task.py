@@ -88,6 +88,13 @@ class _Made:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Why there is none; an error that a quantum returned bare would fail the whole request."""
+
+    error: DemurError
+
+
 class MotionTask:
     """A prediction request is a unit."""
 
@@ -152,11 +159,11 @@ class MotionTask:
     def _worked_off(self, items: range, asked: Asked, found: Input, make: Callable[[int], Map]) -> Work:
         block = np.empty((len(items), math.prod(self._recipe.grid.shape)), np.float32)
         steps = [self._step(item, found, make, block[row]) for row, item in enumerate(items)]
-        made: list[_Made | DemurError] = yield Steps(tuple(steps))
+        made: list[_Made | _Failed] = yield Steps(tuple(steps))
         self._pace.note(one.seconds for one in made if isinstance(one, _Made))
         for item, one in zip(items, made, strict=True):
-            if isinstance(one, DemurError):
-                yield ItemFailed(item, one)
+            if isinstance(one, _Failed):
+                yield ItemFailed(item, one.error)
         good = [row for row, one in enumerate(made) if isinstance(one, _Made)]
         for rows, said in (yield from self._planned(block, good)):
             if isinstance(said, DemurError):
@@ -174,12 +181,12 @@ class MotionTask:
 
     def _step(self, item: int, found: Input, make: Callable[[int], Map], row: NDArray[np.float32]) -> Step:
         if (failure := found.failed.get(item)) is not None:
-            return Step(lambda: failure, 0.0)
+            return Step(lambda: _Failed(failure), 0.0)
         return Step(partial(self._made, item, found.left_out, make, row), self._pace.map_seconds)
 
     def _made(
         self, item: int, left_out: int, make: Callable[[int], Map], row: NDArray[np.float32]
-    ) -> _Made | DemurError:
+    ) -> _Made | _Failed:
         """Writes the map of an item into its row; one that cannot be made is no failure of the others."""
         start = time.perf_counter()
         try:
@@ -187,9 +194,9 @@ class MotionTask:
             seen = appearance.remarks(appearance.measured(drawn), self._recipe.typical)
             row[:] = drawn.reshape(-1)
         except BadScene as error:
-            return refused(error, item)
+            return _Failed(refused(error, item))
         except Exception as error:
-            return execution_failed(error)
+            return _Failed(execution_failed(error))
         remarks = (*seen, *(() if not left_out else (_left_out(left_out),)))
         return _Made(remarks, time.perf_counter() - start)
 

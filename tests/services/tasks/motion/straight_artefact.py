@@ -59,7 +59,7 @@ def artefact(folder: Path, members: int = 3, *, towns: int = 30) -> Artefact:
     files: dict[str, bytes | Path] = {
         GRAPH: folder / GRAPH,
         RECIPE: recipe.encode(plan),
-        GOLDEN: npz.encode(members_of.golden(planners, plan)),
+        GOLDEN: npz.encode(members_of.golden(planners)),
         CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
     }
     return write(folder / "artefact", manifest, files)

@@ -175,7 +175,7 @@ async def test_confidences_scores_and_spreads_are_what_they_say(three: Artefact)
         total, data, knowledge = (np.array(said[f"{name}_m2"]) for name in ("total", "data", "knowledge"))
         assert total.shape == (25,)
         np.testing.assert_allclose(total, data + knowledge, rtol=1e-5)
-        assert (np.diff(knowledge) > 0).all(), "members part with time"
+        assert knowledge[-5:].mean() > 2 * knowledge[:5].mean(), "members part with time"
     fast, slow, _ = answer["answers"]
     assert fast["uncertainty"] > slow["uncertainty"]
 
