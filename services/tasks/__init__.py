@@ -18,6 +18,7 @@ DEFAULT_MODELS = {
 
 IMPORTERS = {
     "lesion": "models.tasks.lesion.released:import_released",
+    "motion": "models.tasks.motion.released:import_released",
     "vessel": "models.tasks.vessel.official:import_released",
     "weather": "models.tasks.weather.released:import_released",
 }
@@ -25,6 +26,7 @@ IMPORTERS = {
 
 WORKBENCHES = {
     "lesion": "models.tasks.lesion.workbench",
+    "motion": "models.tasks.motion.workbench",
     "vessel": "models.tasks.vessel.workbench",
     "weather": "models.tasks.weather.workbench",
 }
