@@ -263,5 +263,3 @@ def _tracks(subjects: tuple[Subject | None, ...]) -> tuple[int, ...]:
 
 def _missing(name: str, message: str) -> InvalidInput:
     return InvalidInput(message, code="missing", field=name)
-
-
