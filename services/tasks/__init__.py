@@ -43,5 +43,6 @@ PREDICTIONS = {
 
 SCORERS = {
     "lesion": "services.tasks.lesion.score:SCORER",
+    "motion": "services.tasks.motion.score:SCORER",
 }
 """Task name to what scores its files behind `demur score`; a task that is not here scores rows."""
