@@ -87,7 +87,9 @@ async def test_requests_of_many_callers_share_passes_and_get_their_own_answers(
         assert timeless(one["answers"]) == timeless(other["answers"]), "in no digit"
 
 
-async def test_a_short_request_is_not_held_up_by_a_large_scene(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_short_request_is_not_held_up_by_a_large_scene(
+    three: Artefact, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Quanta take turns: one car waits for some passes of another's scene, not for the scene."""
     monkeypatch.setattr(task, "MOST_CHUNK", 2)
     slowly(monkeypatch)
@@ -133,17 +135,19 @@ async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_eve
     noting(scenes, "parse")
     noting(Renderer, "draw")
     noting(words, "submission")
+    noting(words, "answered")
     async with serving(three) as served:
         for body in ({"scene": CONTENT}, {"rendered": files}, {"tensor": packed}):
             await served.answer(**body)
         await served.message(scene=CONTENT, track_ids=[FAST], submission=True)
         await served.form(rendered=files[0])
+        await served.streamed({"scene": CONTENT, "submission": True})
         await served.form(scene=CONTENT, accept="application/zip")
         job = (await served.http.post("/v1/jobs", files={"scene": CONTENT}, data={"submission": "1"})).json()
         async with asyncio.timeout(MINUTE):
             while (await served.http.get(f"/v1/jobs/{job['id']}")).json()["state"] == "running":
                 await asyncio.sleep(0.02)
-    assert len(threads) == 5
+    assert len(threads) == 6
     for name, found in threads.items():
         assert threading.main_thread() not in found, name
 
@@ -238,6 +242,7 @@ def test_chunks_answer_every_item_once(three: Artefact, quantum: int, bad: set[i
 
 def _played(asked: MotionTask, units: Units[Any]) -> tuple[list[range], list[int]]:
     """The work run without a schedule: items of each ``Done``, and those that failed."""
+
     def ran(one: Any) -> Any:
         return one.executor(one.rows) if isinstance(one, RowBatch) else one.call()
 
