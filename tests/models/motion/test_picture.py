@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("matplotlib")
 from matplotlib import image
+from scipy import ndimage
 
 from models.tasks.motion import picture, scenes
 from models.tasks.motion.grid import OFFICIAL
@@ -152,8 +153,8 @@ def test_maps_are_drawn_where_scenes_are() -> None:
     for drawn in (pixels(a_picture(truth=None)), pixels(a_picture(cells=True))):
         row, column = middle(near(drawn, picture.AGENT))
         left = near(drawn, VEHICLE)[: int(row) - 60, : int(column) - 30]  # without the agent's own cells
-        places.append(np.subtract(middle(ndimage.binary_opening(left, np.ones((15, 15)))), (row, column)))
-    assert np.abs(places[0] - places[1]).max() < 12, "a cell has some 15 pixels"
+        places.append(middle(ndimage.binary_opening(left, np.ones((15, 15)))))
+    assert np.abs(np.subtract(*places)).max() < 12, "a cell has some 15 pixels"
 
 
 @pytest.mark.parametrize(
