@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,7 @@ from benchmarks.jobs import Tell
 from benchmarks.motion_tables.imagined import Imagined
 from benchmarks.motion_tables.plan import Plan
 from benchmarks.motion_tables.train import ensemble
-from models.tasks.motion import export
-from models.tasks.motion import members as members_of
-from models.tasks.motion.ensemble import GRAPH
+from models.tasks.motion import build
 from models.tasks.motion.examples import Examples
 from models.tasks.motion.grid import Grid
 from models.tasks.motion.recipe import Recipe
@@ -46,10 +43,7 @@ class Imagining:
     def __call__(self, tell: Tell) -> None:
         recipe = Recipe()
         examples = Examples.load(self.stored[self.split], Grid(recipe.size))
-        with tempfile.TemporaryDirectory() as scratch:
-            graph = Path(scratch) / GRAPH
-            graph.write_bytes(export.exported(ensemble(self.plan, self.family, self.stored, self.members)))
-            planners = members_of.opened(graph, recipe)
+        planners = build.opened(ensemble(self.plan, self.family, self.stored, self.members), recipe)
         found = []
         for start in range(0, len(examples), BATCH):
             found.append(planners(examples.drawn(slice(start, start + BATCH))))

@@ -94,8 +94,8 @@ class Graph:
         return self._constants[key]
 
     def op(self, kind: str, *inputs: Any, **attributes: Any) -> Value:
-        """One node with one output; arrays and numbers become constants."""
-        names = [self._as_value(one).name for one in inputs]
+        """One node with one output; arrays and numbers become constants, None leaves an optional input out."""
+        names = ["" if one is None else self._as_value(one).name for one in inputs]
         output = f"{self._prefix}v{len(self._nodes)}"
         self._add(kind, names, [output], attributes)
         return Value(self, output)

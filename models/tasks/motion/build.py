@@ -21,6 +21,7 @@ from models.tasks.motion import appearance, calibrating, export, recipe, spec
 from models.tasks.motion import members as members_of
 from models.tasks.motion.ensemble import GRAPH, Ensemble
 from models.tasks.motion.examples import Examples
+from models.tasks.motion.members import Members
 from models.tasks.motion.recipe import RECIPE, Recipe
 
 LOOKED = 4000
@@ -59,12 +60,9 @@ def build(
     """
     judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one is not None}
     steps = _Steps(sum(map(len, judged_sets.values())), progress)
-    graph = export.exported(ensemble)
-    with tempfile.TemporaryDirectory() as scratch:
-        (Path(scratch) / GRAPH).write_bytes(graph)
-        members = members_of.opened(Path(scratch) / GRAPH, plan, threads=threads)
-        found = {name: calibrating.judge(one, members, plan, steps.told(name)) for name, one in judged_sets.items()}
-        golden = members_of.golden(members, plan)
+    graph = export.export(ensemble.networks, ensemble.masks)
+    members = _opened(graph, plan, threads)
+    found = {name: calibrating.judge(one, members, plan, steps.told(name)) for name, one in judged_sets.items()}
     if train is not None:
         plan = msgspec.structs.replace(plan, typical=typical(train))
     calibrated: dict[str, Calibration] = {}
@@ -92,10 +90,26 @@ def build(
     files: dict[str, bytes | Path] = {
         GRAPH: graph,
         RECIPE: recipe.encode(plan),
-        GOLDEN: npz.encode(golden),
+        GOLDEN: npz.encode(members_of.golden(members)),
         CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
     }
     return write(directory, manifest, files)
+
+
+def opened(ensemble: Ensemble, plan: Recipe, *, threads: int = 1) -> Members:
+    """The members of an ensemble as they will serve.
+
+    Raises:
+        ArtefactError: a graph that does not fit the plan.
+    """
+    return _opened(export.export(ensemble.networks, ensemble.masks), plan, threads)
+
+
+def _opened(graph: bytes, plan: Recipe, threads: int) -> Members:
+    with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
+        path = Path(scratch) / GRAPH
+        path.write_bytes(graph)
+        return members_of.opened(path, plan, threads=threads)
 
 
 def typical(train: Examples) -> dict[str, tuple[float, float]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from models.artefact import Executor
+from models.tasks.motion.networks.masks import FrozenMasks, frozen_masks
 
 if TYPE_CHECKING:
     from models.tasks.motion.networks.network import Network
@@ -38,12 +39,27 @@ class Ensemble:
             ValueError: no members, or more than there are.
         """
         if not 1 <= count <= len(self):
-            raise ValueError(
-                f"an ensemble of {len(self)} members has no subset of {count}; 1 to {len(self)} are possible"
-            )
+            raise ValueError(f"{len(self)} members have no subset of {count}; 1 to {len(self)} are possible")
         return replace(self, networks=self.networks[:count], seeds=self.seeds[:count])
+
+    @property
+    def masks(self) -> tuple[FrozenMasks, ...]:
+        """Of each member; none for members without."""
+        if self.sample_seed is None:
+            return ()
+        return tuple(
+            frozen_masks(
+                network.sizes.dropout,
+                network.width,
+                network.sizes.hidden,
+                sample_seed=self.sample_seed,
+                seed=seed,
+                samples=self.samples,
+            )
+            for network, seed in zip(self.networks, self.seeds, strict=True)
+        )
 
     @property
     def executor(self) -> Executor:
         """How the graph is run."""
-        return Executor(kind="onnx", file=GRAPH)
+        return Executor(kind="onnx", file=GRAPH, layout="split")

@@ -1,43 +1,57 @@
-"""Requests with maps that tell what is driven: the agent's velocity, and a lane ahead that bends left or right."""
+"""Made-up scenes of vehicles that drive straight on, with a past and a future of 25 steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
+from models.tasks.motion.protocol.motion_pb2 import Scene, SceneTags, VehicleTrack
 
-from models.tasks.motion import examples
-from models.tasks.motion.examples import Example, Examples
-from models.tasks.motion.grid import OFFICIAL, Grid
-
-SECONDS = 0.2 * np.arange(1, 26)
+STEPS = 25
 
 
-def drive(seed: int, grid: Grid = OFFICIAL) -> Example:
-    """One of the scene ``seed // 2``; every third scene is shifted: twice as fast."""
-    generator = np.random.default_rng(seed)
-    scene = seed // 2
-    shifted = scene % 3 == 2
-    speed = float(generator.uniform(1, 8)) * (2 if shifted else 1)
-    side = float(generator.choice([-1, 1]))
-    drawn = np.zeros(grid.shape, np.float32)
-    middle = grid.size // 2
-    drawn[0, middle - 1 : middle + 1, middle - 2 : middle + 2] = 1
-    drawn[1, middle - 1 : middle + 1, middle - 2 : middle + 2] = speed
-    for ahead in range(grid.size // 2):
-        drawn[13, int(np.clip(middle + side * ahead**2 / 40, 0, grid.size - 1)), middle + ahead] = 1
-    angle = side * 0.1 * SECONDS
-    along = speed * SECONDS
-    noise = generator.normal(0, 0.1, (25, 2))
-    future = np.stack([along * np.cos(angle), along * np.sin(angle)], axis=1) + noise
-    tags = {"track": "AnnArbor" if shifted else "Moscow"}
-    return Example(f"scene-{scene:04d}", seed % 2, drawn, future.astype(np.float32), shifted, tags)
+@dataclass(frozen=True)
+class Drive:
+    """A vehicle at constant velocity."""
+
+    track: int
+    at: tuple[float, float] = (0.0, 0.0)
+    """Where it is now, m."""
+    yaw: float = 0.3
+    speed: float = 8.0
+    unseen: frozenset[int] = frozenset()
+    """Steps in which it is not seen, -24 to 25; 0 is now."""
+
+    def state(self, step: int) -> VehicleTrack:
+        cos, sin = math.cos(self.yaw), math.sin(self.yaw)
+        state = VehicleTrack(track_id=self.track, yaw=self.yaw)
+        state.position.x = self.at[0] + 0.2 * step * self.speed * cos
+        state.position.y = self.at[1] + 0.2 * step * self.speed * sin
+        state.dimensions.x, state.dimensions.y = 4.0, 2.0
+        state.linear_velocity.x, state.linear_velocity.y = self.speed * cos, self.speed * sin
+        return state
 
 
-def drives(first: int, count: int, grid: Grid = OFFICIAL) -> Iterator[Example]:
-    return (drive(seed, grid) for seed in range(first, first + count))
+def drive_scene(
+    name: str,
+    drives: Sequence[Drive],
+    requested: Mapping[int, Sequence[int]] | None = None,
+    tags: Mapping[str, int] | None = None,
+    *,
+    future: int = STEPS,
+) -> Scene:
+    """A scene.
 
-
-def stored(folder: Path, first: int, count: int, grid: Grid = OFFICIAL) -> Examples:
-    return examples.store(drives(first, count, grid), folder, grid)
+    Args:
+        requested: track to the tags of its request; None: all tracks, move forward.
+        tags: of the scene, numbers of the enumerations; None: Moscow without precipitation.
+    """
+    scene = Scene(id=name, scene_tags=SceneTags(**{"track": 1, "precipitation": 1} if tags is None else tags))
+    for step in range(1 - STEPS, 1):
+        scene.past_vehicle_tracks.add(tracks=[one.state(step) for one in drives if step not in one.unseen])
+    for step in range(1, future + 1):
+        scene.future_vehicle_tracks.add(tracks=[one.state(step) for one in drives if step not in one.unseen])
+    for track, maneuvers in ({one.track: [2] for one in drives} if requested is None else requested).items():
+        scene.prediction_requests.add(track_id=track, trajectory_tags=maneuvers)
+    return scene

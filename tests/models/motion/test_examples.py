@@ -15,7 +15,7 @@ from models.tasks.motion import examples, shares
 from models.tasks.motion.examples import Examples
 from models.tasks.motion.grid import Grid
 from models.tasks.motion.sparse_maps import SparseMaps, Writer
-from tests.models.motion import drives
+from tests.models.motion import bends
 
 SMALL = Grid(4)
 HALVES = st.floats(-100, 100, width=16)
@@ -53,12 +53,12 @@ def test_maps_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Examples:
-    return drives.stored(tmp_path_factory.mktemp("examples") / "train", 0, 12)
+    return bends.stored(tmp_path_factory.mktemp("examples") / "train", 0, 12)
 
 
 def test_examples_survive_the_disk(stored: Examples) -> None:
     assert len(stored) == 12
-    for number, given_one in enumerate(drives.drives(0, 12)):
+    for number, given_one in enumerate(bends.drives(0, 12)):
         assert np.array_equal(stored.drawn(np.array([number]))[0], given_one.drawn.astype(np.float16))
         assert np.array_equal(stored.futures[number], given_one.future)
         assert (stored.scenes[number], stored.tracks[number]) == (given_one.scene, given_one.track)
@@ -89,13 +89,13 @@ def test_a_fingerprint_is_of_content_and_order(stored: Examples) -> None:
 
 def test_a_store_that_was_cut_off_is_not_there(tmp_path: Path) -> None:
     def broken():
-        yield drives.drive(0)
+        yield bends.drive(0)
         raise OSError("cut off")
 
     with pytest.raises(OSError, match="cut off"):
-        examples.store(broken(), tmp_path / "train", drives.OFFICIAL)
+        examples.store(broken(), tmp_path / "train", bends.OFFICIAL)
     assert not (tmp_path / "train").exists()
-    assert len(drives.stored(tmp_path / "train", 0, 1)) == 1
+    assert len(bends.stored(tmp_path / "train", 0, 1)) == 1
 
 
 def test_shares_are_disjoint_scenes_of_the_domain(stored: Examples) -> None:

@@ -14,13 +14,13 @@ from models.tasks.motion import training
 from models.tasks.motion.examples import Examples
 from models.tasks.motion.presets import Schedule, Settings, preset
 from models.tasks.motion.settings import FAMILIES
-from tests.models.motion import drives
+from tests.models.motion import bends
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Examples, Examples]:
     folder = tmp_path_factory.mktemp("examples")
-    return drives.stored(folder / "train", 0, 48), drives.stored(folder / "dev", 100, 16)
+    return bends.stored(folder / "train", 0, 48), bends.stored(folder / "dev", 100, 16)
 
 
 class Killed(Exception):

@@ -29,6 +29,7 @@ class Served:
     """A running motion service."""
 
     assembled: Assembled
+    channel: grpc.aio.Channel
     stub: MotionServiceStub
     http: httpx.AsyncClient
 
@@ -100,7 +101,7 @@ def _fields(body: Json) -> Json:
 async def serving(artefact: Artefact, home: Path | None = None, **settings: Any) -> AsyncIterator[Served]:
     """Serves an artefact; decisions are recorded where a home is given."""
     async with artefact_served(artefact, "motion", home, **({"lanes": 2} | settings)) as (assembled, channel, http):
-        yield Served(assembled, MotionServiceStub(channel), http)
+        yield Served(assembled, channel, MotionServiceStub(channel), http)
 
 
 @pytest.fixture(scope="session")
