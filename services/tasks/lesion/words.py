@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from models.tasks.lesion.appearance import Remark
+from models.remark import Remark
 from models.tasks.lesion.burden import Interval
 from models.tasks.lesion.lesions import Lesion
 from models.tasks.lesion.spec import LESIONS
