@@ -20,6 +20,7 @@ DEFAULT_MODELS = {
 
 IMPORTERS = {
     "lesion": "models.tasks.lesion.released:import_released",
+    "motion": "models.tasks.motion.released:import_released",
     "vessel": "models.tasks.vessel.official:import_released",
     "weather": "models.tasks.weather.released:import_released",
 }
@@ -27,6 +28,7 @@ IMPORTERS = {
 
 WORKBENCHES = {
     "lesion": "models.tasks.lesion.workbench",
+    "motion": "models.tasks.motion.workbench",
     "vessel": "models.tasks.vessel.workbench",
     "weather": "models.tasks.weather.workbench",
 }

@@ -58,12 +58,12 @@ def build(
     Raises:
         ArtefactError: a graph that does not fit the plan.
     """
-    judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one is not None}
+    judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one}
     steps = _Steps(sum(map(len, judged_sets.values())), progress)
     graph = export.export(ensemble.networks, ensemble.masks)
     members = _opened(graph, plan, threads)
     found = {name: calibrating.judge(one, members, plan, steps.told(name)) for name, one in judged_sets.items()}
-    if train is not None:
+    if train:
         plan = msgspec.structs.replace(plan, typical=typical(train))
     calibrated: dict[str, Calibration] = {}
     if _CALIBRATION in found:
@@ -140,7 +140,7 @@ def _sources(data: Mapping[str, Examples | None], provenance: Provenance) -> tup
     known = tuple(
         Source(role, provenance.description, provenance.licence, one.fingerprint, len(one))
         for role, one in data.items()
-        if one is not None
+        if one
     )
     return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
 

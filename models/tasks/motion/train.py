@@ -104,6 +104,8 @@ def train(
     Raises:
         ValueError, RuntimeError: see ``train_artefact``.
     """
+    from models.tasks.motion import training
+
     settings = presets.preset(preset, family)
     if missing := [name for name in (TRAIN, DEV) if name not in stored]:
         raise ValueError(f"training needs the splits {TRAIN} and {DEV}; missing: {', '.join(missing)}")
@@ -113,9 +115,10 @@ def train(
             raise ValueError(f"no in-domain request of the split {split} has a future that is observed to its end")
     fingerprint = " ".join(part.fingerprint for part in parts)
     every = seeds(seed, members)
+    training.claimed(folder, settings, fingerprint)
     side_by_side.train_members(
         partial(train_member, stored, folder, settings, fingerprint),
-        every,
+        [one for one in every if training.finished(folder, one) is None],
         jobs=jobs or os.cpu_count() or 1,
         progress=progress,
     )

@@ -103,8 +103,7 @@ def train(
             raise ValueError(f"{name} maps have {given.maps.grid.size} cells a side, networks {settings.sizes.grid}")
     kept = None
     if folder is not None:
-        data = fingerprint or f"{examples.fingerprint} {dev.fingerprint}"
-        claim(folder, {"settings": repr(settings), "torch": torch.__version__, "examples": data})
+        claimed(folder, settings, fingerprint or f"{examples.fingerprint} {dev.fingerprint}")
         kept = Checkpoints(folder, seed)
         if (found := finished(folder, seed)) is not None:
             return found
@@ -113,6 +112,15 @@ def train(
     if kept is not None:
         kept.finish(vars(trained))
     return trained
+
+
+def claimed(folder: Path, settings: Settings, fingerprint: str) -> None:
+    """Makes the folder of members, or checks that it was made for these settings and examples.
+
+    Raises:
+        ValueError: the folder is another training's.
+    """
+    claim(folder, {"settings": repr(settings), "torch": torch.__version__, "examples": fingerprint})
 
 
 def finished(folder: Path, seed: int) -> Trained | None:

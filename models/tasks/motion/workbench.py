@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models import building
-from models.tasks.motion import train
+from models.tasks.motion import official_actions, train
 from models.tasks.motion.settings import FAMILIES
+from models.tasks.motion.simulator import actions as simulator_actions
 from models.tasks.motion.writer import PROVENANCE
 from models.workbench import Progress
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "read_files", "train_artefact"]
 
 DATASHEET = "docs/datasheets/motion-simulator.md"
-ACTIONS = ()
+ACTIONS = (*simulator_actions.ACTIONS, *official_actions.ACTIONS)
 """What ``demur data`` offers."""
 
 _PRESETS = {"fast": "small", "full": "paper"}

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from models import artefact
 from models.artefact import ArtefactError
-from models.tasks.motion import released
+from models.evaluation.judged import BadFile
+from models.executors import golden
+from models.tasks.motion import members, recipe, released
 from models.tasks.motion.networks.network import Network
 from models.tasks.motion.settings import RELEASED_BC, RELEASED_DIM, Sizes
+from tests.models.motion import city
 
 State = dict[str, torch.Tensor]
 BC = replace(RELEASED_BC, hidden=16)
@@ -126,3 +130,52 @@ def test_members_of_two_kinds_are_refused(tmp_path: Path) -> None:
     saved(tmp_path, 2, state(DIM))
     with pytest.raises(ArtefactError, match="members of different sizes"):
         released.load_released(tmp_path)
+
+
+def rip(folder: Path, name: str = "rip-bc-k_2-plan_lq-scene_wcm") -> Path:
+    for seed in (10, 20):
+        saved(folder / name, seed, state(BC, seed))
+    return folder
+
+
+def test_a_released_folder_becomes_an_artefact_that_defers_all(tmp_path: Path) -> None:
+    found = released.import_released(rip(tmp_path / "given"), tmp_path / "out")
+    plan = recipe.read(found)
+    assert (plan.plan_operator, plan.request_operator, plan.size, plan.resolution) == ("LQ", "WCM", 128, 1.0)
+    assert artefact.name(found.manifest) == "motion-bc-2"
+    assert found.manifest.heads == {"trajectories": {}}
+    assert found.manifest.training["origin"] == "released Shifts vehicle motion baseline"
+    assert golden.replay(members.members(found), found.path("golden.npz"), found.manifest.golden_tolerance) < 1e-5
+
+
+def test_released_members_are_calibrated_where_requests_are_given(tmp_path: Path) -> None:
+    data = city.write(tmp_path / "data", scenes_each=3)
+    given = rip(tmp_path / "given", "mine")
+    found = released.import_released(given / "mine", tmp_path / "out", data)
+    (known,) = found.manifest.heads["trajectories"].values()
+    assert known.retention.units == 6
+    assert set(found.manifest.quality) == {"calibration", "dev_shifted"}
+    assert recipe.read(found).plan_operator == "MA"
+    for split in ("dev_pb", "dev_rendered"):
+        (data / split).rename(data / f"no_{split}")
+    with pytest.raises(BadFile, match="has no split 'dev'"):
+        released.import_released(given / "mine", tmp_path / "out", data)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rip-bc-k_5-plan_ma-scene_ma", "the name says 5 members of bc, the files are 2 of bc"),
+        ("rip-dim-k_2-plan_ma-scene_ma", "the name says 2 members of dim, the files are 2 of bc"),
+        ("rip-bc-k_2-plan_median-scene_ma", "an operator that is none"),
+    ],
+)
+def test_a_name_that_says_otherwise_is_refused(name: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ArtefactError, match=said):
+        released.import_released(rip(tmp_path / "given", name), tmp_path / "out")
+
+
+def test_one_of_several_released_folders_has_to_be_named(tmp_path: Path) -> None:
+    rip(rip(tmp_path), "rip-bc-k_2-plan_ma-scene_ma")
+    with pytest.raises(ArtefactError, match="name one of rip-bc-k_2-plan_lq-scene_wcm, rip-bc-k_2-plan_ma-scene_ma"):
+        released.import_released(tmp_path, tmp_path / "out")
