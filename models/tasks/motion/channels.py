@@ -31,7 +31,9 @@ _ABOUT = {
 
 def schema(grid: Grid) -> Schema:
     """Channels in the released order; each is a map of so many cells."""
-    cells = f"{grid.size} x {grid.size} cells of {grid.resolution:g} m, rows are y and columns x, the agent in the middle"
+    cells = (
+        f"{grid.size} x {grid.size} cells of {grid.resolution:g} m, rows are y and columns x, the agent in the middle"
+    )
     found = []
     for name in CHANNEL_NAMES:
         unit, words = _ABOUT[name]

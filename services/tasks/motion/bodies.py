@@ -103,7 +103,9 @@ def read_json(body: bytes) -> tuple[MotionRequest, Options]:
     }
     agents = tuple(_whose(one) for one in parsed.agents)
     form = _form(given, tuple(track(one, "track_ids") for one in parsed.track_ids), agents)
-    return MotionRequest(form, parsed.submission), Options(purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS))
+    return MotionRequest(form, parsed.submission), Options(
+        purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS)
+    )
 
 
 def read_form(fields: Mapping[str, bytes]) -> tuple[MotionRequest, Options]:
@@ -228,8 +230,7 @@ def _named(texts: Mapping[str, str]) -> Whose:
                 value=texts["pose"][:40],
             )
         x, y, yaw = (
-            decoding.number("pose", part.strip(), unit)
-            for part, unit in zip(parts, ("m", "m", "rad"), strict=True)
+            decoding.number("pose", part.strip(), unit) for part, unit in zip(parts, ("m", "m", "rad"), strict=True)
         )
         pose = Pose(x, y, yaw)
     return Whose(texts.get("scene_id", ""), track(texts.get("track_id", "0"), "track_id"), pose)
@@ -238,6 +239,10 @@ def _named(texts: Mapping[str, str]) -> Whose:
 def _flag(name: str, text: str) -> bool:
     if text.lower() not in _FLAGS:
         raise InvalidInput(
-            f"{name} = {text[:40]!r}; 1 or 0 is needed", code="not_a_number", field=name, value=text[:40], allowed="0, 1"
+            f"{name} = {text[:40]!r}; 1 or 0 is needed",
+            code="not_a_number",
+            field=name,
+            value=text[:40],
+            allowed="0, 1",
         )
     return _FLAGS[text.lower()]

@@ -23,7 +23,10 @@ NAMES = {
 }
 """Array of an answer to its name in JSON, with its unit."""
 
-_TRACK: Json = {"type": ["integer", "string"], "description": "Id of a track, 0 to 2^64 - 1; the official JSON has texts."}
+_TRACK: Json = {
+    "type": ["integer", "string"],
+    "description": "Id of a track, 0 to 2^64 - 1; the official JSON has texts.",
+}
 _NUMBERS: Json = {"type": "array", "items": {"type": ["number", "null"]}}
 _PATHS: Json = {
     "type": "array",
@@ -118,8 +121,8 @@ def _answer() -> Json:
         "pose": pose | {"description": "Of the vehicle now, in the frame of the scene; absent where it is not known."},
         "trajectories_m": _PATHS
         | {
-            "description": f"Five trajectories [x, y], m, {_STEPS}, in the frame of the agent: origin where it is now, x "
-            "forward, y left; the most confident first. float32. Absent where the policy withholds the prediction, as "
+            "description": f"Five trajectories [x, y], m, {_STEPS}, in the frame of the agent: origin where it is now, "
+            "x forward, y left; the most confident first. float32. Absent where the policy withholds the prediction, as "
             "all below."
         },
         "confidences": _NUMBERS | {"description": "Of the trajectories; sum to one. float32."},

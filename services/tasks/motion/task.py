@@ -184,9 +184,7 @@ class MotionTask:
             return Step(lambda: _Failed(failure), 0.0)
         return Step(partial(self._made, item, found.left_out, make, row), self._pace.map_seconds)
 
-    def _made(
-        self, item: int, left_out: int, make: Callable[[int], Map], row: NDArray[np.float32]
-    ) -> _Made | _Failed:
+    def _made(self, item: int, left_out: int, make: Callable[[int], Map], row: NDArray[np.float32]) -> _Made | _Failed:
         """Writes the map of an item into its row; one that cannot be made is no failure of the others."""
         start = time.perf_counter()
         try:

@@ -30,9 +30,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     recipe = recipes.read(artefact)
     members = ensembles.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
     planning = Planning(members, recipe)
-    task = MotionTask(
-        planning, recipe, Pace(), lanes=settings.lane_count, keeps_inputs=settings.keep_payload == "on"
-    )
+    task = MotionTask(planning, recipe, Pace(), lanes=settings.lane_count, keeps_inputs=settings.keep_payload == "on")
     description = Description(
         task=manifest.task,
         model=artefact.tag,

@@ -93,7 +93,9 @@ async def test_live_errors_of_a_census_are_those_of_the_evaluation(
     assert main(["evaluate", "--task", "motion", *arguments]) == 0
     evaluation = json.loads(capsys.readouterr().out)
     (figures, *_) = evaluation["measures"].values()
-    assert figures["error"] == pytest.approx(np.mean(errors), rel=1e-3), "truth of scenes is float32 in the agents' frame"
+    assert figures["error"] == pytest.approx(np.mean(errors), rel=1e-3), (
+        "truth of scenes is float32 in the agents' frame"
+    )
     assert live.figures["r_auc"].estimate == pytest.approx(figures["r_auc"], rel=1e-2)
 
 

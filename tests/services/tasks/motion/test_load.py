@@ -87,7 +87,9 @@ async def test_requests_of_many_callers_share_passes_and_get_their_own_answers(
         assert timeless(one["answers"]) == timeless(other["answers"]), "in no digit"
 
 
-async def test_a_short_request_is_not_held_up_by_a_large_scene(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_short_request_is_not_held_up_by_a_large_scene(
+    three: Artefact, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Quanta take turns: one car waits for some passes of another's scene, not for the scene."""
     monkeypatch.setattr(task, "MOST_CHUNK", 2)
     slowly(monkeypatch)
@@ -238,6 +240,7 @@ def test_chunks_answer_every_item_once(three: Artefact, quantum: int, bad: set[i
 
 def _played(asked: MotionTask, units: Units[Any]) -> tuple[list[range], list[int]]:
     """The work run without a schedule: items of each ``Done``, and those that failed."""
+
     def ran(one: Any) -> Any:
         return one.executor(one.rows) if isinstance(one, RowBatch) else one.call()
 

@@ -21,7 +21,7 @@ from services.policy import Decision
 from services.tasks.motion.schemas import NAMES
 from tests.models.motion.towns import town
 from tests.services.tasks.documents import misfits
-from tests.services.tasks.motion.conftest import Json, Served, serving
+from tests.services.tasks.motion.conftest import Json, serving
 from tests.services.tasks.motion.streets import (
     CONTENT,
     FAST,
@@ -133,9 +133,7 @@ async def test_maps_are_answered_as_the_scene_that_they_show(three: Artefact) ->
             await served.answer(rendered=rendered(), agents=whose),
         ]
         message = await served.message(tensor={"values": tensor(), "agents": whose})
-        formed = (
-            await served.form(rendered=rendered()[0], scene_id="street", track_id=str(FAST), pose=pose)
-        ).json()
+        formed = (await served.form(rendered=rendered()[0], scene_id="street", track_id=str(FAST), pose=pose)).json()
         packed = (await served.form(tensor=tensor())).json()
     same(named[0], message)
     for answer in named:
@@ -170,7 +168,9 @@ async def test_confidences_scores_and_spreads_are_what_they_say(three: Artefact)
         confidences, scores = np.array(said["confidences"]), np.array(said["scores_nats"])
         assert confidences.sum() == pytest.approx(1, abs=1e-6)
         assert (np.diff(confidences) <= 0).all()
-        np.testing.assert_allclose(confidences, np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum(), 1e-5)
+        np.testing.assert_allclose(
+            confidences, np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum(), 1e-5
+        )
         assert said["uncertainty"] == pytest.approx(-scores.mean(), rel=1e-5)
         total, data, knowledge = (np.array(said[f"{name}_m2"]) for name in ("total", "data", "knowledge"))
         assert total.shape == (25,)
@@ -355,7 +355,7 @@ async def test_the_submission_is_one_that_the_official_scorer_reads(three: Artef
         np.testing.assert_array_equal(points, said["trajectories_m"])
         assert np.float32(one.uncertainty_measure) == np.float32(said["uncertainty"])
         assert one.is_ood == bool(said["shifted"])
-    assert submission.MOST_MODES >= len(found[0].weighted_trajectories)
+    assert len(found[0].weighted_trajectories) <= submission.MOST_MODES
 
 
 async def test_a_job_shows_progress_and_keeps_the_submission(three: Artefact) -> None:
