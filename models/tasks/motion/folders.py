@@ -36,9 +36,13 @@ class Split:
     """The data set."""
     scenes: Path
     tags: Path | None
-    """None: the scenes tell their tags."""
+    """None: the scenes tell their own."""
     rendered: Path | None
     """None: no maps."""
+
+    def beside(self, suffixes: tuple[str, ...]) -> Path:
+        """Where the tags or the maps of these scenes are written that are not there yet."""
+        return self.root / ((self.name or self.scenes.resolve().name.removesuffix(SCENES[0])) + suffixes[0])
 
     def map(self, file: Path, scene: str, track: int) -> Path | None:
         """Where the rendered map of a request of a scene's file lies; None where the split has no maps."""
@@ -64,14 +68,24 @@ def splits(root: Path) -> tuple[Split, ...]:
     """
     if not root.is_dir():
         raise BadFile(f"{root} is no folder; one with the official names is needed, train_pb/000/*.pb")
-    found = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
-    if found:
-        return tuple(found)
+    if found := named_splits(root):
+        return found
     if next(_files(root), None) is None:
         raise BadFile(f"{root} holds no scenes: files train_pb/NNN/*.pb are needed, or NNN/*.pb")
+    return (_beside(root.resolve(), root),)
+
+
+def named_splits(root: Path) -> tuple[Split, ...]:
+    """The splits of a folder by the released names, or the one that it is itself; empty if it has none.
+
+    Raises:
+        BadFile: a split under two names.
+    """
+    found = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
     place = root.resolve()
-    name = split_named(place.name)
-    return (_found(place.parent, name, root) if name else Split("", root, root, None, None),)
+    if not found and (name := split_named(place.name)) and next(_files(root), None) is not None:
+        found = [_found(place.parent, name, root)]
+    return tuple(found)
 
 
 def split(root: Path, name: str) -> Split:
@@ -126,6 +140,13 @@ def _files(scenes: Path) -> Iterator[Path]:
 
 def _found(root: Path, name: str, scenes: Path) -> Split:
     return Split(name, root, scenes, _one(root, name, TAGS), _one(root, name, RENDERED))
+
+
+def _beside(place: Path, scenes: Path) -> Split:
+    """A folder of scenes of any other name, with the tags and the maps that are called after it."""
+    stem = place.name.removesuffix(SCENES[0])
+    tags, rendered = (place.parent / (stem + suffix) for suffix in (TAGS[0], RENDERED[0]))
+    return Split("", place.parent, scenes, tags if tags.exists() else None, rendered if rendered.exists() else None)
 
 
 def _one(root: Path, name: str, suffixes: tuple[str, ...]) -> Path | None:

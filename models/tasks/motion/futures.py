@@ -49,13 +49,13 @@ def futures(file: Path, scene: Scene) -> Iterator[Future]:
     for request in scene.prediction_requests:
         track = request.track_id
         key, maneuvers = (scene.id, track), tuple(request.trajectory_tags)
-        if not steps:
-            yield Future(key, None, NO_FUTURE, maneuvers)
-        elif not all(track in step for step in steps):
+        if steps and not all(track in step for step in steps):
             yield Future(key, None, NOT_OBSERVED, maneuvers)
         elif track not in now:
             # the released code interpolates between the past and the future here, and so looks at the answer
             yield Future(key, None, NOT_NOW, maneuvers)
+        elif not steps:
+            yield Future(key, None, NO_FUTURE, maneuvers)
         else:
             yield Future(key, _in_agent_frame(file, key, now[track], [step[track] for step in steps]), None, maneuvers)
 

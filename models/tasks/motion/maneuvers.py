@@ -68,10 +68,14 @@ def of_tracks(now: VehicleTrack, future: Sequence[VehicleTrack | None]) -> tuple
 
 
 def _headings(yaw: Floats, velocity: Floats) -> Floats:
-    """Directions of driving, rad, without jumps: half a turn between two steps is an ambiguity, no movement."""
-    first = yaw[0] + (math.pi if velocity @ (math.cos(yaw[0]), math.sin(yaw[0])) < 0 else 0.0)
+    """Directions of driving, rad, without jumps: half a turn between two steps is an ambiguity, no movement.
+
+    A velocity of noise does not turn a vehicle that stands now: it is taken to look where its yaw points.
+    """
+    backward = velocity @ (math.cos(yaw[0]), math.sin(yaw[0])) < -STANDING
     steps = np.diff(yaw)
-    return np.asarray(first + np.append(0.0, np.cumsum(steps - math.pi * np.rint(steps / math.pi))))
+    turns = np.append(0.0, np.cumsum(steps - math.pi * np.rint(steps / math.pi)))
+    return np.asarray(yaw[0] + math.pi * backward + turns)
 
 
 def _direction(position: Floats, heading: Floats) -> TrajectoryTag:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from models.evaluation.judged import BadFile
 from models.tasks.motion import canonical, folders, messages, tags
-from models.tasks.motion.canonical import Rule
+from models.tasks.motion.canonical import Partition, Rule
 from models.tasks.motion.folders import Split
 from models.tasks.motion.frame import Float32
-from models.tasks.motion.futures import NOT_OBSERVED, futures, named
+from models.tasks.motion.futures import NOT_NOW, NOT_OBSERVED, futures, named
 from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag
 from models.tasks.motion.tags import Tags
 
@@ -67,16 +67,19 @@ class Request:
         return self.file.shifted
 
 
-def scene_files(split: Split, wanted: Wanted = ALL) -> Iterator[SceneFile]:
+def scene_files(split: Split, wanted: Wanted = ALL, partition: Partition | None = None) -> Iterator[SceneFile]:
     """The scenes of a split in their official order.
+
+    Args:
+        partition: what is in-domain and what is shifted; None: the rules that hold in the data set.
 
     Raises:
         BadFile: as ``folders.tagged_files``; without a file of tags, a scene that cannot be read.
     """
-    partition = canonical.read(split.root)
+    rules = partition or canonical.read(split.root)
     for path, line in folders.tagged_files(split):
         found = tags.of_scene(messages.scene(path).scene_tags) if line is None else line
-        shifted = partition.shifted(split.name, found)
+        shifted = rules.shifted(split.name, found)
         if shifted in wanted.parts and wanted.scenes.accepts(found):
             yield SceneFile(path, split, found, shifted)
 
@@ -112,7 +115,10 @@ def requests(file: SceneFile, wanted: Wanted = ALL) -> Iterator[Request]:
             continue
         rendered = file.split.map(file.path, *future.key)
         if rendered is not None and not rendered.exists():
-            raise BadFile(f"{rendered} is missing, the map of {named(future.key)}; demur data motion render draws it")
+            if future.left_out == NOT_NOW:  # nothing may have been there to draw
+                rendered = None
+            else:
+                raise BadFile(f"{rendered} is missing, of {named(future.key)}; demur data motion render draws it")
         yield Request(*future.key, file, rendered, future.trajectory, future.left_out, future.maneuvers)
 
 

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.judged import BadFile, Mask
-from models.tasks.motion import canonical, messages, tags
-from models.tasks.motion.canonical import Partition
-from models.tasks.motion.folders import split_named
+from models.tasks.motion import folders, messages, official, tags
 from models.tasks.motion.frame import FARTHEST
 from models.tasks.motion.futures import Key, futures, named
-from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, TrajectoryTag, WeightedTrajectory
+from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, TrajectoryTag, WeightedTrajectory
 
 TAGS = {
     "day_time": "day_time",
@@ -34,6 +32,9 @@ MANEUVERS = {
 }
 """Column to the tags of requests that it tells; several of them are joined by a plus."""
 
+_Told = tuple[Path, Scene, tags.Tags, bool | None]
+"""A scene with its file, what it is tagged with, and whether it is shifted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -42,7 +43,9 @@ class Found:
     key: Key
     trajectory: NDArray[Any]
     """[T, 2], m."""
-    columns: Mapping[str, str]
+    tags: Mapping[str, str]
+    """Of the scene, by column; shared by its requests."""
+    maneuvers: tuple[TrajectoryTag, ...]
     shifted: bool | None
 
 
@@ -75,12 +78,9 @@ def read(path: Path) -> Truth:
     Raises:
         BadFile: the message names file, scene and track.
     """
-    if not path.is_dir():
-        return _of_submission(path) if messages.is_submission(path) else _of_scenes(path, [path])
-    files = sorted(path.rglob("*.pb"))
-    if not files:
-        raise BadFile(f"{path} has no scenes: files *.pb in it or in its folders are needed")
-    return _of_scenes(path, files)
+    if path.is_dir():
+        return _of_scenes(path, _scenes(path))
+    return _of_submission(path) if messages.is_submission(path) else _of_scenes(path, [_alone(path)])
 
 
 def position_array(path: Path, key: Key, modes: Sequence[WeightedTrajectory]) -> NDArray[np.float64]:
@@ -115,7 +115,7 @@ def _of_submission(path: Path) -> Truth:
             key, modes = key_of(prediction), prediction.weighted_trajectories
             if len(modes) != 1:
                 raise BadFile(f"{path}: {named(key)} has {len(modes)} trajectories; a ground truth has one each")
-            yield Found(key, position_array(path, key, modes)[0], {}, prediction.is_ood)
+            yield Found(key, position_array(path, key, modes)[0], {}, (), prediction.is_ood)
 
     rows, kept = _collected(path, found())
     # false is not told from unset: without any true one the file does not say
@@ -123,37 +123,51 @@ def _of_submission(path: Path) -> Truth:
     return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if said else None, {})
 
 
-def _of_scenes(path: Path, files: Iterable[Path]) -> Truth:
+def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
     left_out: dict[Key, str] = {}
-    partitions: dict[Path, Partition] = {}
 
     def found() -> Iterator[Found]:
-        for file in files:
-            scene = messages.scene(file)
-            own = tags.of_scene(scene.scene_tags)
-            shifted = _shifted(file, own, partitions)
+        for file, scene, own, shifted in scenes:
+            columns = _named(own)
             for future in futures(file, scene):
                 if future.trajectory is None:
                     left_out[future.key] = str(future.left_out)
                 else:
-                    columns = {name: own[field] for name, field in TAGS.items()} | _maneuver(future.maneuvers)
-                    yield Found(future.key, future.trajectory, columns, shifted)
+                    yield Found(future.key, future.trajectory, columns, future.maneuvers, shifted)
 
     rows, kept = _collected(path, found())
-    names = [*TAGS, *MANEUVERS]
-    columns = {name: np.array([one.columns[name] for one in kept]) for name in names}
+    names = dict.fromkeys(name for one in kept for name in one.tags)
+    maneuvers = {each: _maneuver(each) for each in {one.maneuvers for one in kept}}
+    columns = {name: np.array([one.tags.get(name, "") for one in kept]) for name in names} | {
+        name: np.array([maneuvers[one.maneuvers][name] for one in kept]) for name in MANEUVERS
+    }
     return Truth(str(path), rows, _stacked(kept), left_out, _flags(kept), columns)
 
 
-def _shifted(file: Path, own: tags.Tags, partitions: dict[Path, Partition]) -> bool | None:
-    """Of a scene in an official folder, by the rules that hold there; None elsewhere."""
-    scenes = file.resolve().parent.parent
-    split = split_named(scenes.name)
-    if not split:
-        return None
-    if scenes not in partitions:
-        partitions[scenes] = canonical.read(scenes.parent)
-    return partitions[scenes].shifted(split, own)
+def _scenes(path: Path) -> Iterator[_Told]:
+    """Of an official folder by its tags and rules; elsewhere all files, of which nothing says that they are shifted."""
+    splits = folders.named_splits(path)
+    if any(next(folders.scene_files(split), None) is not None for split in splits):
+        for split in splits:
+            for file in official.scene_files(split):
+                yield file.path, official.scene(file), file.tags, file.shifted
+        return
+    files = sorted(path.rglob("*.pb"))
+    if not files:
+        raise BadFile(f"{path} has no scenes: files *.pb in it or in its folders are needed")
+    yield from (_alone(one) for one in files)
+
+
+def _alone(file: Path) -> _Told:
+    scene = messages.scene(file)
+    return file, scene, tags.of_scene(scene.scene_tags), None
+
+
+def _named(found: tags.Tags) -> dict[str, str]:
+    """The tags of a scene by column; what else a file of tags says, such as a city, has its own name."""
+    return {name: value for name, value in found.items() if name not in tags.VALUES} | {
+        name: found[field] for name, field in TAGS.items()
+    }
 
 
 def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Argoverse 2 recordings as scenes of the official format: sensor logs and motion-forecasting scenarios."""

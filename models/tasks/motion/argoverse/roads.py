@@ -1,0 +1,94 @@
+"""The vector map of Argoverse 2 as a path graph: lanes, crossings, drivable areas.
+
+Lanes for bicycles are left out: the released maps know those of vehicles. What the files do not tell stays open: no
+lane gives way, none has lights, crosswalks have no rules, and all lanes have one speed limit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.protocol.motion_pb2 import Lane, PathGraph, Polygon, Vector3
+
+Points = NDArray[np.float64]
+
+SPEED_LIMIT = 11.2
+"""Of all lanes, m/s: 25 mph, usual in towns of the United States. The files tell none."""
+_SPACING = 2.0
+"""Between points of a centre line, m, at most."""
+_BICYCLES = "BIKE"
+
+
+def path_graph(path: Path, speed_limit: float = SPEED_LIMIT) -> PathGraph:
+    """The roads of a map file, m in the frame of the city.
+
+    Raises:
+        BadFile: no such file, or no map of Argoverse 2.
+    """
+    try:
+        document: Any = json.loads(path.read_bytes())
+        lanes = [one for one in _values(document, "lane_segments") if one["lane_type"] != _BICYCLES]
+        graph = PathGraph(lanes=[_lane(one, speed_limit) for one in lanes])
+        for one in _values(document, "pedestrian_crossings"):
+            outline = ring(_points(one["edge1"]), _points(one["edge2"]))
+            graph.crosswalks.add(geometry=_polygon(outline))
+        for one in _values(document, "drivable_areas"):
+            graph.road_polygons.add(geometry=_polygon(_points(one["area_boundary"])))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BadFile(f"{path} is no map of Argoverse 2: {error!r}") from error
+    return graph
+
+
+def centre_line(left: Points, right: Points) -> Points:
+    """Midway between two boundaries [points, 3], each walked at its own pace, m."""
+    longest = max(float(_along(edge)[-1]) for edge in (left, right))
+    share = np.linspace(0.0, 1.0, max(2, int(np.ceil(longest / _SPACING)) + 1))
+    return np.asarray((_at(left, share) + _at(right, share)) / 2)
+
+
+def ring(one: Points, other: Points) -> Points:
+    """The outline between two edges, whichever way the second one runs."""
+    straight = np.linalg.norm(one[-1] - other[0]) + np.linalg.norm(one[0] - other[-1])
+    crossed = np.linalg.norm(one[-1] - other[-1]) + np.linalg.norm(one[0] - other[0])
+    return np.concatenate([one, other if straight <= crossed else other[::-1]])
+
+
+def _lane(one: dict[str, Any], speed_limit: float) -> Lane:
+    line = centre_line(_points(one["left_lane_boundary"]), _points(one["right_lane_boundary"]))
+    return Lane(centers=_vectors(line), max_velocity=speed_limit)
+
+
+def _values(document: Any, name: str) -> list[Any]:
+    return [one for _, one in sorted(document[name].items())]
+
+
+def _points(listed: Sequence[dict[str, float]]) -> Points:
+    points = np.array([(point["x"], point["y"], point["z"]) for point in listed], np.float64).reshape(-1, 3)
+    if len(points) < 2 or not np.isfinite(points).all():
+        raise ValueError(f"{len(points)} points; two and more of finite metres are needed")
+    return points
+
+
+def _along(edge: Points) -> Points:
+    """Way from the first point to each, m."""
+    return np.append(0.0, np.cumsum(np.linalg.norm(np.diff(edge, axis=0), axis=1)))
+
+
+def _at(edge: Points, share: Points) -> Points:
+    way = _along(edge)
+    return np.stack([np.interp(share * way[-1], way, axis) for axis in edge.T], axis=1)
+
+
+def _vectors(points: Points) -> list[Vector3]:
+    return [Vector3(x=x, y=y, z=z) for x, y, z in points.tolist()]
+
+
+def _polygon(points: Points) -> Polygon:
+    return Polygon(points=_vectors(points))

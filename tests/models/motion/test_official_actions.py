@@ -1,0 +1,78 @@
+"""What ``demur data motion`` does with official files, from its words on the command line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from models.tasks.motion import folders, official
+from models.tasks.motion.official_actions import ACTIONS
+from models.tasks.motion.writer import Writer
+from services.cli import options
+from tests.models.motion.argoverse.recordings import straight, write_log
+from tests.models.motion.drives import Drive, drive_scene
+
+
+def ran(*words: object) -> list[Path]:
+    """The files that an action says it wrote."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    actions = parser.add_subparsers(dest="action")
+    for action in ACTIONS:
+        command = actions.add_parser(action.name)
+        for option in action.options:
+            options.add(command, option)
+    given = vars(parser.parse_args([str(word) for word in words]))
+    chosen = next(action for action in ACTIONS if action.name == given["action"])
+    return chosen.run(given, lambda share, what: None)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    for split in ("dev", "eval"):
+        with Writer(tmp_path / "data", split) as writer:
+            for place in (1, 2, 4):
+                scene = drive_scene(f"{split}-{place}", [Drive(1)], tags={"track": place, "precipitation": 1})
+                writer.add(scene)
+    return tmp_path / "data"
+
+
+def test_a_log_is_converted_rendered_and_read(tmp_path: Path) -> None:
+    write_log(tmp_path / "raw" / "log", {"car": ("TRUCK", straight((120.0, 50.0), -0.3, 8.0))})
+    out = tmp_path / "out"
+    written = ran("convert", tmp_path / "raw", "--out", out, "--split", "dev", "--speed-limit", 9, "--stride", 0.4)
+    assert written == [out / "dev_pb", out / "dev_tags.txt"]
+    assert ran("render", out, "--processes", 1, "--size", 32, "--resolution", 2) == [out / "dev_rendered"]
+    found = list(official.all_requests(folders.split(out, "dev")))
+    assert len(found) == 3
+    assert all(one.map is not None and one.map.exists() for one in found)
+
+
+def test_a_data_set_is_divided_by_words(data: Path, tmp_path: Path) -> None:
+    words = ("partition", data, "--out", tmp_path / "out", "--by", "track=AnnArbor", "--shifted", "track=Moscow")
+    ran(*words)
+    (dev, _) = folders.splits(tmp_path / "out")
+    assert {one.tags["track"]: one.shifted for one in official.scene_files(dev)} == {"AnnArbor": False, "Moscow": True}
+    ran("partition", data, "--out", tmp_path / "canonical", "--how", "copy")
+    (dev, evaluation) = folders.splits(tmp_path / "canonical")
+    assert [one.tags["track"] for one in official.scene_files(dev)] == ["Moscow", "Skolkovo"]
+    assert [one.tags["track"] for one in official.scene_files(evaluation)] == ["Moscow", "AnnArbor"]
+    with pytest.raises(ValueError, match="--shifted needs --by"):
+        ran("partition", data, "--out", tmp_path / "none", "--shifted", "track=Moscow")
+
+
+def test_tags_are_written_where_there_are_none(data: Path) -> None:
+    expected = (data / "eval_tags.txt").read_text()
+    (data / "eval_tags.txt").unlink()
+    assert ran("tags", data, "--splits", "eval") == [data / "eval_tags.txt"]
+    assert (data / "eval_tags.txt").read_text() == expected
+    with pytest.raises(ValueError, match=r"dev_tags.txt is there already"):
+        ran("tags", data)
+
+
+def test_each_action_says_what_its_files_are() -> None:
+    project = Path(__file__).parents[3]
+    for action in ACTIONS:
+        assert (project / action.datasheet).exists()
+        assert action.help
