@@ -93,7 +93,7 @@ def thinned(points: Points) -> Points:
     count = np.cumsum(need) - need[0]
     keep = np.append(True, np.diff(np.floor(count)) > 0)
     keep[-1] = True
-    return points[keep]
+    return np.asarray(points[keep])
 
 
 def simplified(points: Points, tolerance: float = 2 * _TOLERANCE) -> Points:
