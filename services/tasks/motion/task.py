@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
+from models.remark import Remark
 from models.tasks.motion import appearance
-from models.tasks.motion.appearance import Remark
 from models.tasks.motion.planning import Arrays, Planning
 from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
 from models.tasks.motion.recipe import Recipe

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.predictive import Trajectories
+from models.remark import Remark
 from models.tasks.motion import submission_file
-from models.tasks.motion.appearance import Remark
 from models.tasks.motion.frame import to_scene
 from models.tasks.motion.scenes import STEP_S
 from models.tasks.motion.spec import TRAJECTORIES
