@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.files import need
-from models.tasks.motion.picture_ground import BEYOND, draw_ground, ground_key
+from models.tasks.motion.picture_ground import BEYOND, Window, draw_ground, ground_key
 from models.tasks.motion.surroundings import Cells, Points, Surroundings
 
 PAPER, INK, SOFT, FAINT = "#ffffff", "#1b1f24", "#5b636d", "#d9dde1"
@@ -25,9 +25,11 @@ _SIZE = (9.9, 8.3)
 _MAP = (0.62, 0.66, 6.25, 6.66)
 """Inches: left, bottom, width, height of the map."""
 _KEY, _BARS, _SPREAD = (7.3, 5.72, 2.4, 1.6), (7.38, 3.95, 2.2, 1.35), (7.38, 1.5, 2.2, 1.8)
-_LEAST_METRES, _ROOM_METRES, _MOST_METRES = 44.0, 9.0, 400.0
-_BEHIND = 0.3
-"""Of what lies ahead, so much of the past is shown, and 15 m at least."""
+_LEAST_METRES, _ROOM_METRES, _MOST_METRES = 44.0, 8.0, 400.0
+_BEHIND, _LEAST_BEHIND = 0.3, 8.0
+"""Of what lies ahead, so much of the past is shown, and so many metres at least."""
+_APART = 0.035
+"""Of the map's height, between the names of times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,7 @@ def draw(picture: Picture) -> bytes:
     _spreads(axes, picture)
     _plans(axes, picture)
     _truth(axes, picture)
-    _key(figure.add_axes(_share(_KEY)), picture)
+    _key(figure.add_axes(_share(_KEY)), picture, window)
     _bars(figure.add_axes(_share(_BARS)), picture)
     _variances(figure.add_axes(_share(_SPREAD)), picture)
     _words(figure, picture)
@@ -84,7 +86,7 @@ def _share(inches: tuple[float, float, float, float]) -> tuple[float, ...]:
     return tuple(length / _SIZE[axis % 2] for axis, length in enumerate(inches))
 
 
-def _window(picture: Picture) -> tuple[float, float, float, float]:
+def _window(picture: Picture) -> Window:
     """Left, right, lower and upper edge of the map, m: all that is predicted, and some of the past."""
     shown = [picture.plans.reshape(-1, 2), np.zeros((1, 2))]
     if picture.truth is not None:
@@ -92,19 +94,17 @@ def _window(picture: Picture) -> tuple[float, float, float, float]:
     points = np.concatenate(shown)
     points = np.clip(points[np.isfinite(points).all(axis=1)], -_MOST_METRES, _MOST_METRES)
     across, up = sideways(points)
-    behind = max(15.0, _BEHIND * float(up.max()))
+    behind = max(_LEAST_BEHIND, _BEHIND * float(up.max()))
     lower, upper = min(float(up.min()), -behind), float(up.max())
     left, right = float(across.min()), float(across.max())
     wide, tall = right - left + 2 * _ROOM_METRES, upper - lower + 2 * _ROOM_METRES
     shape = _MAP[2] / _MAP[3]
-    tall = max(tall, wide / shape, _LEAST_METRES)
-    wide = tall * shape
-    middle = (left + right) / 2
-    low = lower - _ROOM_METRES if upper - lower + 2 * _ROOM_METRES >= tall else (lower + upper - tall) / 2
-    return middle - wide / 2, middle + wide / 2, low, low + tall
+    tall = max(tall, wide / shape, _LEAST_METRES)  # where more is shown than is needed, it lies ahead
+    middle, low = (left + right) / 2, lower - _ROOM_METRES
+    return middle - tall * shape / 2, middle + tall * shape / 2, low, low + tall
 
 
-def _frame(axes: Any, window: tuple[float, float, float, float]) -> None:
+def _frame(axes: Any, window: Window) -> None:
     ticker = need("matplotlib.ticker", _PURPOSE)
     left, right, low, high = window
     axes.set_xlim(left, right)
@@ -170,10 +170,16 @@ def _plans(axes: Any, picture: Picture) -> None:
             across, up, s=(2.2 + width) ** 2, color=PLAN, alpha=alpha, edgecolor=PAPER, linewidth=0.6, zorder=7
         )
     across, up = sideways(picture.plans[0])
-    for second, step in marked:
+    low, high = axes.get_ylim()
+    last = np.full(2, np.inf)
+    for second, step in reversed(marked):
+        place = np.array([across[step], up[step]])
+        if np.hypot(*(place - last)) < _APART * (high - low):
+            continue  # it would lie on the one before
+        last = place
         text = axes.annotate(
             f"{second:g} s",
-            (across[step], up[step]),
+            place,
             xytext=(9, -3),
             textcoords="offset points",
             color=INK,
@@ -203,7 +209,7 @@ def _truth(axes: Any, picture: Picture) -> None:
     axes.scatter(across, up, s=22, marker="D", facecolor=PAPER, edgecolor=TRUTH, linewidth=1.2, zorder=8)
 
 
-def _key(axes: Any, picture: Picture) -> None:
+def _key(axes: Any, picture: Picture, window: Window) -> None:
     lines2d = need("matplotlib.lines", _PURPOSE)
     lines = [
         lines2d.Line2D([], [], color=PLAN, linewidth=3.2, marker="o", markersize=5, label="futures, by confidence")
@@ -211,7 +217,7 @@ def _key(axes: Any, picture: Picture) -> None:
     if picture.truth is not None:
         dashes = {"linestyle": (0, (4, 1.6)), "marker": "D", "markersize": 4.5, "markerfacecolor": PAPER}
         lines.append(lines2d.Line2D([], [], color=TRUTH, linewidth=1.6, label="what happened", **dashes))
-    for label, style in ground_key(picture.around, AGENT):
+    for label, style in ground_key(picture.around, AGENT, window):
         lines.append(lines2d.Line2D([], [], label=label, **style))
     axes.set_axis_off()
     axes.legend(
@@ -269,7 +275,7 @@ def _words(figure: Any, picture: Picture) -> None:
     def text(inches: float, what: str, **style: Any) -> None:
         figure.text(_MAP[0] / width, 1 - inches / height, what, va="baseline", parse_math=False, **style)
 
-    text(0.37, picture.title, color=INK, fontsize=14.5, fontweight="bold")
+    text(0.37, picture.title, color=INK, fontsize=13, fontweight="bold")
     for number, line in enumerate(picture.details):
         text(0.62 + 0.2 * number, line, color=SOFT, fontsize=9.5)
     figure.text(

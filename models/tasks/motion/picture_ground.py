@@ -33,35 +33,43 @@ def draw_ground(axes: Any, around: Surroundings | Cells, agent: str, window: Win
         _scene(axes, around, agent, window)
 
 
-def ground_key(around: Surroundings | Cells, agent: str) -> list[tuple[str, dict[str, Any]]]:
-    """What is there, in words, and the style of a line that stands for it."""
-    box = {"linestyle": "none", "marker": "s", "markersize": 7}
+def ground_key(around: Surroundings | Cells, agent: str, window: Window) -> list[tuple[str, dict[str, Any]]]:
+    """What of it lies in the window, in words, and the style of a line that stands for it."""
+    box: dict[str, Any] = {"color": VEHICLE, "marker": "s", "markersize": 7, "markeredgecolor": VEHICLE_EDGE}
     if isinstance(around, Cells):
         found: list[tuple[str, dict[str, Any]]] = [
             ("the agent now", {"linestyle": "none", "marker": (3, 0, 0), "markersize": 8, "color": agent})
         ]
+        others = ("vehicles", box | {"linestyle": "none"})
         vehicles, walking = (bool(_channel(around, f"{kind}_occupancy").any()) for kind in ("vehicle", "pedestrian"))
-        lights = {float(value) for value in LIGHTS if (_channel(around, "lane_availability") == value).any()}
-        others, walkers = "vehicles", "pedestrians"
+        lights = {value for value in LIGHTS if (_channel(around, "lane_availability") == value).any()}
     else:
         found = [("the agent and its past", {"color": agent, "linewidth": 2, "marker": "s", "markersize": 6})]
-        vehicles, walking = bool(around.vehicles), bool(around.pedestrians)
-        lights = {value for _, value in around.lanes}
-        others, walkers = "others and their past", "pedestrians"
-    if vehicles:
-        line = {"linewidth": 1.1} if others != "vehicles" else {"linestyle": "none"}
-        found.append((others, {"color": VEHICLE, "markeredgecolor": VEHICLE_EDGE, **box, **line}))
+        others = ("others and their past", box | {"linewidth": 1.1})
+        vehicles, walking = (
+            any(_inside(body.outline, window) for body in bodies) for bodies in (around.vehicles, around.pedestrians)
+        )
+        lights = {value for line, value in around.lanes if _inside(line, window)}
+    found += [others] if vehicles else []
     if walking:
-        found.append((walkers, {"linestyle": "none", "marker": "o", "markersize": 5, "color": PEDESTRIAN}))
+        found.append(("pedestrians", {"linestyle": "none", "marker": "o", "markersize": 5, "color": PEDESTRIAN}))
     found += [(_LIGHT_WORDS[value], {"color": LIGHTS[value], "linewidth": 1.2}) for value in LIGHTS if value in lights]
     return found
+
+
+def _inside(points: Points, window: Window) -> bool:
+    """Whether any of them lies in the window."""
+    left, right, low, high = window
+    across, up = -points[:, 1], points[:, 0]
+    return bool(((across > left) & (across < right) & (up > low) & (up < high)).any())
 
 
 def _scene(axes: Any, around: Surroundings, agent: str, window: Window) -> None:
     collections = need("matplotlib.collections", _PURPOSE)
     axes.set_facecolor(GROUND)
-    roads = collections.PolyCollection(_papers(around.roads), facecolor=ROAD, edgecolor=KERB, linewidth=1.0, zorder=1)
-    axes.add_collection(roads)
+    roads = _papers(around.roads)  # first all kerbs, then all roads: what is road on both sides has no kerb
+    axes.add_collection(collections.PolyCollection(roads, edgecolor=KERB, linewidth=2.0, zorder=1))
+    axes.add_collection(collections.PolyCollection(roads, facecolor=ROAD, edgecolor=ROAD, linewidth=0.3, zorder=1.1))
     hatched = collections.PolyCollection(
         _papers(around.crosswalks), facecolor=ROAD, edgecolor=STRIPES, hatch="||||", linewidth=0.8, zorder=1.2
     )
@@ -76,7 +84,7 @@ def _scene(axes: Any, around: Surroundings, agent: str, window: Window) -> None:
         _pedestrian(axes, body)
     for body in around.vehicles:
         _vehicle(axes, body, VEHICLE, VEHICLE_EDGE, zorder=4)
-    _vehicle(axes, around.agent, agent, agent, zorder=8.5, trail=2.0)
+    _vehicle(axes, around.agent, agent, agent, zorder=5, trail=2.0)
 
 
 def _papers(lines: Iterable[Points]) -> list[NDArray[np.float64]]:

@@ -16,7 +16,7 @@ from models.tasks.motion.picture import Picture, draw
 from models.tasks.motion.scenes import Scene
 from models.tasks.motion.surroundings import Cells, Surroundings, future, surroundings
 
-_SHOWN_ID = 16
+_SHOWN_ID = 34
 _ERRORS = {"minade": "min ADE {:.2f} m", "weightedade": "weighted ADE {:.2f} m", "cnll": "cNLL {:.1f} nats"}
 
 
@@ -78,7 +78,7 @@ def _title(answer: demur.MotionAnswer) -> str:
     scene, track = answer.agent.scene_id, answer.agent.track_id
     if not scene and not track:
         return ""
-    short = scene if len(scene) <= _SHOWN_ID else f"{scene[: _SHOWN_ID - 1]}…"
+    short = scene if len(scene) <= _SHOWN_ID else f"{scene[: _SHOWN_ID // 2]}…{scene[-_SHOWN_ID // 2 :]}"
     return f"Scene {short}, track {track}" if scene else f"Track {track}"
 
 
