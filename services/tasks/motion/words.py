@@ -79,11 +79,6 @@ def submission(found: Answered) -> bytes:
     return b"".join(_submitted(portion, found.asked) for portion in found.portions)
 
 
-def named(asked: Asked) -> bool:
-    """Whether scenes and tracks of all requests are known, as a submission needs them."""
-    return bool(asked.scene_id) or all(one is not None and one.scene_id for one in asked.subjects)
-
-
 def _said(portion: Portion, index: int) -> Said:
     found: Found = portion.payload
     item = portion.first + index
