@@ -34,6 +34,8 @@ OPEN_SECONDS = 0.005
 """Declared device time of preparing a scene for its requests."""
 ANSWER_BYTES = 16 << 10
 """Of a request, until its answer left."""
+COPIES = 4
+"""Of a map while its request is worked on: as it was drawn, in its chunk, joined with those of others, in its pass."""
 KEPT_BYTES = 1 << 20
 """Of a scene that is kept for those who label; of a larger one its id is."""
 
@@ -141,7 +143,10 @@ class MotionTask:
             payload=_Payload(asked, found, kept),
             count=count,
             seconds=OPEN_SECONDS + count * (self._pace.map_seconds + pass_seconds),
-            nbytes=found.source.nbytes + 2 * min(self._chunk, count) * map_bytes + count * ANSWER_BYTES + len(kept),
+            nbytes=found.source.nbytes
+            + COPIES * min(self._chunk, count) * map_bytes
+            + count * ANSWER_BYTES
+            + len(kept),
         )
 
     @property
