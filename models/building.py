@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ from models.schema import Schema
 
 RANGE_LEVEL = 1e-4
 """Training range: from this quantile to one minus it."""
+TYPICAL = 0.99
+"""Share of known units inside what is typical, if they were many."""
 GOLDEN, CARD = "golden.npz", "MODEL_CARD.md"
 
 
@@ -72,6 +74,25 @@ def training_range(features: NDArray[Any], schema: Schema) -> Range:
     lower, upper = np.nanquantile(filled, (RANGE_LEVEL, 1 - RANGE_LEVEL), axis=0)
     lower, upper = np.where(empty, schema.lower, lower), np.where(empty, schema.upper, upper)
     return Range(tuple(map(float, lower)), tuple(map(float, upper)))
+
+
+def typical(appearances: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:
+    """Quantiles (1 - ``TYPICAL``) / 2 and (1 + ``TYPICAL``) / 2 of how units look, by the name of what was measured.
+
+    Of few units least and largest value; what was measured of none of them is left out.
+    """
+    limits = {}
+    for name in appearances[0]:
+        values = np.array([one[name] for one in appearances])
+        if len(values := values[np.isfinite(values)]):
+            low, high = np.quantile(values, ((1 - TYPICAL) / 2, (1 + TYPICAL) / 2))
+            limits[name] = (significant(low), significant(high))
+    return limits
+
+
+def significant(value: float | np.floating[Any], digits: int = 6) -> float:
+    """With so many significant digits, as manifests and recipes hold numbers."""
+    return float(f"{float(value):.{digits}g}")
 
 
 def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:

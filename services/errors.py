@@ -20,6 +20,7 @@ DemurError
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(eq=False)  # an exception is itself only, and can be hashed
@@ -125,6 +126,34 @@ _STATUS: dict[type[DemurError], Status] = {
 def status(error: DemurError) -> Status:
     """The transport codes of an error."""
     return _STATUS.get(type(error), Status(500, "INTERNAL"))
+
+
+class Refusal(Protocol):
+    """What a reader of ``models`` says of an input that it cannot use; ``str`` is the message."""
+
+    code: str
+    field: str
+    value: str
+    unit: str
+    allowed: str
+
+
+_SIZES = ("too_large", "too_many")
+"""Codes of what is too much rather than wrong."""
+
+
+def refused(error: Refusal, index: int = -1) -> DemurError:
+    """The refusal of an input as the caller sees it; ``index`` is the item that is to blame."""
+    kind = TooLarge if error.code in _SIZES else InvalidInput
+    return kind(
+        str(error),
+        code=error.code,
+        field=error.field,
+        value=str(error.value),
+        unit=error.unit,
+        allowed=error.allowed,
+        index=index,
+    )
 
 
 def execution_failed(error: BaseException) -> DemurError:

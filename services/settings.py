@@ -309,10 +309,16 @@ TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "inline_bytes": 0,
         "defer_on_shift": True,
     },
+    "motion": {
+        "queue_bytes": 1 << 30,
+        "max_upload_bytes": 64 << 20,
+        "inline_bytes": 0,
+    },
 }
 """Defaults of a task that differ from those of all: a scan is a minute of work, half a gigabyte of memory, 30 MB of
 answer, and packed, so that its size says little of the work that reading it is. Members may agree on a skull, so that
-a scan which looks unlike those of training is nobody's to answer."""
+a scan which looks unlike those of training is nobody's to answer. Of a motion scene, too, the size says little of the
+work; the maps of its requests are a megabyte each."""
 
 RANGES = (
     ("monitor_port", 0, 65535),

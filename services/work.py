@@ -64,6 +64,9 @@ class Step:
     seconds: float
 
 
+Quantum = RowBatch | Step
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """Quanta of one request that may run side by side; the result is the list of theirs, in their order.
@@ -71,7 +74,7 @@ class Steps:
     The first that fails raises at the yield; what has not run yet is dropped, what is running ends unheard.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[Quantum, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,6 @@ class ItemFailed:
     error: DemurError
 
 
-Quantum = RowBatch | Step
 Event = Progress | Done | ItemFailed
 Work = Generator[Quantum | Steps | Event, Any, None]
 

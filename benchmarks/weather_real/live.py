@@ -16,7 +16,6 @@ import argparse
 import json
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -26,16 +25,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.live import Figure, Sent, Windows, compared, window, windows
 from benchmarks.weather_real.data import SETS, folder
 from benchmarks.weather_real.realset import Part, RealSet
 from models.assessment import classification
 from models.assessment.errors import squared_error
-from models.assessment.figures import Errors, Rules, figures
-from models.head import Head
 from models.tasks.weather.spec import HEADS
-
-PATIENCE_SECONDS = 120.0
-Windows = Sequence[Mapping[str, Any]]
 
 
 class Client(Protocol):
@@ -43,17 +38,6 @@ class Client(Protocol):
 
     weather: Any
     labels: Any
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One figure of one head: what the monitor estimated, and what all labels give."""
-
-    live: float
-    low: float
-    """Of the monitor's 95 % interval."""
-    high: float
-    offline: float
 
 
 @dataclass(frozen=True)
@@ -69,29 +53,6 @@ class Moment:
     figures: dict[str, Figure]
     reasons: tuple[str, ...]
     """Why the monitor calls its window invalid; it may still tell figures."""
-
-
-@dataclass
-class Sent:
-    """What was answered about one head so far; grows with each step."""
-
-    head: Head
-    errors: list[NDArray[np.float64]]
-    uncertainty: list[NDArray[np.float32]]
-    answered: list[NDArray[np.bool_]]
-
-    def offline(self) -> dict[str, float]:
-        """Figures of all units so far, by the monitor's names."""
-        errors, answered = np.concatenate(self.errors), np.concatenate(self.answered)
-        found = figures(Errors(errors, self.head.acceptable, Rules()), np.concatenate(self.uncertainty))
-        return {
-            "r_auc": found.r_auc,
-            "f1_auc": found.f1_auc,
-            "f1_at_95": found.f1_at_95,
-            "mean_error": found.error,
-            "error": float(np.mean(np.where(answered, errors, 0.0))),
-            "answered_error": float(np.mean(errors[answered])) if answered.any() else float("nan"),
-        }
 
 
 def follow(
@@ -120,14 +81,14 @@ def follow(
     for start, end in pairwise(bounds):
         model = _ask(client, test, start, end, sent)
         for name, one in sent.items():
-            window = _window(look, name, model, end, pause)
+            found = window(look, name, model, end, pause)
             yield Moment(
                 head=name,
                 units=end,
                 until=float(test.time[end - 1]),
                 shifted=int(test.shifted[:end].sum()),
-                figures=_compared(window, one.offline()),
-                reasons=tuple(reason["reason"] for reason in window["reasons"]),
+                figures=compared(found, one.offline()),
+                reasons=tuple(reason["reason"] for reason in found["reasons"]),
             )
 
 
@@ -146,38 +107,6 @@ def _ask(client: Client, test: Part, start: int, end: int, sent: Mapping[str, Se
         one.answered.append(~np.asarray(said.deferred))
         client.labels.census(said.prediction_ids, labels, observed=test.time[rows], head=name)
     return str(answer.model)
-
-
-def _window(
-    look: Callable[[], Windows], head: str, model: str, units: int, pause: Callable[[float], None]
-) -> Mapping[str, Any]:
-    """The monitor's window by count, once it has judged so many units by their census labels."""
-    waited = 0.0
-    while True:
-        found = [
-            one
-            for one in look()
-            if (one["head"], one["model"], one["source"], one["window"]) == (head, model, "census", "last")
-        ]
-        if found and found[0]["judged"] >= units and found[0]["labels"] >= units:
-            return found[0]
-        if waited >= PATIENCE_SECONDS:
-            state = f"{found[0]['judged']} units, {found[0]['labels']} labels" if found else "no such window"
-            raise TimeoutError(
-                f"after {waited:.0f} s the monitor has {state} of a census of {head}, not {units}: is "
-                f"DEMUR_CENSUS={head} set for the service, its ledger new, and followed by the monitor?"
-            )
-        pause(0.5)
-        waited += 0.5
-
-
-def _compared(window: Mapping[str, Any], offline: Mapping[str, float]) -> dict[str, Figure]:
-    """The figures that both know."""
-    return {
-        name: Figure(window[name]["estimate"], window[name]["low"], window[name]["high"], value)
-        for name, value in offline.items()
-        if window.get(name) is not None and window[name]["estimate"] is not None
-    }
 
 
 def _steps(times: NDArray[np.float64], steps: int) -> list[int]:
@@ -220,16 +149,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
     asked = parser.parse_args(arguments)
 
-    def look() -> Windows:
-        with urllib.request.urlopen(f"{asked.monitor}/v1/live", timeout=10) as answer:
-            windows: Windows = json.load(answer)["windows"]
-        return windows
-
     moments = []
     try:
         data = SETS[asked.set](folder())
         with demur.connect(asked.target, actor="weather stations") as client:
-            for moment in follow(data, client, look, asked.heads, asked.steps):
+            for moment in follow(data, client, lambda: windows(asked.monitor), asked.heads, asked.steps):
                 moments.append(moment)
                 _show(moment)
     except (LookupError, ValueError, OSError, demur.DemurError) as error:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +52,24 @@ class Value:
         return self.graph.op("MatMul", self, other)
 
 
+@dataclass(frozen=True)
+class Steps:
+    """What a step of a loop, or a loop, hands on."""
+
+    states: Sequence[Value]
+    outputs: Sequence[Value]
+
+
 class Graph:
     """A graph under construction."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, prefix: str = "") -> None:
+        """
+        Args:
+            prefix: of all names inside, so that those of a loop's body are not those around it.
+        """
         self._name = name
+        self._prefix = prefix
         self._nodes: list[Any] = []
         self._constants: dict[tuple[str, tuple[int, ...], bytes], Value] = {}
         self._initialisers: list[Any] = []
@@ -74,17 +88,49 @@ class Graph:
             value = value.astype(np.int64 if value.dtype.kind in "iu" else np.float32)
         key = (value.dtype.str, value.shape, value.tobytes())
         if key not in self._constants:
-            name = f"c{len(self._constants)}"
+            name = f"{self._prefix}c{len(self._constants)}"
             self._initialisers.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
             self._constants[key] = Value(self, name)
         return self._constants[key]
 
     def op(self, kind: str, *inputs: Any, **attributes: Any) -> Value:
-        """One node with one output; arrays and numbers become constants."""
-        names = [self._as_value(one).name for one in inputs]
-        output = f"v{len(self._nodes)}"
-        self._nodes.append(helper.make_node(kind, names, [output], name=f"n{len(self._nodes)}", **attributes))
+        """One node with one output; arrays and numbers become constants, None leaves an optional input out."""
+        names = ["" if one is None else self._as_value(one).name for one in inputs]
+        output = f"{self._prefix}v{len(self._nodes)}"
+        self._add(kind, names, [output], attributes)
         return Value(self, output)
+
+    def split(self, x: Value, sizes: Sequence[int], axis: int) -> tuple[Value, ...]:
+        """Consecutive parts of an axis."""
+        outputs = [f"{self._prefix}v{len(self._nodes)}.{number}" for number in range(len(sizes))]
+        self._add("Split", [x.name, self.constant(np.array(sizes)).name], outputs, {"axis": axis})
+        return tuple(Value(self, output) for output in outputs)
+
+    def scan(
+        self, step: Callable[[Graph, list[Value], list[Value]], Steps], states: Sequence[Value], over: Sequence[Value]
+    ) -> Steps:
+        """A loop over axis 0 of some values (the operator Scan): its body is stored once.
+
+        Args:
+            step: body, states and the present elements of ``over`` to new states and outputs. Operations are those of
+                the body's graph; values around the loop may be operands.
+            states: before the first step.
+
+        Returns:
+            The states after the last step, and the outputs of all steps along a new axis 0.
+        """
+        body = Graph(f"{self._name}.step", f"{self._prefix}n{len(self._nodes)}.")
+        given = [Value(body, f"{body._prefix}in{number}") for number in range(len(states) + len(over))]
+        found = step(body, given[: len(states)], given[len(states) :])
+        results = body._distinct([*found.states, *found.outputs])
+        attribute = helper.make_graph(
+            body._nodes, body._name, _untyped(given), _untyped(results), initializer=body._initialisers
+        )
+        outputs = [f"{self._prefix}v{len(self._nodes)}.{number}" for number in range(len(results))]
+        names = [value.name for value in (*states, *over)]
+        self._add("Scan", names, outputs, {"body": attribute, "num_scan_inputs": len(over)})
+        values = tuple(Value(self, output) for output in outputs)
+        return Steps(values[: len(states)], values[len(states) :])
 
     def output(self, name: str, value: Value, shape: tuple[str | int, ...]) -> None:
         """Gives a value a name outside; float32."""
@@ -99,6 +145,19 @@ class Graph:
         checker.check_model(model, full_check=True)
         content: bytes = model.SerializeToString(deterministic=True)
         return content
+
+    def _add(self, kind: str, inputs: list[str], outputs: list[str], attributes: dict[str, Any]) -> None:
+        name = f"{self._prefix}n{len(self._nodes)}"
+        self._nodes.append(helper.make_node(kind, inputs, outputs, name=name, **attributes))
+
+    def _distinct(self, values: list[Value]) -> list[Value]:
+        """The values, those that are there twice once more under another name."""
+        names: set[str] = set()
+        found = []
+        for value in values:
+            found.append(self.op("Identity", value) if value.name in names else value)
+            names.add(value.name)
+        return found
 
     def _as_value(self, one: Any) -> Value:
         return one if isinstance(one, Value) else self.constant(one)
@@ -132,3 +191,8 @@ class Graph:
     def mean_of_members(self, x: Value, keepdims: bool = False) -> Value:
         """Mean over axis 0."""
         return self.op("ReduceMean", x, np.array([0]), keepdims=int(keepdims))
+
+
+def _untyped(values: Sequence[Value]) -> list[Any]:
+    """Float32 of any shape."""
+    return [helper.make_tensor_value_info(value.name, TensorProto.FLOAT, None) for value in values]

@@ -76,6 +76,8 @@ class OnnxGraph:
                 f"{path.name}: {wanted[0]} was asked for, the session has {self._session.get_providers()}"
             )
         self.provider = provider
+        self.inputs = {node.name: tuple(node.shape) for node in self._session.get_inputs()}
+        """Name to shape; free dimensions are names."""
         self.outputs = tuple(node.name for node in self._session.get_outputs())
 
     def run(self, inputs: dict[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:

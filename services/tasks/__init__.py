@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TENANTS = {
     "lesion": "services.tasks.lesion.tenant:tenant",
+    "motion": "services.tasks.motion.tenant:tenant",
     "vessel": "services.tasks.vessel:tenant",
     "weather": "services.tasks.weather:tenant",
 }
@@ -11,6 +12,7 @@ TENANTS = {
 
 DEFAULT_MODELS = {
     "lesion": "lesion-unet-5",
+    "motion": "motion-bc-5",
     "vessel": "vessel-dnn-10",
     "weather": "weather-catboost-10",
 }
@@ -18,6 +20,7 @@ DEFAULT_MODELS = {
 
 IMPORTERS = {
     "lesion": "models.tasks.lesion.released:import_released",
+    "motion": "models.tasks.motion.released:import_released",
     "vessel": "models.tasks.vessel.official:import_released",
     "weather": "models.tasks.weather.released:import_released",
 }
@@ -25,6 +28,7 @@ IMPORTERS = {
 
 WORKBENCHES = {
     "lesion": "models.tasks.lesion.workbench",
+    "motion": "models.tasks.motion.workbench",
     "vessel": "models.tasks.vessel.workbench",
     "weather": "models.tasks.weather.workbench",
 }
@@ -41,5 +45,6 @@ PREDICTIONS = {
 
 SCORERS = {
     "lesion": "services.tasks.lesion.score:SCORER",
+    "motion": "services.tasks.motion.score:SCORER",
 }
 """Task name to what scores its files behind `demur score`; a task that is not here scores rows."""

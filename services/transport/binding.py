@@ -66,6 +66,11 @@ class Message:
     encode: Callable[[Any], bytes]
 
 
+def message_of(kind: Any) -> Message:
+    """A protobuf type as bytes in, bytes out."""
+    return Message(kind.FromString, kind.SerializeToString)
+
+
 @dataclass(frozen=True)
 class Begin:
     """The first frame of a stream: what holds for all its chunks."""
@@ -127,7 +132,10 @@ class StreamFrames(Protocol):
         ...
 
     def results(self, sequence: int, answers: list[Any]) -> Iterable[tuple[Any, int]]:
-        """The frames that end a chunk, of the answers that were kept, and how many units each decides."""
+        """The frames that end a chunk, of the answers that were kept, and how many units each decides.
+
+        Of a large chunk each is made beside the event loop. Raises ``DemurError`` where the chunk failed after all.
+        """
         ...
 
     def failed(self, sequence: int, error: Any) -> Any:
@@ -188,3 +196,5 @@ class HttpBinding:
     """None: no forms are taken."""
     files: Callable[[list[Any]], Mapping[str, bytes]] | None = None
     """File name to content, of all answers of one request; None: answers hold no files."""
+    archived: Callable[[list[Any]], Mapping[str, bytes]] | None = None
+    """The same for an archive, where that holds more than other answers; None: it holds ``files``."""

@@ -8,8 +8,7 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,10 +17,9 @@ import nibabel
 import numpy as np
 
 from demur.v1 import common_pb2 as common
-from demur.v1 import labels_pb2 as labels
 from demur.v1 import lesion_pb2 as wire
-from demur.v1.labels_pb2_grpc import LabelServiceServicer, add_LabelServiceServicer_to_server
 from demur.v1.lesion_pb2_grpc import LesionServiceServicer, add_LesionServiceServicer_to_server
+from tests.clients.stand_in import LabelStandIn, listening
 
 EPOCH = 0xFEED
 THRESHOLD = 0.3
@@ -55,7 +53,7 @@ def volumes(flair: bytes) -> dict[str, bytes]:
 
 
 @dataclass
-class LesionStandIn(LesionServiceServicer, LabelServiceServicer):
+class LesionStandIn(LabelStandIn, LesionServiceServicer):
     """The service, with what a test wants to see of it and do to it."""
 
     images: bool = False
@@ -78,9 +76,6 @@ class LesionStandIn(LesionServiceServicer, LabelServiceServicer):
     largest_piece: int = 0
     most_unanswered: int = 0
     """Largest number of scans that were begun and not answered."""
-    commits: list[Any] = field(default_factory=list)
-    given: list[Any] = field(default_factory=list)
-    """Labels."""
     ended: threading.Event = field(default_factory=threading.Event)
     """Set when the last stream is over, however it ended."""
 
@@ -92,14 +87,6 @@ class LesionStandIn(LesionServiceServicer, LabelServiceServicer):
             heads=[common.HeadSpec(name="lesions", kind="volume", measure="scan_structural_uncertainty")],
             policies=[common.PolicySpec(head="lesions", version="p1", threshold=THRESHOLD)],
         )
-
-    def Commit(self, request, context):
-        self.commits.append(request)
-        return labels.CommitResponse(units=sum(unit.count for unit in request.units))
-
-    def Submit(self, request, context):
-        self.given.extend(request.labels)
-        return labels.SubmitLabelsResponse(outcomes=bytes([labels.LABEL_OUTCOME_ACCEPTED] * len(request.labels)))
 
     def PredictStream(self, requests, context):
         self.ended.clear()
@@ -222,18 +209,6 @@ class LesionStandIn(LesionServiceServicer, LabelServiceServicer):
         return answer
 
 
-@contextmanager
-def serving(stand_in: LesionStandIn) -> Iterator[str]:
+def serving(stand_in: LesionStandIn) -> AbstractContextManager[str]:
     """Where it listens."""
-    server = grpc.server(
-        ThreadPoolExecutor(8),
-        options=[("grpc.max_receive_message_length", 16 * 2**20), ("grpc.so_reuseport", 0)],
-    )
-    add_LesionServiceServicer_to_server(stand_in, server)
-    add_LabelServiceServicer_to_server(stand_in, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.stop(0).wait()
+    return listening(stand_in, add_LesionServiceServicer_to_server)

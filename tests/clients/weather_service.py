@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +10,9 @@ import grpc
 import numpy as np
 
 from demur.v1 import common_pb2 as common
-from demur.v1 import labels_pb2 as labels
 from demur.v1 import weather_pb2 as wire
-from demur.v1.labels_pb2_grpc import LabelServiceServicer, add_LabelServiceServicer_to_server
 from demur.v1.weather_pb2_grpc import WeatherServiceServicer, add_WeatherServiceServicer_to_server
+from tests.clients.stand_in import LabelStandIn, listening, refuse
 
 NAMES = ("sun_elevation", "gfs_temperature_sea", "gfs_soil_temperature", "gfs_available", "gfs_humidity")
 METADATA = ("fact_time", "fact_latitude", "fact_longitude", "fact_temperature", "fact_cwsm_class", "climate")
@@ -50,14 +47,13 @@ def members_of(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass
-class WeatherStandIn(WeatherServiceServicer, LabelServiceServicer):
+class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
     """The service, with what a test wants to see of it and do to it."""
 
     heads: tuple[str, ...] = ("temperature", "precipitation")
     withhold: bool = False
     max_rows: int = 1000
     questions: list[Any] = field(default_factory=list)
-    commits: list[Any] = field(default_factory=list)
     rows: list[np.ndarray] = field(default_factory=list)
     sequence: int = 0
 
@@ -85,8 +81,7 @@ class WeatherStandIn(WeatherServiceServicer, LabelServiceServicer):
         self.questions.append(request)
         refused = self._refused(request)
         if refused is not None:
-            context.set_trailing_metadata((("demur-error-bin", refused.SerializeToString()),))
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, refused.message)
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, refused)
         return self._answer(request.rows, request)
 
     def PredictStream(self, requests, context):
@@ -98,10 +93,6 @@ class WeatherStandIn(WeatherServiceServicer, LabelServiceServicer):
             yield wire.WeatherStreamResponse(
                 result=wire.WeatherChunkResult(sequence=frame.chunk.sequence, answer=answer)
             )
-
-    def Commit(self, request, context):
-        self.commits.append(request)
-        return labels.CommitResponse(units=sum(run.count for run in request.units))
 
     def _refused(self, request: Any) -> common.ErrorDetail | None:
         if request.HasField("defer_above") and len(self.heads) > 1:
@@ -191,18 +182,6 @@ def some_rows(n: int, seed: int = 0) -> np.ndarray:
     return rows
 
 
-@contextmanager
-def serving(stand_in: WeatherStandIn) -> Iterator[str]:
+def serving(stand_in: WeatherStandIn) -> AbstractContextManager[str]:
     """Where it listens."""
-    server = grpc.server(
-        ThreadPoolExecutor(8),
-        options=[("grpc.max_receive_message_length", 16 * 2**20), ("grpc.so_reuseport", 0)],
-    )
-    add_WeatherServiceServicer_to_server(stand_in, server)
-    add_LabelServiceServicer_to_server(stand_in, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    try:
-        yield f"127.0.0.1:{port}"
-    finally:
-        server.stop(0).wait()
+    return listening(stand_in, add_WeatherServiceServicer_to_server)

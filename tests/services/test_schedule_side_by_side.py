@@ -8,11 +8,12 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pytest
 
 from services.errors import DemurError
-from services.work import Done, Progress, Step, Steps, Work
-from tests.services.scheduling import LONG, SHORT, end, scheduler, submit
+from services.work import Done, Progress, RowBatch, Step, Steps, Work
+from tests.services.scheduling import LONG, SHORT, Executor, end, scheduler, submit
 
 
 def several(*calls: Callable[[], Any], seconds: float = LONG) -> Steps:
@@ -160,3 +161,51 @@ async def test_a_cancelled_request_begins_no_further_quantum() -> None:
         gate.set()
         assert await asyncio.wait_for(end(submit(made, kept(several(lambda: 1), []))), 5)
     assert not ran
+
+
+def rows(executor: Executor, *batches: tuple[float, ...]) -> Steps:
+    return Steps(tuple(RowBatch(executor, np.array(values, np.float32)[:, None]) for values in batches))
+
+
+async def test_rows_side_by_side_keep_their_order_and_share_passes_with_others() -> None:
+    executor = Executor(quantum_rows=4)
+    several_batches = ((1.0, 2.0, 3.0, 4.0), (5.0, 6.0), (7.0,))
+    alone: list[Any] = []
+    shared: list[Any] = []
+    async with scheduler() as made:
+        await end(submit(made, kept(rows(executor, *several_batches), alone)))
+        executor.passes.clear()
+        requests = [kept(rows(executor, *several_batches), shared), *(kept(rows(executor, (9.0,)), []) for _ in "abc")]
+        await asyncio.gather(*[end(submit(made, work)) for work in requests])
+    for (found,) in (alone, shared):
+        doubled = [(2 * np.array(values)).tolist() for values in several_batches]
+        assert [one.tolist() for one, _ in found] == doubled
+    assert executor.passes[0] == 4
+    assert len(executor.passes) < 6, "six batches in fewer passes"
+
+
+async def test_rows_side_by_side_run_at_once() -> None:
+    barrier = threading.Barrier(2, timeout=10)
+
+    class Meeting(Executor):
+        def __call__(self, rows: Any) -> Any:
+            barrier.wait()
+            return super().__call__(rows)
+
+    results: list[Any] = []
+    async with scheduler(lanes=2) as made:
+        await end(submit(made, kept(rows(Meeting(quantum_rows=1), (1.0,), (2.0,)), results)))
+    assert [found.tolist() for found, _ in results[0]] == [[2.0], [4.0]]
+
+
+async def test_bad_rows_side_by_side_harm_no_others() -> None:
+    executor = Executor()
+    results: list[Any] = []
+    async with scheduler() as made:
+        failed, sound = await asyncio.gather(
+            end(submit(made, kept(rows(executor, (-1.0,), (2.0,)), []))),
+            end(submit(made, kept(rows(executor, (3.0,), (4.0,)), results))),
+        )
+    assert isinstance(failed, DemurError)
+    assert not isinstance(sound, DemurError)
+    assert [found.tolist() for found, _ in results[0]] == [[6.0], [8.0]]

@@ -1,4 +1,4 @@
-"""Client of Demur services: rows or images in, predictions with uncertainty and decisions out.
+"""Client of Demur services: rows, images or scenes in, predictions with uncertainty and decisions out.
 
 >>> import demur
 >>> with demur.connect("127.0.0.1:4005") as client:  # doctest: +SKIP
@@ -9,6 +9,7 @@ from demur._answer import Answer, Intervals
 from demur._categorical import CategoricalAnswer
 from demur._client import AsyncClient, Client, aconnect, connect
 from demur._commit import Committed
+from demur._decided import Remark
 from demur._describe import Description, Feature, Head, Policy
 from demur._errors import (
     AccessDenied,
@@ -30,8 +31,12 @@ from demur._labels import Labels
 from demur._lesion import AsyncBrainScans, BrainScans
 from demur._lesion_answer import LesionAnswer
 from demur._lesion_exchange import ScanError
-from demur._lesion_findings import Interval, Lesion, Remark
+from demur._lesion_findings import Interval, Lesion
 from demur._lesion_question import Scan
+from demur._motion import AsyncMotion, Motion
+from demur._motion_answer import MotionAnswer, MotionAnswers, MotionFailure
+from demur._motion_frame import Agent, Pose
+from demur._motion_question import Maps, Scene
 from demur._policies import AsyncPolicies, Policies, PolicyChange
 from demur._requests import InputColumn, LabelRequest, Requests
 from demur._resolutions import Resolution, Resolutions
@@ -44,9 +49,11 @@ from demur._webhooks import verify_webhook
 
 __all__ = [
     "AccessDenied",
+    "Agent",
     "Answer",
     "AsyncBrainScans",
     "AsyncClient",
+    "AsyncMotion",
     "AsyncPolicies",
     "AsyncVessel",
     "AsyncWeather",
@@ -73,10 +80,16 @@ __all__ = [
     "LabelsTaken",
     "Lesion",
     "LesionAnswer",
+    "Maps",
+    "Motion",
+    "MotionAnswer",
+    "MotionAnswers",
+    "MotionFailure",
     "NotFound",
     "Policies",
     "Policy",
     "PolicyChange",
+    "Pose",
     "PredictionIds",
     "RejectedLabel",
     "Remark",
@@ -87,6 +100,7 @@ __all__ = [
     "Rows",
     "Scan",
     "ScanError",
+    "Scene",
     "ServiceFailure",
     "TooLarge",
     "Unavailable",

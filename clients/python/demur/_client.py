@@ -11,6 +11,7 @@ from demur._calls import AsyncCalls, Calls
 from demur._channel import OPTIONS, credentials, metadata
 from demur._labels import Labels
 from demur._lesion import AsyncBrainScans, BrainScans
+from demur._motion import AsyncMotion, Motion
 from demur._policies import AsyncPolicies, Policies
 from demur._requests import Requests
 from demur._resolutions import Resolutions
@@ -28,6 +29,8 @@ class Client:
     """Air temperature and precipitation class."""
     lesion: BrainScans
     """Multiple sclerosis lesions in brain scans."""
+    motion: Motion
+    """Where vehicles will be in the next seconds."""
     labels: Labels
     """What units turned out to be."""
     requests: Requests
@@ -42,6 +45,7 @@ class Client:
         self.vessel = Vessel(calls)
         self.weather = Weather(calls)
         self.lesion = BrainScans(calls)
+        self.motion = Motion(calls)
         self.labels = Labels(calls)
         self.requests = Requests(calls)
         self.resolutions = Resolutions(calls)
@@ -77,6 +81,8 @@ class AsyncClient:
     """Air temperature and precipitation class."""
     lesion: AsyncBrainScans
     """Multiple sclerosis lesions in brain scans."""
+    motion: AsyncMotion
+    """Where vehicles will be in the next seconds."""
     policies: AsyncPolicies
     """Who is answered, and changing it."""
 
@@ -85,6 +91,7 @@ class AsyncClient:
         self.vessel = AsyncVessel(calls)
         self.weather = AsyncWeather(calls)
         self.lesion = AsyncBrainScans(calls)
+        self.motion = AsyncMotion(calls)
         self.policies = AsyncPolicies(calls)
 
     async def ready(self, timeout: float = 30.0) -> bool:

@@ -7,21 +7,58 @@ and when a batch is complete is decided here.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeAlias
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from demur._errors import DemurError, InvalidInput, ServiceFailure, from_detail, wrong_argument
-from demur._question import A, Manner, RowMessages, stream_begin, stream_chunk
-from demur._rows import Layout, Rows, pack
+from demur._errors import DemurError, InvalidInput, ServiceFailure, TooLarge, from_detail, wrong_argument
+from demur._window import Window
+
+A = TypeVar("A")
+Q = TypeVar("Q")
+QuestionT = TypeVar("QuestionT", contravariant=True)
 
 CHUNK_BYTES = 16 * 2**20 - 2**12
-"""Packed rows of one chunk: the contract's 16 MB message, less room for what stands around them."""
-
-STALE_SCHEMA = "schema_mismatch"
-"""Word of the error with which a service refuses rows packed for another schema than its own."""
+"""Of the numbers of one chunk: the contract's 16 MB message, less room for what stands around them."""
 
 OnError: TypeAlias = Literal["raise", "yield"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a batch that goes in one chunk."""
+
+    first: int
+    """Index of its first unit in the batch."""
+    frame: Callable[[int], Any]
+    """Makes its frame, given the number of the chunk."""
+
+
+class Chunks(Protocol[QuestionT, A]):
+    """What a task's stream asks and is answered, chunk by chunk."""
+
+    begin: Any
+    """The first frame to send."""
+
+    def cut(self, question: QuestionT, /) -> Sequence[Part]:
+        """The chunks of a batch, at least one.
+
+        Raises:
+            InvalidInput, TooLarge: it is no question.
+        """
+        ...
+
+    def decode(self, answer: Any, first: int) -> A:
+        """What a chunk was answered, given the index of its first unit in the batch."""
+        ...
+
+    def join(self, parts: Sequence[A]) -> A:
+        """One answer for the chunks of a batch, at least one."""
+        ...
+
+    def refused(self, error: DemurError) -> None:
+        """Take note of why a batch failed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,43 +79,27 @@ class _Batch(Generic[A]):
     error: DemurError | None = None
 
 
-class Exchange(Generic[A]):
-    """State of one stream: batches in, chunk frames out; response frames in, one outcome a batch out."""
+class Exchange(Generic[Q, A]):
+    """State of one stream: batches in, chunk frames out; response frames in, one outcome a batch out.
 
-    def __init__(
-        self,
-        messages: RowMessages[A],
-        layout: Layout,
-        manner: Manner,
-        *,
-        chunk_rows: int | None,
-        window: int | None,
-        on_error: OnError,
-    ) -> None:
-        largest = CHUNK_BYTES // max(layout.row_bytes, 1)
-        if layout.max_rows:
-            largest = min(largest, layout.max_rows)
-        if chunk_rows is not None and not 1 <= chunk_rows <= largest:
-            raise wrong_argument("chunk_rows", chunk_rows, f"1 to {largest}")
-        if window is not None and window < 1:
-            raise wrong_argument("window", window, "1 or more")
+    Raises:
+        InvalidInput: options that mean nothing.
+    """
+
+    def __init__(self, chunks: Chunks[Q, A], *, window: int | None, on_error: OnError) -> None:
         if on_error not in ("raise", "yield"):
             raise wrong_argument("on_error", on_error, "raise, yield")
-        self._messages = messages
-        self._layout = layout
-        self._chunk_rows = chunk_rows or largest
-        self._window = window
+        self._asked = chunks
+        self._window = Window(window)
         self._raises = on_error == "raise"
         self._batches: deque[_Batch[A]] = deque()  # not yet handed over
-        self._chunks: deque[tuple[_Batch[A], int]] = deque()  # in flight: batch, its first row
+        self._chunks: deque[tuple[_Batch[A], int]] = deque()  # in flight: batch, its first unit
         self._offered = 0
         self._sent = 0
         self._failed = False
         self.open = True
         """Whether the service may still send frames."""
-        self.stale = False
-        """Whether the service said that its schema is not the one that was packed for."""
-        self.begin = stream_begin(messages, manner)
+        self.begin = chunks.begin
         """The first frame to send."""
 
     def accept(self, frame: Any) -> None:
@@ -87,36 +108,32 @@ class Exchange(Generic[A]):
         Raises:
             ServiceFailure: it is not that frame.
         """
-        if frame is None or frame.WhichOneof("frame") != "accepted":
-            raise ServiceFailure("the service did not accept the stream", code="malformed")
-        offered = max(frame.accepted.window_chunks, 1)
-        self._window = offered if self._window is None else min(self._window, offered)
+        self._window.accept(frame)
 
     @property
     def full(self) -> bool:
         """Whether an answer must be received before the next chunk is sent."""
-        return len(self._chunks) >= (self._window or 1)
+        return self._window.filled(len(self._chunks))
 
     @property
     def finishing(self) -> bool:
         """Whether a batch failed that will be raised, so that no more batches are drawn."""
         return self._failed and self._raises
 
-    def offer(self, rows: Rows) -> Iterator[Any]:
+    def offer(self, question: Q) -> Iterator[Any]:
         """The frames of the caller's next batch, to be sent one by one while not ``full``."""
         batch: _Batch[A] = _Batch(self._offered)
         self._offered += 1
         self._batches.append(batch)
         try:
-            packed = pack(rows, self._layout)
-        except InvalidInput as error:
+            parts = self._asked.cut(question)
+        except (InvalidInput, TooLarge) as error:
             self._fail(batch, error)
             return
-        starts = range(0, max(len(packed), 1), self._chunk_rows)
-        batch.waiting = len(starts)
-        for start in starts:
-            frame = stream_chunk(self._messages, packed[start : start + self._chunk_rows], self._layout, self._sent)
-            self._chunks.append((batch, start))
+        batch.waiting = len(parts)
+        for part in parts:
+            frame = part.frame(self._sent)
+            self._chunks.append((batch, part.first))
             self._sent += 1
             yield frame
 
@@ -136,9 +153,9 @@ class Exchange(Generic[A]):
             return
         kind = frame.WhichOneof("frame")
         if kind == "result":
-            batch, _ = self._answered(frame.result.sequence)
-            batch.parts.append(self._messages.decode(frame.result.answer, self._layout.heads))
-        elif kind == "error":
+            batch, start = self._answered(frame.result.sequence)
+            batch.parts.append(self._asked.decode(frame.result.answer, start))
+        elif kind == "error" and not frame.error.HasField("item"):  # of an item, the chunk's result is still to come
             batch, start = self._answered(frame.error.sequence)
             error = from_detail(frame.error.error)
             if isinstance(error, InvalidInput) and error.index is not None:
@@ -154,7 +171,7 @@ class Exchange(Generic[A]):
         while self._batches and not self._batches[0].waiting:
             batch = self._batches.popleft()
             if batch.error is None:
-                yield self._messages.join(batch.parts)
+                yield self._asked.join(batch.parts)
             elif self._raises:
                 batch.error.add_note(f"in batch {batch.position} of the stream")
                 raise batch.error
@@ -172,4 +189,4 @@ class Exchange(Generic[A]):
     def _fail(self, batch: _Batch[A], error: DemurError) -> None:
         batch.error = batch.error or error
         self._failed = True
-        self.stale = self.stale or error.code == STALE_SCHEMA
+        self._asked.refused(error)

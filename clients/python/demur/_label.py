@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from demur._errors import DemurError, ServiceFailure, from_detail, wrong_argument
 from demur._ids import PredictionIds
 from demur._mask_file import mask_file
+from demur._positions import positions
 from demur.v1 import labels_pb2
 from demur.v1.common_pb2 import UnitIds
 
@@ -34,9 +35,10 @@ class Label:
     unit: str
     """Id of the unit, one of an answer's ``prediction_ids``."""
     value: Any
-    """A number (in the unit of the head's label) or class, a text, positions [T, 2] in m with NaN where they are not
-    known, or a mask: of 0 and 1, [x, y, z], as an array, a NIfTI image (nibabel's), a ``pathlib.Path`` of a file (.nii,
-    .nii.gz, .npy) or the bytes of one, on the grid of the image that was asked about."""
+    """A number (in the unit of the head's label) or class, a text, positions [T, 2] in m with NaN or None where
+    they are not known (of a vehicle in its own frame: ``answer.to_agent_frame``), or a mask: of 0 and 1, [x, y, z],
+    as an array, a NIfTI image (nibabel's), a ``pathlib.Path`` of a file (.nii, .nii.gz, .npy) or the bytes of one,
+    on the grid of the image that was asked about."""
     source: Source = "requested"
     """``requested`` by the service, ``census`` of a population that is labelled as a whole, or ``volunteered``."""
     head: str = ""
@@ -136,12 +138,11 @@ def value_message(value: Any) -> labels_pb2.LabelValue:
     if (file := mask_file(value)) is not None:
         return labels_pb2.LabelValue(file=file)
     try:
-        array = np.asarray(value, np.float64)
+        array = positions(value, "value") if isinstance(value, (list, tuple)) else np.asarray(value, np.float64)
     except (TypeError, ValueError):
         array = np.zeros((0, 0, 0))
     if value is None or array.ndim not in (0, 2):
-        allowed = "a number, a text, a mask [x, y, z] or its file, or positions [T, 2]"
-        raise wrong_argument("value", value, allowed)
+        raise wrong_argument("value", value, "a number, a text, a mask [x, y, z] or its file, or positions [T, 2]")
     if array.ndim == 0:
         return labels_pb2.LabelValue(number=float(array))
     return labels_pb2.LabelValue(doubles=np.ascontiguousarray(array, "<f8").tobytes())

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable
-from contextlib import aclosing
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from demur._async_row_service import each
 from demur._calls import AsyncCalls, Calls
-from demur._commit import Committed, Identified, commit_request, committed
-from demur._describe import Description, description
-from demur._errors import InvalidInput, ServiceFailure
-from demur._label import Ids
+from demur._errors import ServiceFailure
 from demur._lesion_answer import LesionAnswer
 from demur._lesion_exchange import Progress, ScanError, ScanExchange
-from demur._lesion_question import Files, MapName, Scan, Volume, read
+from demur._lesion_question import MapName, Scan, Volume, opened, read
 from demur._question import DeferAbove, Manner, Purpose
 from demur._retry import Deadline
-from demur.v1.common_pb2 import DescribeRequest
-from demur.v1.labels_pb2_grpc import LabelServiceStub
+from demur._service import AsyncService, Service, each, each_read
 from demur.v1.lesion_pb2_grpc import LesionServiceStub
 
 SECONDS = 600.0
@@ -28,21 +22,14 @@ SECONDS = 600.0
 OneProgress: TypeAlias = Callable[[float, str], None]
 
 
-class BrainScans:
+class BrainScans(Service):
     """Asks for lesions in brain scans, blocking; for any number of threads.
 
     Research software, not a medical device.
     """
 
     def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self._stub: Any = LesionServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-        self._labels: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-
-    def describe(self, *, timeout: float | None = None) -> Description:
-        """What the service expects and promises, asked anew; seconds, None for the client's own timeout."""
-        deadline = self._calls.deadline(timeout)
-        return description(self._calls.unary(self._stub.Describe, DescribeRequest(), deadline))
+        super().__init__(calls, LesionServiceStub)
 
     def predict(
         self,
@@ -86,7 +73,7 @@ class BrainScans:
         exchange = ScanExchange(Manner(purpose, defer_above, False), maps, progress=told)
         deadline = Deadline(timeout)
         files = read(Scan(flair, t1, brain_mask, name))
-        return _only(list(self._run([files], exchange, deadline)))
+        return _only(list(self._converse(exchange, [files], deadline)))
 
     def predict_many(
         self,
@@ -122,55 +109,14 @@ class BrainScans:
             DemurError: as ``predict``, while answers are read; wrong options at once.
         """
         exchange = ScanExchange(Manner(purpose, defer_above, False), maps, progress=progress, window=window)
-        return self._run(scans, exchange, Deadline(timeout))
-
-    def commit(self, units: Identified | Ids, *, timeout: float | None = None) -> Committed:
-        """Act on explored scans: they become decided ones, durably.
-
-        Args:
-            units: an answer, its ``prediction_ids``, or ids. Committing twice is as once.
-            timeout: seconds for the call; None for the client's own.
-
-        Raises:
-            InvalidInput: one is no id.
-            DemurError: any other of the tree in :mod:`demur`.
-        """
-        deadline = self._calls.deadline(timeout)
-        return committed(self._calls.unary(self._labels.Commit, commit_request(units), deadline))
-
-    def _run(
-        self, scans: Iterable[Files | Scan | Volume], exchange: ScanExchange, deadline: Deadline
-    ) -> Generator[LesionAnswer | ScanError, None, None]:
-        stream, first = self._calls.stream(self._stub.PredictStream, exchange.begin, deadline)
-        try:
-            exchange.accept(first)
-            for scan in scans:
-                for frame in _frames(_read(scan), exchange):
-                    stream.send(frame)
-                while exchange.full:
-                    exchange.receive(stream.receive())
-                    yield from exchange.outcomes()
-                yield from exchange.outcomes()
-            stream.end()
-            while exchange.open:
-                exchange.receive(stream.receive())
-                yield from exchange.outcomes()
-        finally:
-            stream.close()
+        return self._converse(exchange, map(opened, scans), Deadline(timeout))
 
 
-class AsyncBrainScans:
+class AsyncBrainScans(AsyncService):
     """As :class:`BrainScans`, on the running event loop; for any number of its tasks."""
 
     def __init__(self, calls: AsyncCalls) -> None:
-        self._calls = calls
-        self._stub: Any = LesionServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-        self._labels: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
-
-    async def describe(self, *, timeout: float | None = None) -> Description:
-        """As :meth:`BrainScans.describe`."""
-        deadline = self._calls.deadline(timeout)
-        return description(await self._calls.unary(self._stub.Describe, DescribeRequest(), deadline))
+        super().__init__(calls, LesionServiceStub)
 
     async def predict(
         self,
@@ -190,7 +136,7 @@ class AsyncBrainScans:
         exchange = ScanExchange(Manner(purpose, defer_above, False), maps, progress=told)
         deadline = Deadline(timeout)
         files = await asyncio.to_thread(read, Scan(flair, t1, brain_mask, name))
-        return _only([outcome async for outcome in self._run([files], exchange, deadline)])
+        return _only([outcome async for outcome in self._converse(exchange, each([files]), deadline)])
 
     def predict_many(
         self,
@@ -209,57 +155,7 @@ class AsyncBrainScans:
         when the event loop collects it.
         """
         exchange = ScanExchange(Manner(purpose, defer_above, False), maps, progress=progress, window=window)
-        return self._run(scans, exchange, Deadline(timeout))
-
-    async def commit(self, units: Identified | Ids, *, timeout: float | None = None) -> Committed:
-        """As :meth:`BrainScans.commit`."""
-        deadline = self._calls.deadline(timeout)
-        return committed(await self._calls.unary(self._labels.Commit, commit_request(units), deadline))
-
-    async def _run(
-        self,
-        scans: Iterable[Files | Scan | Volume] | AsyncIterable[Files | Scan | Volume],
-        exchange: ScanExchange,
-        deadline: Deadline,
-    ) -> AsyncGenerator[LesionAnswer | ScanError, None]:
-        stream, first = await self._calls.stream(self._stub.PredictStream, exchange.begin, deadline)
-        try:
-            exchange.accept(first)
-            async with aclosing(each(scans)) as source:
-                async for scan in source:
-                    for frame in _frames(await asyncio.to_thread(_read, scan), exchange):
-                        stream.send(frame)
-                    while exchange.full:
-                        exchange.receive(await stream.receive())
-                        for outcome in exchange.outcomes():
-                            yield outcome
-                    for outcome in exchange.outcomes():
-                        yield outcome
-            stream.end()
-            while exchange.open:
-                exchange.receive(await stream.receive())
-                for outcome in exchange.outcomes():
-                    yield outcome
-        finally:
-            stream.close()
-
-
-def _read(scan: Files | Scan | Volume) -> Files | tuple[str, InvalidInput]:
-    """The scan's files, or its name and why they could not be read."""
-    if isinstance(scan, Files):
-        return scan
-    try:
-        return read(scan)
-    except InvalidInput as error:
-        return (scan.name if isinstance(scan, Scan) else ""), error
-
-
-def _frames(found: Files | tuple[str, InvalidInput], exchange: ScanExchange) -> Iterable[Any]:
-    """What to send of a scan; nothing where it could not be read."""
-    if isinstance(found, Files):
-        return exchange.offer(found)
-    exchange.refuse(*found)
-    return ()
+        return self._converse(exchange, each_read(scans, opened), Deadline(timeout))
 
 
 def _only(outcomes: list[LesionAnswer | ScanError]) -> LesionAnswer:

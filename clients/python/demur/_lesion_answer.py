@@ -6,52 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from demur import _lesion_files, _lesion_text
+from demur._decided import DecidedUnit, decided_unit, plain
 from demur._errors import ServiceFailure
-from demur._head_answer import reasons, verdicts
-from demur._ids import PredictionIds
-from demur._lesion_findings import Interval, Lesion, Remark
-from demur.v1 import common_pb2 as common
+from demur._lesion_findings import Interval, Lesion
 from demur.v1 import lesion_pb2 as wire
-
-Decision: TypeAlias = Literal["answer", "defer", "caller_deferred"]
-
-_DECISIONS: dict[int, Decision] = {
-    common.DECISION_ANSWER: "answer",
-    common.DECISION_DEFER: "defer",
-    common.DECISION_CALLER_DEFERRED: "caller_deferred",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class LesionAnswer:
+class LesionAnswer(DecidedUnit):
     """Lesions of one scan, how uncertain they are, and whether the service answers for them.
 
     A scan that was deferred still carries its prediction, unless the service's policy withholds it: then numbers are
     None, and there are no lesions and no files. Means are over the brain, nats.
     """
 
-    model: str
-    recorded: bool
-    """Whether the decision is durable in the service's ledger."""
     name: str
     """As the caller gave it."""
-    decision: Decision
-    """``answer``, ``defer`` by the policy, or ``caller_deferred`` at the caller's wish."""
-    uncertainty: float
-    """The deferral measure, larger = less certain; NaN is deferred."""
-    threshold: float
-    """What ``uncertainty`` was compared with; -inf where everything is deferred."""
-    measure: str
-    """Name of the deferral measure."""
-    policy: str
-    """Version of the policy that decided."""
-    prediction_id: str
-    """Identity of the prediction: labels are given with it."""
-    shift_reasons: tuple[str, ...]
-    """Why the scan is unlike those that the model was trained on; empty where it is not."""
     count: int | None
     """Number of lesions."""
     count_interval: Interval | None
@@ -71,7 +44,6 @@ class LesionAnswer:
     """One minus the members' mean Dice with the mask, 0 to 1; None for single models."""
     lesions: tuple[Lesion, ...]
     """Largest first."""
-    remarks: tuple[Remark, ...]
     brain_ml: float
     """Volume of the brain as it was used, ml; 0 where predictions are withheld."""
     resampled: bool
@@ -83,30 +55,9 @@ class LesionAnswer:
     ``data``, ``knowledge``, ``rmi``, ``advice``. Uncertainties are in nats, and 0 outside the brain."""
 
     @property
-    def deferred(self) -> bool:
-        """Whether the service leaves the scan to somebody else."""
-        return self.decision != "answer"
-
-    @property
-    def answered(self) -> bool:
-        """The opposite of ``deferred``."""
-        return not self.deferred
-
-    @property
-    def shifted(self) -> bool:
-        """Whether the scan is unlike those that the model was trained on."""
-        return bool(self.shift_reasons)
-
-    @property
     def outcome(self) -> str:
         """What was found and decided, in words."""
         return _lesion_text.outcome(self)
-
-    @property
-    def prediction_ids(self) -> PredictionIds:
-        """The identity as a sequence of one, as ``commit`` and ``erase`` take it."""
-        epoch, _, number = self.prediction_id.partition("-")
-        return PredictionIds(((int(epoch, 16), range(int(number), int(number) + 1)),))
 
     def save(self, folder: str | Path, stem: str = "") -> list[Path]:
         """Write the volumes and the table of lesions, each file whole or not at all.
@@ -127,7 +78,7 @@ class LesionAnswer:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the files, of which only the names, as plain values that JSON takes."""
-        found = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name != "files"}
+        found = {field.name: plain(getattr(self, field.name)) for field in fields(self) if field.name != "files"}
         return found | {"deferred": self.deferred, "shifted": self.shifted, "files": sorted(self.files)}
 
     def summary(self) -> str:
@@ -146,12 +97,6 @@ def decode(response: wire.LesionPredictResponse, files: Mapping[str, bytes]) -> 
         ServiceFailure: it does not hold one decision about one scan, or a point has other than three coordinates.
     """
     answer = response.answer
-    verdict = verdicts(answer.deferral)
-    if len(verdict["decisions"]) != 1:
-        raise ServiceFailure(f"{len(verdict['decisions'])} decisions about one scan", code="malformed")
-    number = int(verdict["decisions"][0])
-    if number not in _DECISIONS:
-        raise ServiceFailure(f"the scan's decision is {number}", code="malformed")
 
     def given(name: str) -> Any:
         return getattr(answer, name) if answer.HasField(name) else None
@@ -161,16 +106,10 @@ def decode(response: wire.LesionPredictResponse, files: Mapping[str, bytes]) -> 
         return None if found is None else Interval(found.level, found.lower, found.upper)
 
     return LesionAnswer(
+        **decided_unit(answer.deferral, answer.remarks, "scan"),
         model=response.model,
         recorded=response.recorded,
         name=response.name,
-        decision=_DECISIONS[number],
-        uncertainty=float(verdict["uncertainty"][0]),
-        threshold=verdict["threshold"],
-        measure=verdict["measure"],
-        policy=verdict["policy"],
-        prediction_id=verdict["prediction_ids"][0],
-        shift_reasons=reasons(int(verdict["shifts"][0])),
         count=given("count"),
         count_interval=interval("count_interval"),
         volume_mm3=given("volume_mm3"),
@@ -181,9 +120,6 @@ def decode(response: wire.LesionPredictResponse, files: Mapping[str, bytes]) -> 
         rmi=given("rmi"),
         structural=given("structural"),
         lesions=tuple(map(_lesion, answer.lesions)),
-        remarks=tuple(
-            Remark(one.code, one.message, one.value, one.unit, one.lower, one.upper) for one in answer.remarks
-        ),
         brain_ml=answer.brain_ml,
         resampled=answer.resampled,
         look_at_voxels=given("look_at_voxels"),
@@ -198,9 +134,3 @@ def _lesion(message: wire.Lesion) -> Lesion:
     structural = message.structural_uncertainty if message.HasField("structural_uncertainty") else None
     advice = message.look_at if message.HasField("look_at") else None
     return Lesion(message.volume_mm3, centroid, message.mean_probability, structural, advice, message.label)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (Interval, Lesion, Remark)):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from demur._errors import DemurError, InvalidInput, ServiceFailure, from_detail, wrong_argument
+from demur._errors import DemurError, ServiceFailure, from_detail
 from demur._lesion_answer import LesionAnswer, decode
-from demur._lesion_question import Files, MapName, begin, frames, map_numbers, map_word
+from demur._lesion_question import Files, MapName, Unread, begin, end, frames, map_numbers, map_word
 from demur._question import Manner
+from demur._window import Window
 
 Progress: TypeAlias = Callable[[int, float, str], None]
 """Called with a scan's place among those given, the finished share of its work, 0 to 1, and what is being done."""
@@ -44,11 +45,9 @@ class ScanExchange:
         progress: Progress | None = None,
         window: int | None = None,
     ) -> None:
-        if window is not None and window < 1:
-            raise wrong_argument("window", window, "1 or more")
         self._maps = map_numbers(maps)
         self._progress = progress
-        self._window = window
+        self._window = Window(window)
         self._waiting: deque[_Pending] = deque()  # not yet handed over
         self._sent: dict[int, _Pending] = {}  # in flight, by sequence
         self._offered = 0
@@ -63,29 +62,30 @@ class ScanExchange:
         Raises:
             ServiceFailure: it is not that frame.
         """
-        if frame is None or frame.WhichOneof("frame") != "accepted":
-            raise ServiceFailure("the service did not accept the stream", code="malformed")
-        offered = max(frame.accepted.window_chunks, 1)
-        self._window = offered if self._window is None else min(self._window, offered)
+        self._window.accept(frame)
 
     @property
     def full(self) -> bool:
         """Whether an answer must be received before the next scan is drawn."""
-        return len(self._sent) >= (self._window or 1)
+        return self._window.filled(len(self._sent))
 
-    def offer(self, files: Files) -> Iterator[Any]:
-        """The frames of the caller's next scan."""
-        pending = _Pending(files.name)
+    @property
+    def finishing(self) -> bool:
+        """Never: a scan that fails does not end the stream."""
+        return False
+
+    def offer(self, scan: Files | Unread) -> Iterator[Any]:
+        """The frames of the caller's next scan; none of one that could not even be read."""
         sequence = self._offered
         self._offered += 1
+        if isinstance(scan, Unread):
+            self._waiting.append(_Pending(scan.name, outcome=ScanError(sequence, scan.name, scan.error)))
+            return
+        pending = _Pending(scan.name)
         self._waiting.append(pending)
-        self._sent[sequence] = pending
-        return frames(files, sequence, self._maps)
-
-    def refuse(self, name: str, error: InvalidInput) -> None:
-        """Note that the caller's next scan could not even be read."""
-        self._waiting.append(_Pending(name, outcome=ScanError(self._offered, name, error)))
-        self._offered += 1
+        yield from frames(scan, sequence, self._maps)
+        self._sent[sequence] = pending  # only now does it fill the window: no answer comes before its end
+        yield end()
 
     def receive(self, frame: Any) -> None:
         """Take a frame of the service, or None for its end.

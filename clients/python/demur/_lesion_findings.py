@@ -29,18 +29,3 @@ class Lesion:
     """True: look at it. False: trust it. None: the model gives no advice."""
     label: int
     """From 1, in the order of the table."""
-
-
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """What about a scan looks unlike those that the model was made for."""
-
-    code: str
-    """A word for programs, such as ``looks_raw`` or ``thick_slices``."""
-    message: str
-    value: float
-    """What was measured, in ``unit``."""
-    unit: str
-    lower: float
-    """Training scans lay between this and ``upper``."""
-    upper: float

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
+from demur import _files
 from demur._errors import InvalidInput, wrong_argument
 from demur._question import Manner
 from demur.v1 import lesion_pb2 as wire
@@ -53,6 +53,22 @@ class Files:
     contents: tuple[tuple[wire.LesionInput, bytes], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A scan that could not be read."""
+
+    name: str
+    error: InvalidInput
+
+
+def opened(scan: Scan | Volume) -> Files | Unread:
+    """The contents of a scan's files, or why there are none."""
+    try:
+        return read(scan)
+    except InvalidInput as error:
+        return Unread(scan.name if isinstance(scan, Scan) else "", error)
+
+
 def read(scan: Scan | Volume) -> Files:
     """The contents of a scan's files.
 
@@ -80,15 +96,7 @@ def content(field: str, volume: Volume) -> bytes:
     if isinstance(volume, (bytes, bytearray, memoryview)):
         found = bytes(volume)
     elif isinstance(volume, (str, os.PathLike)):
-        try:
-            found = Path(volume).read_bytes()
-        except OSError as error:
-            raise InvalidInput(
-                f"{field}: {os.fspath(volume)} cannot be read: {error.strerror or error}",
-                code="unreadable",
-                field=field,
-                value=os.fspath(volume),
-            ) from error
+        found = _files.content(volume, field)
     else:
         write = getattr(volume, "to_bytes", None)
         if isinstance(volume, int) or not callable(write):
@@ -124,13 +132,17 @@ def begin(manner: Manner) -> wire.LesionStreamRequest:
 
 
 def frames(files: Files, sequence: int, maps: tuple[wire.LesionMap, ...]) -> Iterator[wire.LesionStreamRequest]:
-    """The frames of one scan: its head, its files in pieces, its end."""
+    """The frames of one scan before its end: its head, its files in pieces."""
     yield wire.LesionStreamRequest(scan=wire.LesionScan(sequence=sequence, name=files.name, maps=maps))
     for kind, whole in files.contents:
         for start in range(0, len(whole), PIECE_BYTES):
             piece = wire.LesionPiece(input=kind, content=whole[start : start + PIECE_BYTES])
             yield wire.LesionStreamRequest(piece=piece)
-    yield wire.LesionStreamRequest(end=wire.LesionScanEnd())
+
+
+def end() -> wire.LesionStreamRequest:
+    """The last frame of a scan."""
+    return wire.LesionStreamRequest(end=wire.LesionScanEnd())
 
 
 _ALLOWED = "a NIfTI file: its path, its bytes, or an image with to_bytes(), such as nibabel's"

@@ -16,9 +16,9 @@ _SHOWN = 10
 def outcome(answer: LesionAnswer) -> str:
     """What was found and decided, such as ``7 lesions, 3.41 ml, answered``."""
     if answer.count is None or answer.volume_mm3 is None:
-        return f"{_decision(answer)}, prediction withheld"
+        return f"{answer.verdict}, prediction withheld"
     lesions = f"{answer.count} lesion{'' if answer.count == 1 else 's'}"
-    return f"{lesions}, {answer.volume_mm3 / 1000:.2f} ml, {_decision(answer)}"
+    return f"{lesions}, {answer.volume_mm3 / 1000:.2f} ml, {answer.verdict}"
 
 
 def text(answer: LesionAnswer) -> str:
@@ -27,10 +27,8 @@ def text(answer: LesionAnswer) -> str:
 
 
 def _lines(answer: LesionAnswer) -> Iterator[str]:
-    sign = "<=" if answer.uncertainty <= answer.threshold else "against"
-    sign = ">" if answer.uncertainty > answer.threshold else sign
-    yield f"{answer.name or 'scan'}: {_decision(answer)}"
-    yield f"  {answer.measure} {answer.uncertainty:.4g} {sign} {answer.threshold:.4g}, policy {answer.policy}"
+    yield f"{answer.name or 'scan'}: {answer.verdict}"
+    yield f"  {answer.comparison}, policy {answer.policy}"
     if answer.shifted:
         yield f"  unlike the training scans: {', '.join(answer.shift_reasons)}"
     if answer.count is not None and answer.volume_mm3 is not None:
@@ -59,10 +57,6 @@ def _lines(answer: LesionAnswer) -> Iterator[str]:
     for remark in answer.remarks:
         yield f"  {remark.code}: {remark.message}"
     yield f"  prediction {answer.prediction_id}, model {answer.model}{'' if answer.recorded else ', not recorded'}"
-
-
-def _decision(answer: LesionAnswer) -> str:
-    return {"answer": "answered", "defer": "deferred"}.get(answer.decision, "deferred at the caller's wish")
 
 
 def _within(interval: Interval | None, divisor: float, form: str) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from demur._errors import InvalidInput, wrong_argument
+from demur import _files
+from demur._errors import wrong_argument
 
 
 def mask_file(value: Any) -> bytes | None:
@@ -22,15 +22,7 @@ def mask_file(value: Any) -> bytes | None:
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, os.PathLike):
-        try:
-            return Path(value).read_bytes()
-        except OSError as error:
-            raise InvalidInput(
-                f"value: {os.fspath(value)} cannot be read: {error.strerror or error}",
-                code="unreadable",
-                field="value",
-                value=str(value),
-            ) from error
+        return _files.content(value, "value")
     if isinstance(value, np.ndarray) and value.ndim == 3:
         marked = value == 1
         if not (known := marked | (value == 0)).all():

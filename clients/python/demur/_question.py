@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from demur._describe import Head
 from demur._errors import TooLarge, wrong_argument
+from demur._exchange import A
 from demur._rows import Layout
 from demur.v1.common_pb2 import (
     PURPOSE_DECIDE,
@@ -22,8 +23,6 @@ from demur.v1.common_pb2 import (
 )
 from demur.v1.common_pb2 import Purpose as PurposeValue
 from demur.v1.common_pb2 import Rows as RowsMessage
-
-A = TypeVar("A")
 
 Purpose: TypeAlias = Literal["decide", "explore", "replay"]
 """Why is asked: a real question, a hypothetical one, or a past one again."""

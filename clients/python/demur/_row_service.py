@@ -6,31 +6,23 @@ from collections.abc import Generator, Iterable
 from typing import Any, Generic, Literal, overload
 
 from demur._calls import Calls
-from demur._commit import Committed, Identified, commit_request, committed
-from demur._describe import Description, description
+from demur._describe import Description
 from demur._errors import InvalidInput
-from demur._exchange import STALE_SCHEMA, ChunkError, Exchange, OnError
-from demur._label import Ids
-from demur._question import A, DeferAbove, Manner, Purpose, RowMessages, predict_request
+from demur._exchange import A, ChunkError, Exchange, OnError
+from demur._question import DeferAbove, Manner, Purpose, RowMessages, predict_request
 from demur._retry import Deadline
+from demur._row_chunks import STALE_SCHEMA, RowChunks
 from demur._rows import Layout, Rows, pack
-from demur.v1.common_pb2 import DescribeRequest
-from demur.v1.labels_pb2_grpc import LabelServiceStub
+from demur._service import Service
 
 
-class RowService(Generic[A]):
+class RowService(Service, Generic[A]):
     """Asks a service of rows, blocking; for any number of threads. A task says what its answers ``A`` are."""
 
     def __init__(self, calls: Calls, messages: RowMessages[A]) -> None:
-        self._calls = calls
+        super().__init__(calls, messages.stub)
         self._messages = messages
-        self._stub: Any = messages.stub(calls.channel)
-        self._labels: Any = LabelServiceStub(calls.channel)  # type: ignore[no-untyped-call]
         self._known: Layout | None = None
-
-    def describe(self, *, timeout: float | None = None) -> Description:
-        """What the service expects and promises, asked anew."""
-        return self._describe(self._calls.deadline(timeout))
 
     def predict(
         self,
@@ -71,20 +63,6 @@ class RowService(Generic[A]):
                 self._known = None
             raise
         return self._messages.decode(response, layout.heads)
-
-    def commit(self, units: Identified | Ids, *, timeout: float | None = None) -> Committed:
-        """Act on explored units: they become decided ones, durably; audits are drawn and labels asked for from now on.
-
-        Args:
-            units: an answer, what one head answered, ``prediction_ids``, or some of them. Committing twice is as once.
-            timeout: seconds for the call; None for the client's own.
-
-        Raises:
-            InvalidInput: one is no id.
-            DemurError: any other of the tree in :mod:`demur`.
-        """
-        deadline = self._calls.deadline(timeout)
-        return committed(self._calls.unary(self._labels.Commit, commit_request(units), deadline))
 
     @overload
     def stream(
@@ -147,32 +125,23 @@ class RowService(Generic[A]):
             DemurError: as ``predict``, while the stream is read; wrong options at once.
         """
         manner = Manner(purpose, defer_above, members)
-        options = {"chunk_rows": chunk_rows, "window": window, "on_error": on_error}
-        return self._stream(batches, manner, Deadline(timeout), options)
+        return self._stream(batches, manner, Deadline(timeout), chunk_rows, window, on_error)
 
     def _stream(
-        self, batches: Iterable[Rows], manner: Manner, deadline: Deadline, options: dict[str, Any]
+        self,
+        batches: Iterable[Rows],
+        manner: Manner,
+        deadline: Deadline,
+        chunk_rows: int | None,
+        window: int | None,
+        on_error: OnError,
     ) -> Generator[Any, None, None]:
-        exchange = Exchange(self._messages, self._layout(deadline), manner, **options)
-        stream, first = self._calls.stream(self._stub.PredictStream, exchange.begin, deadline)
+        chunks = RowChunks(self._messages, self._layout(deadline), manner, chunk_rows)
+        exchange = Exchange(chunks, window=window, on_error=on_error)
         try:
-            exchange.accept(first)
-            for rows in batches:
-                for frame in exchange.offer(rows):
-                    stream.send(frame)
-                    while exchange.full:
-                        exchange.receive(stream.receive())
-                        yield from exchange.outcomes()
-                yield from exchange.outcomes()
-                if exchange.finishing:
-                    break
-            stream.end()
-            while exchange.open:
-                exchange.receive(stream.receive())
-                yield from exchange.outcomes()
+            yield from self._converse(exchange, batches, deadline)
         finally:
-            stream.close()
-            if exchange.stale:
+            if chunks.stale:
                 self._known = None
 
     def _layout(self, deadline: Deadline) -> Layout:
@@ -180,6 +149,6 @@ class RowService(Generic[A]):
         return Layout.of(self._describe(deadline)) if known is None else known
 
     def _describe(self, deadline: Deadline) -> Description:
-        described = description(self._calls.unary(self._stub.Describe, DescribeRequest(), deadline))
+        described = super()._describe(deadline)
         self._known = Layout.of(described)
         return described

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.remark import Remark
 from models.tasks.lesion.boxes import box_of
 from models.tasks.lesion.image import Scan
 
@@ -38,20 +39,6 @@ sharpness: mean change over one voxel to that over two, about 0.5 for a blurred 
 _PLANES = 32
 _POINTS = 30_000  # of the polynomial
 _BEYOND = 0.5  # ranges of typical values by which a number may pass them
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something about a scan that the networks may not be made for."""
-
-    code: str
-    message: str
-    """What was seen, and what to do."""
-    value: float
-    unit: str
-    lower: float
-    """Of what is usual."""
-    upper: float
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,6 @@ Float32 = NDArray[np.float32]
 
 STRIDE = 4
 """Every so many voxels of a brain stand for all of them in quantiles."""
-MIDDLE = 0.99
-"""Share of the calibration scans inside what is typical, if they were many."""
 MEASURES = {True: ("entropy", "data_entropy", "mi", "epkl", "rmi"), False: ("entropy",)}
 """Whether an ensemble to means over the brain that a policy may defer by, beside the structural uncertainty."""
 
@@ -101,23 +99,12 @@ def filled(recipe: Recipe, found: Sequence[Found]) -> Recipe:
     """The recipe with all that it says of in-domain scans."""
     return msgspec.structs.replace(
         recipe,
-        typical=typical(found),
+        typical=building.typical([one.appearance for one in found]),
         volume=burden.fit([one.burden.volume_ml for one in found], [one.true_ml for one in found]),
         count=burden.fit([one.burden.count for one in found], [float(one.true_count) for one in found]),
         voxel_trust=voxel_trust(found),
         lesion_trust=lesion_trust(found),
     )
-
-
-def typical(found: Sequence[Found]) -> dict[str, tuple[float, float]]:
-    """Each feature's quantiles (1 - ``MIDDLE``) / 2 and (1 + ``MIDDLE``) / 2; of few scans least and largest value."""
-    limits = {}
-    for name in found[0].appearance:
-        values = np.array([one.appearance[name] for one in found])
-        if len(values := values[np.isfinite(values)]):
-            low, high = np.quantile(values, ((1 - MIDDLE) / 2, (1 + MIDDLE) / 2))
-            limits[name] = (_short(low), _short(high))
-    return limits
 
 
 def voxel_trust(found: Sequence[Found]) -> float:
@@ -127,20 +114,20 @@ def voxel_trust(found: Sequence[Found]) -> float:
     """
     wrong, voxels = sum(one.wrong_voxels for one in found), sum(one.brain_voxels for one in found)
     doubts = np.concatenate([one.voxel_doubts for one in found])
-    return _short(np.quantile(doubts, 1 - wrong / voxels))
+    return building.significant(np.quantile(doubts, 1 - wrong / voxels))
 
 
 def lesion_trust(found: Sequence[Found]) -> float | None:
     """The same for predicted lesions; wrong are those that hold no voxel of a true one. None without any."""
     doubts = np.concatenate([one.lesion_doubts for one in found])
     wrong = np.concatenate([one.lesion_wrong for one in found])
-    return _short(np.quantile(doubts, 1 - wrong.mean())) if len(doubts) else None
+    return building.significant(np.quantile(doubts, 1 - wrong.mean())) if len(doubts) else None
 
 
 def quality(found: Sequence[Found]) -> dict[str, float]:
     """Mean scores over scans, four significant digits; those that a scan does not have are left out of its mean."""
     names = found[0].scores
-    return {name: _short(np.nanmean([one.scores[name] for one in found]), 4) for name in names}
+    return {name: building.significant(np.nanmean([one.scores[name] for one in found]), 4) for name in names}
 
 
 def _lesion_doubts(said: Segmentation) -> NDArray[np.float64]:
@@ -176,7 +163,3 @@ def _joined(units: Sequence[Volumes]) -> Volumes:
     entropy = column("entropy")
     assert entropy is not None
     return Volumes((), (), entropy, column("expected_entropy"), column("epkl"), column("structural"))
-
-
-def _short(value: float | np.floating[object], digits: int = 6) -> float:  # type: ignore[type-var]
-    return float(f"{float(value):.{digits}g}")

@@ -6,16 +6,14 @@ modalities are read off the shapes.
 
 from __future__ import annotations
 
-import pickle
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor, nn
 
+from models import state_files
 from models.artefact import Artefact, ArtefactError
 from models.building import Provenance
 from models.tasks.lesion import networks
@@ -89,44 +87,11 @@ def read(path: Path) -> tuple[UNetSizes, nn.Module]:
     Raises:
         ArtefactError: as ``import_released``.
     """
-    state = _state(path)
+    state = state_files.read(path, _LARGEST_BYTES)
     sizes = _sizes(path, state)
     network = networks.network(sizes, WINDOW[0])
-    expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    actual = {name: tuple(value.shape) for name, value in state.items()}
-    if missing := sorted(expected.keys() - actual.keys()):
-        raise ArtefactError(f"{path}: {missing[0]} is missing ({len(missing)} of {len(expected)} weights are)")
-    if unknown := sorted(actual.keys() - expected.keys()):
-        raise ArtefactError(f"{path}: {unknown[0]} is no weight of this U-Net ({len(unknown)} are not)")
-    for name, shape in expected.items():
-        if actual[name] != shape:
-            raise ArtefactError(f"{path}: {name} has the shape {list(actual[name])}, {list(shape)} is needed")
-        if not torch.isfinite(state[name]).all():
-            raise ArtefactError(f"{path}: {name} holds numbers that are not finite")
-    network.load_state_dict({name: value.float() for name, value in state.items()})
+    state_files.fill(network, state, path, "U-Net")
     return sizes, network.eval()
-
-
-def _state(path: Path) -> dict[str, Tensor]:
-    """Names without the prefix that training on several GPUs leaves."""
-    try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise ArtefactError(f"{path}: larger than {_LARGEST_BYTES} bytes, a member has some 32 MB")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of other pickle protocols: they are refused, or read
-            found = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise ArtefactError(
-            f"{path}: holds more than weights, or is damaged; save the state_dict alone: {str(error).splitlines()[0]}"
-        ) from error
-    except (OSError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise ArtefactError(f"{path}: cannot be read as weights: {str(error).splitlines()[0]}") from error
-    if not isinstance(found, Mapping) or not all(
-        isinstance(name, str) and isinstance(value, Tensor) and value.is_floating_point()
-        for name, value in found.items()
-    ):
-        raise ArtefactError(f"{path}: not a dictionary of weights by name")
-    return {name.removeprefix("module."): value for name, value in found.items()}
 
 
 def _sizes(path: Path, state: Mapping[str, Tensor]) -> UNetSizes:

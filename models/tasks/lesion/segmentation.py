@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from models.nifti import Affine
 from models.predictive import Volumes
-from models.tasks.lesion.appearance import Remark
+from models.remark import Remark
 from models.tasks.lesion.burden import Burden
 from models.tasks.lesion.lesions import Lesion
 

@@ -8,19 +8,18 @@ step, so that a training that was cut off goes on from its last saved state as i
 from __future__ import annotations
 
 import hashlib
-import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from monai.losses import DiceLoss, FocalLoss
 from torch import Tensor, nn
 
-from models.resume import claim, write_whole
+from models.checkpoints import Checkpoints
+from models.resume import claim
 from models.tasks.lesion import networks
 from models.tasks.lesion.crops import Crops
 from models.tasks.lesion.examples import Example
@@ -110,18 +109,18 @@ def train(
         claim(folder, description | {"scans": _fingerprint(scans), "dev": _fingerprint(dev)})
         if (found := finished(folder, seed)) is not None:
             return found
+    kept = None if folder is None else Checkpoints(folder, seed)
     with torch.random.fork_rng():
-        trained = _Training(scans, dev, settings, seed, folder, progress).run()
-    if folder is not None:
-        write_whole(folder / f"member-{seed}.pt", _bytes(vars(trained)))
-        _state_path(folder, seed).unlink(missing_ok=True)
+        trained = _Training(scans, dev, settings, seed, kept, progress).run()
+    if kept is not None:
+        kept.finish(vars(trained))
     return trained
 
 
 def finished(folder: Path, seed: int) -> Trained | None:
     """A member that ``train`` finished in a folder."""
-    path = folder / f"member-{seed}.pt"
-    return Trained(**torch.load(path, weights_only=True)) if path.exists() else None
+    found = Checkpoints(folder, seed).finished()
+    return None if found is None else Trained(**found)
 
 
 def loss_of(settings: Settings) -> Callable[[Tensor, Tensor], Tensor]:
@@ -141,11 +140,11 @@ class _Training:
         dev: Sequence[Example],
         settings: Settings,
         seed: int,
-        folder: Path | None,
+        kept: Checkpoints | None,
         progress: Callable[[Progress], None],
     ) -> None:
         self._scans, self._dev, self._settings, self._seed = scans, dev, settings, seed
-        self._folder, self._progress = folder, progress
+        self._kept, self._progress = kept, progress
         self._loss = loss_of(settings)
         unetr = isinstance(settings.sizes, UNETRSizes)  # few channels at full resolution are quicker side by side
         self._layout = torch.channels_last_3d if unetr else torch.contiguous_format
@@ -222,14 +221,15 @@ class _Training:
         return done / sum(work)
 
     def _save(self, state: _State) -> None:
-        if self._folder is not None:
-            kept = vars(state) | {"network": state.network.state_dict(), "optimiser": state.optimiser.state_dict()}
-            write_whole(_state_path(self._folder, self._seed), _bytes(kept))
+        if self._kept is not None:
+            self._kept.save(
+                vars(state) | {"network": state.network.state_dict(), "optimiser": state.optimiser.state_dict()}
+            )
 
     def _restored(self) -> _State | None:
-        if self._folder is None or not (path := _state_path(self._folder, self._seed)).exists():
+        kept = None if self._kept is None else self._kept.state()
+        if kept is None:
             return None
-        kept: dict[str, Any] = torch.load(path, weights_only=True)
         state = self._begun(kept["stage"], None)
         state.network.load_state_dict(kept.pop("network"))
         state.optimiser.load_state_dict(kept.pop("optimiser"))
@@ -240,16 +240,6 @@ class _Training:
 
 def _optimiser(network: nn.Module, stage: Stage) -> torch.optim.Optimizer:
     return torch.optim.Adam(network.parameters(), lr=stage.rate)
-
-
-def _state_path(folder: Path, seed: int) -> Path:
-    return folder / f"member-{seed}.state.pt"
-
-
-def _bytes(what: dict[str, Any]) -> bytes:
-    buffer = io.BytesIO()
-    torch.save(what, buffer)
-    return buffer.getvalue()
 
 
 def _fingerprint(examples: Sequence[Example]) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 CHANNELS = 17
 """Of a feature map, in the released order; ``render`` names them."""
+USUAL_LIMIT = 15.0
+"""What speed limits are divided by in a feature map, m/s."""
 
 
 @dataclass(frozen=True, slots=True)

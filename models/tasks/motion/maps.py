@@ -24,7 +24,7 @@ __all__ = ["BadScene", "encode_rendered", "read_rendered", "read_rendered_file",
 MOST = 1e6
 """Largest number of a feature map, of any channel: speeds, angles and marks are far below."""
 _MAGIC = b"\x93NUMPY"
-_LONGEST_HEADER = 4096
+_SHORTEST_HEADER, _LONGEST_HEADER = 10, 4096  # bytes
 _HEADER = re.compile(
     rb"\{\s*'descr'\s*:\s*(?P<descr>'[^']*'|\[.*\])\s*,\s*'fortran_order'\s*:\s*(?P<fortran>True|False)\s*,"
     rb"\s*'shape'\s*:\s*\((?P<shape>[\d\s,]*)\)\s*,?\s*\}\s*",
@@ -41,32 +41,10 @@ def read_rendered(content: bytes, grid: Grid) -> Float32:
         BadScene: ``not_zlib``, ``not_npy``, ``would_unpickle``, ``dtype``, ``channels``, ``grid``, ``truncated``,
             ``trailing_bytes``, ``not_finite``, ``out_of_range`` or ``empty``.
     """
-    unpacker = zlib.decompressobj()
-    try:
-        start = unpacker.decompress(content, _LONGEST_HEADER)
-        offset, fortran = _header(start, grid)
-        size = offset + math.prod(grid.shape) * _FLOAT32.itemsize
-        rest = unpacker.decompress(unpacker.unconsumed_tail, size - len(start) + 1) if len(start) <= size else b""
-    except zlib.error as error:
-        raise _not_zlib(content, str(error)) from error
-    found = len(start) + len(rest)
-    if found < size:
-        raise BadScene(
-            f"the file ends after {found} of {size} bytes; send it whole",
-            code="truncated",
-            value=found,
-            unit="bytes",
-            allowed=f"{size}",
-        )
-    if found > size or unpacker.unused_data or not unpacker.eof:
-        if found == size and not unpacker.eof and not unpacker.unconsumed_tail:
-            raise BadScene("the compressed file ends before its checksum; send it whole", code="truncated")
-        raise BadScene(f"bytes follow the {size} of the map; one map a file is read", code="trailing_bytes")
-    values = np.frombuffer(start + rest, _FLOAT32, offset=offset)
-    shape = grid.shape
-    found_map = values.reshape(shape, order="F" if fortran else "C")
-    _check_values(found_map)
-    return np.ascontiguousarray(found_map, np.float32)
+    values, fortran = _unpacked(content, grid)
+    feature_map = values.reshape(grid.shape, order="F" if fortran else "C")
+    _check_values(feature_map)
+    return np.ascontiguousarray(feature_map, np.float32)
 
 
 def read_rendered_file(path: Path, grid: Grid) -> Float32:
@@ -118,9 +96,35 @@ def read_tensor(content: bytes, grid: Grid) -> Float32:
     return maps.astype(np.float32, copy=False)
 
 
+def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
+    """The numbers of one map, and whether the first axis runs quickest."""
+    unpacker = zlib.decompressobj()
+    try:
+        start = unpacker.decompress(content, _LONGEST_HEADER)
+        if len(start) < _SHORTEST_HEADER and not unpacker.eof:
+            raise BadScene("the file ends in its header; send it whole", code="truncated")
+        offset, fortran = _header(start, grid)
+        size = offset + math.prod(grid.shape) * _FLOAT32.itemsize
+        more = unpacker.decompress(unpacker.unconsumed_tail, size - len(start) + 1) if len(start) <= size else b""
+    except zlib.error as error:
+        raise _not_zlib(content, str(error)) from error
+    found = len(start) + len(more)
+    if found > size or unpacker.unused_data:
+        raise BadScene(f"bytes follow the {size} of the map; one map a file is read", code="trailing_bytes")
+    if found < size or not unpacker.eof:
+        raise BadScene(
+            f"the file ends after {found} of {size} bytes, or before its checksum; send it whole",
+            code="truncated",
+            value=found,
+            unit="bytes",
+            allowed=f"{size}",
+        )
+    return np.frombuffer(start + more, _FLOAT32, offset=offset), fortran
+
+
 def _header(start: bytes, grid: Grid) -> tuple[int, bool]:
     """First byte of the numbers, and whether the first axis runs quickest."""
-    if start[: len(_MAGIC)] != _MAGIC or len(start) < 10:
+    if start[: len(_MAGIC)] != _MAGIC or len(start) < _SHORTEST_HEADER:
         raise _not_npy("what is compressed is no NPY file")
     width = {1: 2, 2: 4, 3: 4}.get(start[6])
     if width is None:

@@ -6,9 +6,7 @@ JSON a hundred times that of its text in time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import msgspec
 from google.protobuf import json_format
@@ -21,10 +19,18 @@ MOST_BYTES = 1 << 24
 """Of a scene in protobuf."""
 MOST_JSON_BYTES = 1 << 23
 """Of a scene in JSON."""
-MOST_MESSAGES = 400_000
-"""In one scene, of all kinds: objects with their vectors, points, lanes, sections of lights."""
+MOST_PARTS = 200_000
+"""Objects, points, lanes, sections of lights and so on, of one scene."""
 _SMALL = 1 << 20  # bytes, below which no content becomes large in memory
 _VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5  # wire types
+
+_Containers = Mapping[int, "_Containers"]
+_FLAT: _Containers = {}
+_SCENE: _Containers = {
+    **dict.fromkeys((2, 3, 5, 8, 10), _FLAT),  # steps of vehicles, pedestrians and lights
+    7: {1: _FLAT, 2: {1: _FLAT, 2: _FLAT}, 3: {1: _FLAT}},  # lanes, crosswalks and road polygons
+}
+"""Number of each field whose messages hold parts, to the same of these messages."""
 
 
 def decoded(content: bytes) -> Scene:
@@ -37,7 +43,7 @@ def decoded(content: bytes) -> Scene:
         return _of_json(content)
     _check_size(content, MOST_BYTES)
     if len(content) > _SMALL:
-        _check_messages(_nested(Scene.DESCRIPTOR, memoryview(content)))
+        _check_parts(_nested(content))
     scene = Scene()
     try:
         scene.ParseFromString(content)
@@ -56,11 +62,11 @@ def _of_json(content: bytes) -> Scene:
             code="not_json",
             field="scene",
         ) from error
-    _check_messages(_inside(document))
+    _check_parts(_inside(document))
     try:
         return json_format.ParseDict(document, Scene())
     except (json_format.Error, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise _no_scene(f"the JSON is no scene: {str(error)[:200]}") from error
+        raise _no_scene(f"the JSON is no scene: {str(error).partition(chr(10))[0][:200]}") from error
 
 
 def _check_size(content: bytes, most: int) -> None:
@@ -75,16 +81,16 @@ def _check_size(content: bytes, most: int) -> None:
         )
 
 
-def _check_messages(messages: Iterator[object]) -> None:
-    for number, _ in enumerate(messages, 1):
-        if number > MOST_MESSAGES:
+def _check_parts(parts: Iterator[object]) -> None:
+    for number, _ in enumerate(parts, 1):
+        if number > MOST_PARTS:
             raise BadScene(
-                f"the scene has more than {MOST_MESSAGES} objects, points and other parts; send what is near",
+                f"the scene has more than {MOST_PARTS} objects, points and other parts; send what is near",
                 code="too_many",
                 field="scene",
-                value=f"more than {MOST_MESSAGES}",
+                value=f"more than {MOST_PARTS}",
                 unit="parts",
-                allowed=f"at most {MOST_MESSAGES}",
+                allowed=f"at most {MOST_PARTS}",
             )
 
 
@@ -111,40 +117,35 @@ def _inside(document: object) -> Iterator[object]:
                     waiting.append(entry)
 
 
-def _nested(kind: Any, content: memoryview) -> Iterator[object]:
-    """Each field with content of a message, and of those in it that hold messages, without parsing any."""
-    waiting = [(kind, content)]
+def _nested(content: bytes) -> Iterator[object]:
+    """The parts of a scene and what its containers hold, without parsing any."""
+    waiting = [(_SCENE, memoryview(content))]
     while waiting:
-        message, left = waiting.pop()
-        fields = message.fields_by_number
-        at = 0
-        while at < len(left):
+        held, left = waiting.pop()
+        at, end = 0, len(left)
+        while at < end:
             tag, at = _number(left, at)
             wire = tag & 7
-            if wire == _VARINT:
+            if wire == _LENGTH_DELIMITED:
+                length, at = _number(left, at)
+                yield tag
+                if tag >> 3 in held:
+                    waiting.append((held[tag >> 3], left[at : at + length]))
+                at += length
+            elif wire == _VARINT:
                 _, at = _number(left, at)
             elif wire in (_FIXED64, _FIXED32):
                 at += 8 if wire == _FIXED64 else 4
-            elif wire == _LENGTH_DELIMITED:
-                length, at = _number(left, at)
-                yield tag
-                below = fields[tag >> 3].message_type if tag >> 3 in fields else None
-                if below is not None and _holds_messages(below):
-                    waiting.append((below, left[at : at + length]))
-                at += length
             else:
                 raise _no_scene(f"the bytes are no scene: tag {tag}")
-            if at > len(left):
-                raise _no_scene("the bytes are no scene, or are cut off")
-
-
-@lru_cache(maxsize=64)
-def _holds_messages(kind: Any) -> bool:
-    return any(field.message_type is not None for field in kind.fields)
+        if at > end:
+            raise _no_scene("the bytes are no scene, or are cut off")
 
 
 def _number(content: memoryview, at: int) -> tuple[int, int]:
     """A number in base 128, least digits first, and the place behind it."""
+    if at < len(content) and content[at] < 128:
+        return content[at], at + 1
     value = 0
     for digit in range(min(10, len(content) - at)):
         byte = content[at + digit]

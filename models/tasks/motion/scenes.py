@@ -226,7 +226,7 @@ def _check_steps(message: SceneMessage) -> None:
         allowed = f"1 to {PAST_STEPS}" if name == "past_vehicle_tracks" else f"{count}, as past_vehicle_tracks, or none"
         if found > PAST_STEPS or found not in (0, count):
             raise BadScene(
-                f"{name} has {found} steps; {allowed}, are needed",
+                f"{name} has {found} steps; needed: {allowed}",
                 code="steps",
                 field=name,
                 value=found,

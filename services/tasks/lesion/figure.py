@@ -19,7 +19,6 @@ from models.tasks.lesion.scene import Mark, Picture
 
 _MEASURES = {"rmi": "reverse mutual information", "total": "entropy"}
 """Maps that are drawn, the first that is there, and what they are in words."""
-_DECISIONS = {"answer": "answered", "defer": "deferred", "caller_deferred": "deferred at the caller's wish"}
 
 
 def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], path: Path) -> Path:
@@ -53,7 +52,7 @@ def figure(answer: demur.LesionAnswer, files: Input, maps: Mapping[str, Path], p
         prediction=mask,
         uncertainty=volumes.read(maps[name]).values,
         measure=_MEASURES[name],
-        title=f"{files.id}: {_DECISIONS[answer.decision]}",
+        title=f"{files.id}: {answer.verdict}",
         details="  ·  ".join(_details(answer, mask, truth)),
         truth=truth,
         marks=tuple(Mark(one.label, one.centroid_mm, one.look_at is True) for one in answer.lesions),

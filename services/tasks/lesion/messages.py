@@ -11,9 +11,8 @@ from services.errors import InvalidInput, TooLarge
 from services.pipeline import Description, Pipeline, Portion, Purpose
 from services.tasks.lesion import words
 from services.tasks.lesion.task import ScanRequest
-from services.transport.binding import Begin, Chunk, GrpcBinding, Options, stricter
+from services.transport.binding import Begin, Chunk, GrpcBinding, Options, message_of, stricter
 from services.transport.grpc import heads
-from services.transport.grpc.rows import message_of
 from services.transport.grpc.status import detail
 from services.work import Priority, Progress
 

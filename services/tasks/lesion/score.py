@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ from models.evaluation.files import need
 from models.tasks.lesion import inputs
 from models.tasks.lesion.inputs import Input
 from models.workbench import Option
+from services.growing_files import summary
 from services.scoring import Asked, Outcome, Scorer
 from services.tasks.lesion.figure import figure
 
@@ -57,7 +55,7 @@ _OF_ONE = {"t1": "t1", "brain_mask": "brain_mask", "truth": "truth"}
 class _Tally:
     """What is known of the scans so far."""
 
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    done: int = 0
     answers: list[dict[str, Any]] = field(default_factory=list)
     deferred: int = 0
     shifted: int = 0
@@ -80,25 +78,20 @@ def run(asked: Asked) -> Outcome:
         need("matplotlib", "a figure")  # known before a minute's work
     asked.output.mkdir(parents=True, exist_ok=True)
     tally = _Tally()
-    try:
-        with demur.connect(asked.target) as client:
-            channels = client.lesion.describe().names
-            with_t1 = (
-                not channels or "t1" in channels or asked.options["t1"] is not None
-            )  # unless it is known to be idle
-            told = client.lesion.predict_many(
-                (_scan(one, with_t1) for one in found),
-                purpose=asked.purpose,
-                progress=lambda place, share, stage: asked.progress(
-                    min((place + share) / len(found), 0.999), f"{found[place].id}: {stage}"
-                ),
-            )
-            for one, outcome in zip(found, told, strict=True):
-                _note(asked, tally, one, outcome, alone=len(found) == 1)
-                asked.progress(min(len(tally.rows) / len(found), 0.999), one.id)
-    finally:
-        if tally.rows:
-            _summary(asked.output / SUMMARY, tally.rows)
+    with summary(asked.output / SUMMARY, COLUMNS) as add, demur.connect(asked.target) as client:
+        channels = client.lesion.describe().names
+        with_t1 = not channels or "t1" in channels or asked.options["t1"] is not None  # unless it is known to be idle
+        told = client.lesion.predict_many(
+            (_scan(one, with_t1) for one in found),
+            purpose=asked.purpose,
+            progress=lambda place, share, stage: asked.progress(
+                min((place + share) / len(found), 0.999), f"{found[place].id}: {stage}"
+            ),
+        )
+        for one, outcome in zip(found, told, strict=True):
+            add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
+            tally.done += 1
+            asked.progress(min(tally.done / len(found), 0.999), one.id)
     asked.progress(1.0, "")
     return _outcome(tally, len(found))
 
@@ -118,17 +111,17 @@ def _scan(one: Input, with_t1: bool) -> demur.Scan:
     return demur.Scan(one.flair, one.t1 if with_t1 else None, one.brain_mask, one.id)
 
 
-def _note(
+def _noted(
     asked: Asked, tally: _Tally, one: Input, outcome: demur.LesionAnswer | demur.ScanError, *, alone: bool
-) -> None:
-    """Writes the files of a scan and takes down what became of it."""
+) -> dict[str, Any]:
+    """Writes the files of a scan; what became of it, as a row of the summary."""
     where: dict[str, Any] = {"id": one.id, "folder": one.folder.as_posix()}
     if isinstance(outcome, demur.ScanError):
         tally.failed += 1
-        tally.rows.append(where | {"error": str(outcome.error)})
-        tally.answers.append(where | {"error": str(outcome.error)})
+        failed = where | {"error": str(outcome.error)}
+        tally.answers.append(failed)
         asked.tell(f"{one.id}: failed: {outcome.error}")
-        return
+        return failed
     folder = asked.output / one.folder
     written = outcome.save(folder, one.id)
     problem = ""
@@ -141,12 +134,12 @@ def _note(
             tally.undrawn += 1
     tally.deferred += outcome.deferred
     tally.shifted += outcome.shifted
-    tally.rows.append(where | _row(outcome) | {"error": problem})
     files = [path.relative_to(asked.output).as_posix() for path in written]
     tally.answers.append(where | outcome.to_dict() | {"files": files} | ({"error": problem} if problem else {}))
     asked.tell(outcome.summary() if alone else f"{one.id}: {outcome.outcome}")
     if problem:
         asked.tell(f"{one.id}: {problem}")
+    return where | _row(outcome) | {"error": problem}
 
 
 def _outcome(tally: _Tally, scans: int) -> Outcome:
@@ -164,22 +157,6 @@ def _row(answer: demur.LesionAnswer) -> dict[str, Any]:
         if interval is not None:
             found |= {f"{name}_lower": interval.lower, f"{name}_upper": interval.upper, "level": interval.level}
     return found | {"remarks": " ".join(remark.code for remark in answer.remarks)}
-
-
-def _summary(path: Path, rows: list[dict[str, Any]]) -> None:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows(list(_cells(row)) for row in rows)
-    part = path.with_name(path.name + ".part")
-    part.write_text(text.getvalue(), encoding="utf-8", newline="")
-    part.replace(path)
-
-
-def _cells(row: Mapping[str, Any]) -> Iterator[Any]:
-    for name in COLUMNS:
-        value = row.get(name)
-        yield "" if value is None else int(value) if isinstance(value, bool) else value
 
 
 SCORER = Scorer(

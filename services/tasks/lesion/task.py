@@ -22,7 +22,7 @@ from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.segmentation import Segmentation
 from models.tasks.lesion.spec import HEADS, LESIONS
 from models.tasks.lesion.windows import Windows
-from services.errors import DemurError, InvalidInput, TooLarge
+from services.errors import InvalidInput, refused
 from services.pipeline import Portion
 from services.policy import Shift
 from services.work import Done, Progress, Step, Steps, Units, Work
@@ -182,14 +182,6 @@ class LesionTask:
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
         """The FLAIR image, for those who label it."""
         return [units.payload.kept] * len(items)
-
-
-def refused(error: BadImage) -> DemurError:
-    """The refusal of an image as the caller sees it."""
-    kind = TooLarge if error.code == "too_large" else InvalidInput
-    return kind(
-        str(error), code=error.code, field=error.field, value=str(error.value), unit=error.unit, allowed=error.allowed
-    )
 
 
 def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any, Segmentation]:

@@ -5,41 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from models.tasks.lesion.appearance import Remark
 from models.tasks.lesion.burden import Interval
 from models.tasks.lesion.lesions import Lesion
 from models.tasks.lesion.spec import LESIONS
 from services.pipeline import Portion
-from services.policy import Decision, Shift
 from services.tasks.lesion.task import Found
+from services.transport.http.single import remarked
 
 Facts = dict[str, Any]
 MM3_PER_ML = 1000.0
 
 
-def decided(portion: Portion) -> Facts:
-    """How the scan was decided."""
-    verdict, ids = portion.verdicts[LESIONS.name], portion.ids[LESIONS.name]
-    policy = verdict.policy
-    decision = Decision(int(verdict.decisions[0]))
-    return {
-        "measure": policy.measure,
-        "uncertainty": _finite(float(verdict.uncertainty[0])),
-        "threshold": policy.threshold if np.isfinite(policy.threshold) else None,
-        "decision": decision.name,
-        "deferred": decision is not Decision.ANSWER,
-        "shifted": [reason.name.lower() for reason in Shift if int(verdict.shifts[0]) & reason],  # type: ignore[union-attr]
-        "policy": policy.version,
-        "prediction_id": ids.text(0),
-    }
-
-
 def facts(portion: Portion) -> Facts:
     """What was found, without values that do not exist; remarks only where the policy withholds predictions."""
     found: Found = portion.payload
-    remarks = {"remarks": [_remark(remark) for remark in found.segmentation.remarks]}
+    remarks = {"remarks": [remarked(remark) for remark in found.segmentation.remarks]}
     if hidden(portion):
         return remarks
     one = found.segmentation
@@ -88,11 +68,3 @@ def _interval(found: Interval | None, scale: float = 1.0) -> Facts | None:
     if found is None:
         return None
     return {"level": found.level, "lower": found.lower * scale, "upper": found.upper * scale}
-
-
-def _remark(remark: Remark) -> Facts:
-    return {name: getattr(remark, name) for name in ("code", "message", "value", "unit", "lower", "upper")}
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

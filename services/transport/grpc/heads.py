@@ -121,17 +121,18 @@ def _categorical(portion: Portion, head: str, predictive: Categorical) -> Any:
     return message
 
 
-def deferral(portion: Portion, head: str) -> Any:
-    """How the units of a head were decided."""
+def deferral(portion: Portion, head: str, item: int | None = None) -> Any:
+    """How the units of a head were decided; with ``item``, the one of that place in the portion."""
     verdict, ids = portion.verdicts[head], portion.ids[head]
+    units = slice(0, ids.count) if item is None else slice(item, item + 1)
     return common_pb2.Deferral(
-        ids=common_pb2.UnitIds(epoch=ids.epoch, first=ids.first, count=ids.count),
+        ids=common_pb2.UnitIds(epoch=ids.epoch, first=ids.first + units.start, count=units.stop - units.start),
         policy=verdict.policy.version,
         measure=verdict.policy.measure,
         threshold=verdict.policy.threshold,
-        uncertainty=pack(verdict.uncertainty),
-        decisions=verdict.decisions.tobytes(),
-        shifts=verdict.shifts.tobytes(),
+        uncertainty=pack(verdict.uncertainty[units]),
+        decisions=verdict.decisions[units].tobytes(),
+        shifts=verdict.shifts[units].tobytes(),
     )
 
 

@@ -18,11 +18,10 @@ from services.labels.words import DEFAULT_LEASE_SECONDS, MOST_UNITS
 from services.metrics import Metrics
 from services.pipeline import Pipeline
 from services.transport.actor import ACTOR_KEY, actor
-from services.transport.binding import Message
+from services.transport.binding import Message, message_of
 from services.transport.grpc import label_messages as messages
 from services.transport.grpc.measured import measured
 from services.transport.grpc.received import Received, receiver
-from services.transport.grpc.rows import message_of
 from services.transport.grpc.status import abort, guarded
 
 SERVICE = "demur.v1.LabelService"

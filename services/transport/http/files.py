@@ -26,9 +26,10 @@ def write_answers(tenant: Tenant, answers: list[Any], wanted: Wanted) -> Respons
     said = tenant.http.answer_json(answers)
     if tenant.http.files is None:
         return Response(msgspec.json.encode(said), media_type=JSON)
-    files = tenant.http.files(answers)
     if wanted == "zip":
-        return Response(_archive({"answer.json": msgspec.json.encode(said)} | dict(files)), media_type=ZIP)
+        archived = tenant.http.archived or tenant.http.files
+        return Response(_archive({"answer.json": msgspec.json.encode(said)} | dict(archived(answers))), media_type=ZIP)
+    files = tenant.http.files(answers)
     return Response(msgspec.json.encode(said | {"files": files}), media_type=JSON)  # bytes become base64
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.live import PATIENCE_SECONDS
 from benchmarks.weather_real import live
 from benchmarks.weather_real.realset import RealSet
 from models.assessment.errors import squared_error
@@ -99,7 +100,7 @@ def test_a_monitor_that_does_not_see_the_labels_is_reported() -> None:
     waited: list[float] = []
     with pytest.raises(TimeoutError, match="DEMUR_CENSUS=temperature"):
         list(live.follow(data, service, list, ["temperature"], pause=waited.append))
-    assert sum(waited) == live.PATIENCE_SECONDS
+    assert sum(waited) == PATIENCE_SECONDS
 
 
 def test_a_service_with_another_schema_is_refused() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from models import artefact
+from models import artefact, building
 from models.artefact import Artefact, ArtefactError
 from models.building import Provenance
 from models.evaluation.judged import BadFile
@@ -222,7 +222,7 @@ def test_nothing_wrong_needs_no_look() -> None:
 
 
 def test_typical_values_hold_calibration_scans_and_skip_what_none_has() -> None:
-    assert calibrating.typical([found(seed, 1) for seed in range(1, 9)]) == {
+    assert building.typical([found(seed, 1).appearance for seed in range(1, 9)]) == {
         "noise": (pytest.approx(0.01, abs=0.001), pytest.approx(0.08, abs=0.001))
     }
 

@@ -30,7 +30,7 @@ def misfits(value: Any, schema: Any, schemas: Json, where: str = "$") -> list[st
     assert set(schema) <= _KNOWN, f"{where}: {sorted(set(schema) - _KNOWN)} is not understood here"
     found: list[str] = []
     if "$ref" in schema:
-        found += misfits(value, schemas[schema["$ref"].rpartition("/")[2]], schemas, where)
+        found += misfits(value, _referred(schema["$ref"], schemas), schemas, where)
     kinds = schema.get("type", [])
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if kinds and not any(_is(value, kind) for kind in kinds):
@@ -50,6 +50,13 @@ def misfits(value: Any, schema: Any, schemas: Json, where: str = "$") -> list[st
         found += _array(value, schema, schemas, where)
     if _is(value, "number") and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         found.append(f"{where}: {value} is out of range")
+    return found
+
+
+def _referred(pointer: str, schemas: Json) -> Any:
+    found: Any = schemas
+    for part in pointer.removeprefix("#/components/schemas/").split("/"):
+        found = found[part]
     return found
 
 

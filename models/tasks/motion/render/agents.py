@@ -6,7 +6,8 @@ import numpy as np
 
 from models.tasks.motion.frame import Float32
 from models.tasks.motion.objects import Objects
-from models.tasks.motion.render.raster import Cells, fill
+from models.tasks.motion.render.areas import fill
+from models.tasks.motion.render.raster import Cells
 from models.tasks.motion.render.shapes import touching
 
 CORNERS = 4

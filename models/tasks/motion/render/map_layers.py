@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import cv2
@@ -12,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.frame import Float32
-from models.tasks.motion.render.raster import Cells, fill, trace
+from models.tasks.motion.grid import USUAL_LIMIT
+from models.tasks.motion.render.areas import fill
+from models.tasks.motion.render.raster import Cells, trace
 from models.tasks.motion.road_graph import RoadGraph
 
 Numbered = list[tuple[int, Cells]]
 """Shapes that touch the map: which of the scene, and its cells."""
-_USUAL_LIMIT = 15.0
-"""m/s, which a speed limit is divided by."""
 
 
 def draw_crosswalks(out: Float32, graph: RoadGraph, near: Numbered) -> None:
@@ -36,12 +34,11 @@ def draw_lanes(out: Float32, graph: RoadGraph, near: Numbered) -> None:
     availability, direction, occupancy, priority, limit = out
     for value, lines in _by_value(graph.lane_availability, near):
         trace(availability, lines, value)
-    for _, line in near:
-        _draw_direction(direction, line)
+    _draw_directions(direction, near)
     trace(occupancy, [line for _, line in near], 1.0)
     trace(priority, [line for lane, line in near if graph.lane_gives_way[lane]], 1.0)
     for value, lines in _by_value(graph.lane_limit, near):
-        trace(limit, lines, value / _USUAL_LIMIT)
+        trace(limit, lines, value / USUAL_LIMIT)
 
 
 def draw_road(out: Float32, near: Numbered) -> None:
@@ -49,11 +46,19 @@ def draw_road(out: Float32, near: Numbered) -> None:
     fill(out[0], [cells for _, cells in near], 1.0)
 
 
-def _draw_direction(image: Float32, line: Cells) -> None:
-    """Angle of each piece of a lane in the cells of the map, rad."""
-    places = line.tolist()
-    for (x0, y0), (x1, y1) in pairwise(places):
-        cv2.line(image, (x0, y0), (x1, y1), math.atan2(y1 - y0, x1 - x0), 1, cv2.LINE_8)
+def _draw_directions(image: Float32, near: Numbered) -> None:
+    """Angle of each piece of the lanes in the cells of the map, rad; later pieces are on top."""
+    if not near:
+        return
+    starts = np.concatenate([line[:-1] for _, line in near])
+    ends = np.concatenate([line[1:] for _, line in near])
+    seen = (np.maximum(starts, ends) >= 0) & (np.minimum(starts, ends) < len(image))
+    chosen = seen.all(axis=1)
+    starts, ends = starts[chosen], ends[chosen]
+    along = ends - starts
+    angles = np.arctan2(along[:, 1], along[:, 0])
+    for start, end, angle in zip(starts.tolist(), ends.tolist(), angles.tolist(), strict=True):
+        cv2.line(image, start, end, angle)
 
 
 def _by_value(values: NDArray[Any], near: Numbered) -> Iterator[tuple[float, list[Cells]]]:

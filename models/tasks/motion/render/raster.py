@@ -1,4 +1,4 @@
-"""From metres to cells, and lines and areas of cells drawn by OpenCV."""
+"""From metres to cells, and lines of cells drawn by OpenCV."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ from models.tasks.motion.grid import Grid
 
 Cells = NDArray[np.int32]
 """[..., 2]: column and row, as OpenCV has them."""
-Shapes = Sequence[Cells]
-
-_FARTHEST = 1 << 15
-"""Cells; what lies farther is drawn there, so that OpenCV's loops over rows end soon."""
 
 
 def to_map(frame: Float32, grid: Grid) -> Float32:
@@ -43,18 +39,11 @@ def cells(points: Float32, transform: Float32) -> Cells:
         place += points[1] * along_y
         place += shift
         place -= np.float32(0.5)
-        np.clip(np.rint(place, out=place), -_FARTHEST, _FARTHEST, out=place)
-        found[:, axis] = place
+        found[:, axis] = np.rint(place, out=place)
     return found
 
 
-def fill(image: NDArray[Any], outlines: Shapes, value: float) -> None:
-    """Fills areas in one go: what lies in two of them is outside, as released."""
-    if outlines:
-        cv2.fillPoly(image, outlines, value, cv2.LINE_8)
-
-
-def trace(image: NDArray[Any], lines: Shapes, value: float) -> None:
+def trace(image: NDArray[Any], lines: Sequence[Cells], value: float) -> None:
     """Draws open lines, one cell wide."""
     if lines:
-        cv2.polylines(image, lines, False, value, 1, cv2.LINE_8)
+        cv2.polylines(image, lines, False, value)

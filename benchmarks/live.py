@@ -1,0 +1,96 @@
+"""What a live monitor says of units whose labels all came, beside the same figures of all of them."""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.figures import Errors, Rules, figures
+from models.head import Head
+
+PATIENCE_SECONDS = 120.0
+Windows = Sequence[Mapping[str, Any]]
+
+
+def windows(monitor: str) -> Windows:
+    """The windows of the monitor at a URL, as they are now."""
+    with urllib.request.urlopen(f"{monitor}/v1/live", timeout=10) as answer:
+        found: Windows = json.load(answer)["windows"]
+    return found
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of one head: what the monitor estimated, and what all labels give."""
+
+    live: float
+    low: float
+    """Of the monitor's 95 % interval."""
+    high: float
+    offline: float
+
+
+@dataclass
+class Sent:
+    """What was answered about one head so far; grows with each step."""
+
+    head: Head
+    errors: list[NDArray[np.float64]]
+    uncertainty: list[NDArray[np.float32]]
+    answered: list[NDArray[np.bool_]]
+
+    def offline(self) -> dict[str, float]:
+        """Figures of all units so far, by the monitor's names."""
+        errors, answered = np.concatenate(self.errors), np.concatenate(self.answered)
+        found = figures(Errors(errors, self.head.acceptable, Rules()), np.concatenate(self.uncertainty))
+        return {
+            "r_auc": found.r_auc,
+            "f1_auc": found.f1_auc,
+            "f1_at_95": found.f1_at_95,
+            "mean_error": found.error,
+            "error": float(np.mean(np.where(answered, errors, 0.0))),
+            "answered_error": float(np.mean(errors[answered])) if answered.any() else float("nan"),
+        }
+
+
+def window(
+    look: Callable[[], Windows], head: str, model: str, units: int, pause: Callable[[float], None] = time.sleep
+) -> Mapping[str, Any]:
+    """The monitor's window by count, once it has judged so many units by their census labels.
+
+    Raises:
+        TimeoutError: it does not see what was sent.
+    """
+    waited = 0.0
+    while True:
+        found = [
+            one
+            for one in look()
+            if (one["head"], one["model"], one["source"], one["window"]) == (head, model, "census", "last")
+        ]
+        if found and found[0]["judged"] >= units and found[0]["labels"] >= units:
+            return found[0]
+        if waited >= PATIENCE_SECONDS:
+            state = f"{found[0]['judged']} units, {found[0]['labels']} labels" if found else "no such window"
+            raise TimeoutError(
+                f"after {waited:.0f} s the monitor has {state} of a census of {head}, not {units}: is "
+                f"DEMUR_CENSUS={head} set for the service, its ledger new, and followed by the monitor?"
+            )
+        pause(0.5)
+        waited += 0.5
+
+
+def compared(window: Mapping[str, Any], offline: Mapping[str, float]) -> dict[str, Figure]:
+    """The figures that both know."""
+    return {
+        name: Figure(window[name]["estimate"], window[name]["low"], window[name]["high"], value)
+        for name, value in offline.items()
+        if window.get(name) is not None and window[name]["estimate"] is not None
+    }

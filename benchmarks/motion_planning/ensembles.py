@@ -1,0 +1,59 @@
+"""The ensembles that are measured, and what compares answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.executors.graph import Graph
+from models.executors.onnx import OnnxGraph
+from models.tasks.motion.members import STEPS
+from models.tasks.motion.networks.network import Network
+from models.tasks.motion.settings import RELEASED_BC, RELEASED_DIM, SAMPLES, SMALL_BC, SMALL_DIM, Sizes
+from tests.models.motion.toys import untrained
+
+Array = NDArray[np.float32]
+Case = Callable[[], tuple[Array, Array]]
+"""Gives plans [G, T, 2] and scores [K, G]."""
+
+MEMBERS = 5
+SIZES: Mapping[str, Sizes] = {
+    "released, BC": RELEASED_BC,
+    "released, DIM": RELEASED_DIM,
+    "small, BC": SMALL_BC,
+    "small, DIM": SMALL_DIM,
+}
+
+
+def members(sizes: Sizes) -> list[Network]:
+    """Members with random weights."""
+    return [untrained(sizes, seed) for seed in range(MEMBERS)]
+
+
+def noise() -> Array:
+    """Standard normal, [K, Q, T, 2]."""
+    return np.random.default_rng(0).standard_normal((MEMBERS, SAMPLES, STEPS, 2), np.float32)
+
+
+def opened(content: Graph | bytes, folder: Path) -> OnnxGraph:
+    """A session of one thread."""
+    path = folder / "graph.onnx"
+    path.write_bytes(content.serialise() if isinstance(content, Graph) else content)
+    return OnnxGraph(path)
+
+
+def check(cases: Mapping[str, Case], tolerance: float = 1e-4) -> None:
+    """That all cases say the same.
+
+    Raises:
+        RuntimeError: one does not.
+    """
+    (first, expected), *others = ((name, case()) for name, case in cases.items())
+    for name, found in others:
+        for one, other in zip(found, expected, strict=True):
+            difference = float(np.abs(one - other).max() / np.abs(other).max())
+            if not difference <= tolerance:
+                raise RuntimeError(f"{name!r} and {first!r} differ by {difference:.1e} of the largest value")

@@ -1,0 +1,1 @@
+"""Simulated traffic of cities that differ; see ``docs/datasheets/motion-simulator.md``."""

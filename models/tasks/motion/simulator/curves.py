@@ -1,0 +1,76 @@
+"""Curves in the plane as chains of points, m: parallel curves, turns between two directions, points along a curve."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Points = NDArray[np.float64]
+"""[n, 2], m."""
+Floats = NDArray[np.float64]
+
+STEP = 1.0
+"""Distance of points along a curve, about, m."""
+
+
+def lengths(points: Points) -> Floats:
+    """Distance of each point from the first along the curve, m, [n]."""
+    steps = np.hypot(*np.diff(points, axis=0).T)
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def at(points: Points, along: NDArray[Any]) -> Points:
+    """Points at distances along the curve, m; ends hold."""
+    known = lengths(points)
+    return np.stack([np.interp(along, known, points[:, axis]) for axis in (0, 1)], axis=-1)
+
+
+def resampled(points: Points, step: float = STEP) -> Points:
+    """The same curve in equal steps of ``step`` or a little less."""
+    total = float(lengths(points)[-1])
+    return at(points, np.linspace(0, total, max(2, math.ceil(total / step) + 1)))
+
+
+def part(points: Points, start: float, end: float) -> Points:
+    """The curve between two distances along it, m."""
+    total = float(lengths(points)[-1])
+    return at(points, np.linspace(start, end, max(2, math.ceil(min(total, end - start) / STEP) + 1)))
+
+
+def directions(points: Points) -> Points:
+    """Unit vectors of the curve's direction at its points, [n, 2]."""
+    ahead = np.gradient(points, axis=0)
+    return np.asarray(ahead / np.maximum(np.hypot(*ahead.T), 1e-9)[:, None])
+
+
+def parallel(points: Points, right: float | Floats) -> Points:
+    """The curve moved to its right by so many metres, one number or one of each point."""
+    x, y = directions(points).T
+    return np.asarray(points + np.stack([y, -x], axis=1) * np.reshape(right, (-1, 1)))
+
+
+def turn(start: Points, heading: Points, end: Points, exit_heading: Points) -> Points:
+    """A smooth curve between two points with given unit directions there, close to an arc of a circle."""
+    chord = float(np.hypot(*(end - start)))
+    cosine = float(np.clip(np.dot(heading, exit_heading), -1, 1))
+    angle = math.acos(cosine)
+    handle = chord / 3 if angle < 1e-3 else chord * 2 / 3 * math.tan(angle / 4) / math.sin(angle / 2)
+    nodes = np.stack([start, start + handle * heading, end - handle * exit_heading, end])
+    t = np.linspace(0, 1, max(9, math.ceil(2 * chord)))[:, None]
+    powers = [(1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3]
+    return resampled(np.asarray(sum(weight * node for weight, node in zip(powers, nodes, strict=True))))
+
+
+def curvature(points: Points, step: float) -> Floats:
+    """Absolute curvature at points ``step`` metres apart, over two steps either side, 1/m, [..., n].
+
+    Args:
+        points: one curve or many, [..., n, 2].
+    """
+    heading = np.unwrap(np.arctan2(*np.moveaxis(np.gradient(points, axis=-2), -1, 0)[::-1]), axis=-1)
+    change = np.zeros(heading.shape)
+    change[..., 2:-2] = np.abs(heading[..., 4:] - heading[..., :-4]) / (4 * step)
+    return change

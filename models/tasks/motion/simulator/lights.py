@@ -1,0 +1,82 @@
+"""Traffic lights: one programme a junction, a light for each axis, one for those who walk along it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.protocol import motion_pb2
+
+GREEN, BLINKING, YELLOW, RED, RED_YELLOW = (
+    int(motion_pb2.TrafficLightState.Value(f"STATE_{name}"))
+    for name in ("GREEN", "BLINKING_GREEN", "YELLOW", "RED", "RED_YELLOW")
+)
+SIGNALS = 4
+"""Lights of a junction: for vehicles of both axes, for walkers across both axes."""
+_YELLOW = 3.0
+_CLEARING = 2.0
+_BLINKING = 3.0
+_READY = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Programme:
+    """A cycle: green along one axis, then along the other, with yellow and all red between."""
+
+    number: int
+    """Of the junction among those with lights."""
+    green: tuple[float, float]
+    """Of each axis, s."""
+    phase: float
+    """Where the cycle is at time 0, s."""
+    blinking: bool
+    """Whether green blinks before its end, and red and yellow tell that green comes."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, first: int) -> Programme:
+        green = (float(rng.uniform(12, 32)), float(rng.uniform(12, 32)))
+        return cls(first, green, float(rng.uniform(0, sum(green) + 2 * (_YELLOW + _CLEARING))), True)
+
+    @property
+    def cycle(self) -> float:
+        """s."""
+        return sum(self.green) + 2 * (_YELLOW + _CLEARING)
+
+    def vehicles(self, axis: int) -> int:
+        """Number of the light of vehicles that come along an axis."""
+        return SIGNALS * self.number + axis
+
+    def walkers(self, axis: int) -> int:
+        """Number of the light of those who cross the arms of an axis."""
+        return SIGNALS * self.number + 2 + axis
+
+    def states(self, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Of its lights in the order of their numbers, [T, 4]."""
+        vehicles = [self._vehicles(axis, times) for axis in (0, 1)]
+        # those who cross an arm go while the other axis has green, and stop early enough to get over
+        walkers = [self._walkers(1 - axis, times) for axis in (0, 1)]
+        return np.stack([*vehicles, *walkers], axis=1)
+
+    def remaining(self, axis: int, time: float) -> float:
+        """How long those who cross the arms of an axis may still start, s; negative while they may not."""
+        into, green = self._into(1 - axis, np.array([time]))
+        return float(green - _YELLOW - into[0]) if into[0] < green - _YELLOW else -1.0
+
+    def _into(self, axis: int, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Seconds since the axis' green began, and how long it lasts."""
+        start = 0.0 if axis == 0 else self.green[0] + _YELLOW + _CLEARING
+        return (times + self.phase - start) % self.cycle, self.green[axis]
+
+    def _vehicles(self, axis: int, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        into, green = self._into(axis, times)
+        state = np.where(into < green, GREEN, np.where(into < green + _YELLOW, YELLOW, RED))
+        if self.blinking:
+            state = np.where((into >= green - _BLINKING) & (into < green), BLINKING, state)
+            state = np.where(into >= self.cycle - _READY, RED_YELLOW, state)
+        return np.asarray(state)
+
+    def _walkers(self, axis: int, times: NDArray[np.float64]) -> NDArray[np.int64]:
+        into, green = self._into(axis, times)
+        return np.asarray(np.where(into < green - _YELLOW, GREEN, RED))

@@ -1,0 +1,62 @@
+"""Lanes, kerbs and pavements of the roads between junctions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from models.tasks.motion.simulator import curves
+from models.tasks.motion.simulator.curves import Points
+from models.tasks.motion.simulator.lanes import Draft, Lane
+from models.tasks.motion.simulator.streets import Plan, Road
+
+PAVEMENT = 1.6
+"""From the kerb to where people walk, m."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A road's lanes, from the middle outwards."""
+
+    road: Road
+    centre: Points
+    """Between the mouths of its junctions."""
+    forward: tuple[int, ...]
+    backward: tuple[int, ...]
+
+
+def build(draft: Draft, plan: Plan, trims: dict[tuple[int, int], float]) -> list[Built]:
+    """Adds the lanes of all roads.
+
+    Args:
+        trims: by road and node, how far from the node its mouth is, m.
+    """
+    built = []
+    for index, road in enumerate(plan.roads):
+        total = float(curves.lengths(road.centre)[-1])
+        start, end = trims.get((index, road.first), 0.0), total - trims.get((index, road.last), 0.0)
+        centre = curves.part(road.centre, start, end)
+        forward = _lanes(draft, index, road, centre, road.forward, road.backward)
+        backward = _lanes(draft, index, road, centre[::-1], road.backward, road.forward)
+        edges = [curves.parallel(centre, road.half), curves.parallel(centre, -road.half)[::-1]]
+        draft.polygons.append(np.concatenate(edges))
+        draft.kerbs += [(edge, road.parking) for edge in edges]
+        beyond = road.half + PAVEMENT
+        draft.pavements += [curves.parallel(centre, beyond), curves.parallel(centre, -beyond)[::-1]]
+        built.append(Built(road, centre, forward, backward))
+    return built
+
+
+def _lanes(draft: Draft, index: int, road: Road, centre: Points, count: int, against: int) -> tuple[int, ...]:
+    """Adds the lanes along one direction of a centre line; returns them from the middle outwards."""
+    numbers = []
+    for place in range(count):
+        right = road.carriageway - (count - place - 0.5) * road.width
+        points = curves.resampled(curves.parallel(centre, right))
+        lane = Lane(points, road.limit, index, place == count - 1, road.half - right)
+        numbers.append(draft.add(lane))
+    for number in numbers:
+        draft.beside[number] = [other for other in (number - 1, number + 1) if other in numbers]
+    assert count + against > 0
+    return tuple(numbers)

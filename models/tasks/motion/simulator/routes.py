@@ -1,0 +1,169 @@
+"""Ways of cars through a network: chains of lanes, the line to drive, the speed it allows, and who else is on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.simulator import curves
+from models.tasks.motion.simulator.conflicts import JOIN, PART
+from models.tasks.motion.simulator.curves import Floats
+from models.tasks.motion.simulator.lanes import NONE
+from models.tasks.motion.simulator.network import Network
+
+_MOST_LANES = 24
+_SLACK = 30.0
+"""Line beyond the last point that a car can reach, m."""
+
+
+@dataclass(slots=True)
+class Routes:
+    """Routes of N cars; distances are from the start of each car's route, m."""
+
+    lanes: NDArray[np.intp]
+    """[N, 24], then -1."""
+    starts: Floats
+    """Of each lane of the route, [N, 24], then infinite."""
+    start: Floats
+    """Of each lane of the network, [N, lanes]; infinite where it is not on the route."""
+    parted: Floats
+    """As ``start``, for ways that part from one on the route: where that one begins."""
+    parted_until: Floats
+    """How far along such a way a car's rear is still on the route, [N, lanes]."""
+    joined: Floats
+    """As ``start``, for ways that join one on the route; set so that the ends of both are at one place."""
+    joined_from: Floats
+    """How far along such a way a car's front has come into the route, [N, lanes]."""
+    ways: NDArray[np.intp]
+    """Number of each lane of the route among the ways across junctions, [N, 24]; -1 for others."""
+    points: NDArray[np.float64]
+    """[N, P, 2], 1 m apart."""
+    allowed: Floats
+    """Speed at each point that leaves time to brake for what comes, m/s, [N, P]."""
+    length: Floats
+    """[N], m."""
+
+
+def empty(count: int, network: Network, reach: float) -> Routes:
+    """Room for routes of ``reach`` metres at most."""
+    lanes, points = len(network.lanes), int(reach) + 2
+    return Routes(
+        np.full((count, _MOST_LANES), NONE, np.intp),
+        np.full((count, _MOST_LANES), np.inf),
+        np.full((count, lanes), np.inf),
+        np.full((count, lanes), np.inf),
+        np.full((count, lanes), -np.inf),
+        np.full((count, lanes), np.inf),
+        np.full((count, lanes), np.inf),
+        np.full((count, _MOST_LANES), NONE, np.intp),
+        np.zeros((count, points, 2)),
+        np.zeros((count, points)),
+        np.zeros(count),
+    )
+
+
+def choose(
+    rng: np.random.Generator, network: Network, first: int, distance: float, turns: tuple[float, float, float]
+) -> list[int]:
+    """A chain of lanes of at least ``distance`` metres, or to where the streets end."""
+    chain, total = [first], float(network.lengths[first])
+    while total < distance and len(chain) < _MOST_LANES:
+        following = network.successors[chain[-1]]
+        if not following:
+            break
+        weights = np.array([_weight(network, lane, turns) for lane in following])
+        chain.append(following[int(rng.choice(len(following), p=weights / weights.sum()))])
+        total += float(network.lengths[chain[-1]])
+    return chain
+
+
+def set_route(
+    routes: Routes,
+    car: int,
+    network: Network,
+    chain: list[int],
+    begun: float,
+    eagerness: float,
+    cornering: float,
+    braking: float,
+) -> None:
+    """Makes a chain of lanes the route of a car, which begins ``begun`` metres along the first lane."""
+    for table, fill in (
+        (routes.start, np.inf),
+        (routes.parted, np.inf),
+        (routes.parted_until, -np.inf),
+        (routes.joined, np.inf),
+        (routes.joined_from, np.inf),
+    ):
+        table[car] = fill
+    lengths = network.lengths[chain]
+    starts = np.concatenate([[0.0], np.cumsum(lengths)]) - begun
+    count = len(chain)
+    routes.lanes[car, :count], routes.lanes[car, count:] = chain, NONE
+    routes.starts[car, :count], routes.starts[car, count:] = starts[:-1], np.inf
+    ways = network.conflicts.number[chain]
+    routes.ways[car, :count], routes.ways[car, count:] = ways, NONE
+    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # of a lane that comes twice, the first counts
+    _shadows(routes, car, network, chain, starts)
+    _line(routes, car, network, chain, begun, eagerness, cornering, braking)
+
+
+def at(routes: Routes, along: Floats) -> NDArray[np.float64]:
+    """Points of the lines at one distance each, [N, 2]."""
+    low = np.clip(along.astype(np.intp), 0, routes.points.shape[1] - 2)
+    rows = np.arange(len(along))
+    share = (along - low)[:, None]
+    return np.asarray(routes.points[rows, low] * (1 - share) + routes.points[rows, low + 1] * share)
+
+
+def _weight(network: Network, lane: int, turns: tuple[float, float, float]) -> float:
+    movement = network.lanes[lane].movement
+    return 1.0 if movement == NONE else turns[movement]
+
+
+def _shadows(routes: Routes, car: int, network: Network, chain: list[int], starts: Floats) -> None:
+    found = network.conflicts
+    for lane, start, end in zip(chain, starts[:-1], starts[1:], strict=True):
+        way = found.number[lane]
+        if way == NONE:
+            continue
+        parting = np.flatnonzero(found.kind[way] == PART)
+        others = found.ways[parting]
+        routes.parted[car, others] = start
+        routes.parted_until[car, others] = found.end[parting, way]
+        joining = np.flatnonzero(found.kind[way] == JOIN)
+        others = found.ways[joining]
+        routes.joined[car, others] = end - network.lengths[others]
+        routes.joined_from[car, others] = found.start[joining, way]
+
+
+def _line(
+    routes: Routes,
+    car: int,
+    network: Network,
+    chain: list[int],
+    begun: float,
+    eagerness: float,
+    cornering: float,
+    braking: float,
+) -> None:
+    size = routes.points.shape[1]
+    pieces = [network.lanes[lane].points for lane in chain]
+    counts = [len(piece) - 1 for piece in pieces]
+    joined = np.concatenate([*(piece[:-1] for piece in pieces), pieces[-1][-1:]])
+    known = curves.lengths(joined) - begun
+    along = np.arange(size, dtype=np.float64)
+    line = np.stack([np.interp(along, known, joined[:, axis]) for axis in (0, 1)], axis=1)
+    beyond = np.maximum(along - known[-1], 0)[:, None]
+    ahead = joined[-1] - joined[-2]
+    line += beyond * ahead / np.hypot(*ahead)
+    limits = np.repeat([network.lanes[lane].limit for lane in chain], counts)
+    limit = limits[np.clip(np.searchsorted(known, along, "right") - 1, 0, len(limits) - 1)] * eagerness
+    bend = np.sqrt(cornering / np.maximum(curves.curvature(line, 1.0), 1e-4))
+    energy = np.minimum(limit, bend) ** 2 + 2 * braking * along
+    least = np.minimum.accumulate(energy[::-1])[::-1]
+    routes.points[car] = line
+    routes.allowed[car] = np.sqrt(np.maximum(least - 2 * braking * along, 1.0))
+    routes.length[car] = min(float(known[-1]), size - _SLACK)

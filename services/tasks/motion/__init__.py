@@ -1,0 +1,1 @@
+"""Vehicle motion: what the service says and does that other tasks do not."""

@@ -1,0 +1,87 @@
+"""The figure of an answered prediction request, from the answer and the file that was asked about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import demur
+from models.tasks.motion import maps, scenes
+from models.tasks.motion.errors import request_errors
+from models.tasks.motion.grid import OFFICIAL
+from models.tasks.motion.picture import Picture, draw
+from models.tasks.motion.scenes import Scene
+from models.tasks.motion.surroundings import Cells, Surroundings, future, surroundings
+
+_SHOWN_ID = 34
+_ERRORS = {"minade": "min ADE {:.2f} m", "weightedade": "weighted ADE {:.2f} m", "cnll": "cNLL {:.1f} nats"}
+
+
+def figure(answer: demur.MotionAnswer, asked: Scene | bytes, name: str = "") -> bytes:
+    """The PNG of a request whose prediction is not withheld.
+
+    Args:
+        asked: the scene, or the content of a prerendered map of the official grid.
+        name: of the request, where neither scene nor track is known.
+
+    Raises:
+        BadFile: matplotlib is not installed.
+        BadScene: the scene or map cannot be read.
+        ValueError: the prediction is withheld.
+    """
+    if answer.trajectories is None or answer.confidences is None or answer.total is None:
+        raise ValueError("the prediction is withheld")
+    truth = None
+    around: Surroundings | Cells
+    details = [f"{answer.comparison.replace('_', ' ')}, policy {answer.policy}"]
+    if isinstance(asked, Scene):
+        agent = scenes.agent(asked, answer.agent.track_id)
+        around, truth = surroundings(asked, agent), future(asked, agent)
+        details[0] = f"{agent.speed:.1f} m/s   ·   {details[0]}"
+        if agent.unseen_steps:
+            details.append(f"last seen {agent.unseen_steps * scenes.STEP_S:.1f} s ago, moved on at its velocity")
+    else:
+        around = Cells(maps.read_rendered(asked, OFFICIAL), OFFICIAL.resolution)
+    if truth is not None and truth.shape == answer.trajectories.shape[1:] and np.isfinite(truth).all():
+        details.append(_errors(truth, answer.trajectories, answer.confidences))
+    if answer.remarks:
+        details.append("   ·   ".join(remark.code.replace("_", " ") for remark in answer.remarks))
+    return draw(
+        Picture(
+            around=around,
+            plans=answer.trajectories,
+            confidences=answer.confidences,
+            total=answer.total,
+            data=answer.data,
+            knowledge=answer.knowledge,
+            truth=truth,
+            title=f"{_title(answer) or name}: {answer.verdict}",
+            details=tuple(details),
+        )
+    )
+
+
+def read(path: Path) -> Scene | bytes:
+    """What a file holds: a scene, or a prerendered map as it is.
+
+    Raises:
+        BadScene: no scene.
+    """
+    content = path.read_bytes()
+    return content if path.name.endswith(".npy") else scenes.parse(content)
+
+
+def _title(answer: demur.MotionAnswer) -> str:
+    scene, track = answer.agent.scene_id, answer.agent.track_id
+    if not scene and not track:
+        return ""
+    short = scene if len(scene) <= _SHOWN_ID else f"{scene[: _SHOWN_ID // 2]}…{scene[-_SHOWN_ID // 2 :]}"
+    return f"Scene {short}, track {track}" if scene else f"Track {track}"
+
+
+def _errors(truth: NDArray[Any], plans: NDArray[Any], weights: NDArray[Any]) -> str:
+    found = request_errors(truth[None], plans[None], weights[None], padded=False)
+    return "   ·   ".join(words.format(found[name][0]) for name, words in _ERRORS.items())

@@ -1,0 +1,265 @@
+"""Requests checked: whose future each item is about, and where its feature map comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion import maps, scenes
+from models.tasks.motion.frame import FARTHEST
+from models.tasks.motion.grid import Grid
+from models.tasks.motion.render import Renderer
+from models.tasks.motion.scenes import Agent, BadScene, Scene
+from services.errors import DemurError, InvalidInput, TooLarge, refused
+from services.tasks.motion.request import Form, Pose, RenderedForm, SceneForm, TensorForm, Whose
+
+Map = NDArray[np.float32]
+
+MOST_REQUESTS = 256
+"""Of one call: a map of 128 x 128 cells has 1.1 MB."""
+WAITING_BYTES = 32 << 20
+"""Of maps, unpacked, that wait in memory for their turn; those of more files are unpacked again."""
+SCENE_FACTOR = 8
+"""Memory of a scene against its bytes: as a message, as arrays, and drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whose future an item is about."""
+
+    scene_id: str
+    track_id: int
+    pose: Pose | None
+    """Now; None: not known."""
+    unseen_steps: int = 0
+    """Since the vehicle was seen; 0 where it is seen now, or nobody knows."""
+
+
+class Source(Protocol):
+    """Where maps come from."""
+
+    @property
+    def nbytes(self) -> int:
+        """Of memory that it holds."""
+        ...
+
+    def opened(self) -> Callable[[int], Map]:
+        """What makes the map of an item, [17, y, x]; its calls may run side by side. Neither is quick."""
+        ...
+
+
+@dataclass(frozen=True)
+class Input:
+    """A checked request of N items."""
+
+    subjects: tuple[Subject | None, ...]
+    """[N]; None: not known, or failed."""
+    tracks: tuple[int, ...]
+    """[N]; 0 where it is not known."""
+    source: Source
+    scene_id: str = ""
+    failed: Mapping[int, DemurError] = field(default_factory=dict)
+    """Items that cannot be predicted, and why."""
+    left_out: int = 0
+    """Vehicles and pedestrians of a scene that are not drawn, since their numbers are impossible."""
+    scene: Scene | None = None
+
+
+def read(form: Form, grid: Grid) -> Input:
+    """The items of a request.
+
+    Raises:
+        InvalidInput, TooLarge: nothing to predict, too much of it, or an input that cannot be used.
+    """
+    try:
+        if isinstance(form, SceneForm):
+            return _of_scene(form, grid)
+        return _of_files(form, grid) if isinstance(form, RenderedForm) else _of_tensor(form, grid)
+    except BadScene as error:
+        raise refused(error) from error
+
+
+def _of_scene(form: SceneForm, grid: Grid) -> Input:
+    if not form.content:
+        raise _missing("scene", "the request holds an empty scene; send a Scene of the Shifts motion data set")
+    scene = scenes.parse(form.content)
+    tracks = form.track_ids or tuple(scenes.requested(scene))
+    if not tracks:
+        raise InvalidInput(
+            f"scene {scene.id!r} has no prediction requests; name vehicles by track_ids",
+            code="no_requests",
+            field="track_ids",
+        )
+    _check_count(len(tracks), "track_ids")
+    _check_different(tracks)
+    agents: dict[int, Agent] = {}
+    failed: dict[int, DemurError] = {}
+    for item, track in enumerate(tracks):
+        try:
+            agents[item] = scenes.agent(scene, track)
+        except BadScene as error:
+            failed[item] = refused(error, item)
+            if form.track_ids and error.code == "unknown_track":  # a slip of the caller, not a gap in the data
+                raise failed[item] from error
+    if not agents:
+        raise failed[0]
+    found = (agents.get(item) for item in range(len(tracks)))
+    return Input(
+        subjects=tuple(None if agent is None else _subject(agent) for agent in found),
+        tracks=tracks,
+        source=_Scene(scene, agents, grid, SCENE_FACTOR * len(form.content)),
+        scene_id=scene.id,
+        failed=failed,
+        left_out=len(scene.left_out),
+        scene=scene,
+    )
+
+
+def _of_tensor(form: TensorForm, grid: Grid) -> Input:
+    try:
+        values = maps.read_tensor(form.values, grid)
+    except BadScene as error:
+        raise refused(error.of(f"tensor{error.field}")) from error
+    _check_count(len(values), "tensor")
+    subjects = _told(form.agents, len(values), "tensor")
+    return Input(subjects, _tracks(subjects), _Maps(values))
+
+
+def _of_files(form: RenderedForm, grid: Grid) -> Input:
+    if not form.files:
+        raise _missing("rendered", "the request holds no files; send at least one {scene_id}_{track_id}.npy")
+    _check_count(len(form.files), "rendered")
+    subjects = _told(form.agents, len(form.files), "rendered")
+    waiting = len(form.files) * 4 * math.prod(grid.shape) <= WAITING_BYTES
+    kept = []
+    for item, content in enumerate(form.files):
+        try:
+            values = maps.read_rendered(content, grid)
+        except BadScene as error:
+            raise refused(error.of("rendered"), item) from error
+        if waiting:
+            kept.append(values)
+    tracks = _tracks(subjects)
+    return Input(subjects, tracks, _Maps(np.stack(kept)) if waiting else _Files(form.files, grid))
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """Draws the surroundings of agents."""
+
+    scene: Scene
+    agents: Mapping[int, Agent]
+    grid: Grid
+    nbytes: int
+
+    def opened(self) -> Callable[[int], Map]:
+        renderer = Renderer(self.scene, self.grid)
+        return lambda item: renderer.draw(self.agents[item])
+
+
+@dataclass(frozen=True)
+class _Maps:
+    """Has them."""
+
+    values: Map
+    """[N, 17, y, x]."""
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes
+
+    def opened(self) -> Callable[[int], Map]:
+        return lambda item: self.values[item]
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Unpacks them again."""
+
+    files: tuple[bytes, ...]
+    grid: Grid
+
+    @property
+    def nbytes(self) -> int:
+        return sum(map(len, self.files))
+
+    def opened(self) -> Callable[[int], Map]:
+        return lambda item: maps.read_rendered(self.files[item], self.grid)
+
+
+def _subject(agent: Agent) -> Subject:
+    return Subject(agent.scene_id, agent.track_id, Pose(agent.x, agent.y, agent.yaw), agent.unseen_steps)
+
+
+def _told(agents: tuple[Whose, ...], count: int, name: str) -> tuple[Subject | None, ...]:
+    """Whose future maps are about, as their caller says."""
+    if not agents:
+        return (None,) * count
+    if len(agents) != count:
+        raise InvalidInput(
+            f"agents has {len(agents)} entries and {name} {count} maps; give one each, or none",
+            code="unequal_lengths",
+            field="agents",
+            value=str(len(agents)),
+            unit="agents",
+            allowed=str(count),
+        )
+    for item, agent in enumerate(agents):
+        if agent.pose is not None:
+            _check_pose(agent.pose, item)
+    return tuple(Subject(agent.scene_id, agent.track_id, agent.pose) for agent in agents)
+
+
+def _check_pose(pose: Pose, item: int) -> None:
+    for name, value, unit in (("x", pose.x, "m"), ("y", pose.y, "m"), ("yaw", pose.yaw, "rad")):
+        if not abs(value) < FARTHEST:
+            raise InvalidInput(
+                f"pose.{name} of agent {item} is {value:g} {unit}; a finite number less than {FARTHEST:g} is needed",
+                code="out_of_range" if math.isfinite(value) else "not_finite",
+                field=f"pose.{name}",
+                value=f"{value:g}",
+                unit=unit,
+                allowed=f"(-{FARTHEST:g}, {FARTHEST:g})",
+                index=item,
+            )
+
+
+def _check_count(count: int, name: str) -> None:
+    if count > MOST_REQUESTS:
+        raise TooLarge(
+            f"{count} requests in one call, at most {MOST_REQUESTS} are taken; send them in several, or as a stream, "
+            "which has no limit",
+            code="too_many",
+            field=name,
+            value=str(count),
+            unit="requests",
+            allowed=f"[1, {MOST_REQUESTS}]",
+        )
+
+
+def _check_different(tracks: tuple[int, ...]) -> None:
+    seen: set[int] = set()
+    for item, track in enumerate(tracks):
+        if track in seen:
+            raise InvalidInput(
+                f"track_ids names {track} twice; one request a track is answered",
+                code="duplicate",
+                field="track_ids",
+                value=str(track),
+                allowed="each track once",
+                index=item,
+            )
+        seen.add(track)
+
+
+def _tracks(subjects: tuple[Subject | None, ...]) -> tuple[int, ...]:
+    return tuple(0 if subject is None else subject.track_id for subject in subjects)
+
+
+def _missing(name: str, message: str) -> InvalidInput:
+    return InvalidInput(message, code="missing", field=name)

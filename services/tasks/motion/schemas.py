@@ -1,0 +1,142 @@
+"""JSON Schemas of motion's bodies, with units and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from services.tasks.motion.inputs import MOST_REQUESTS
+from services.transport.binding import FormField
+from services.transport.http.components import ref
+from services.transport.http.single import decided_schema, record, remark_schema, told
+
+Json = dict[str, Any]
+
+NAMES = {
+    "trajectories": "trajectories_m",
+    "scene_trajectories": "scene_trajectories_m",
+    "confidences": "confidences",
+    "scores": "scores_nats",
+    "total": "total_m2",
+    "data": "data_m2",
+    "knowledge": "knowledge_m2",
+}
+"""Array of an answer to its name in JSON, with its unit."""
+
+_TRACK: Json = {
+    "type": ["integer", "string"],
+    "description": "Id of a track, 0 to 2^64 - 1; the official JSON has texts.",
+}
+_NUMBERS: Json = {"type": "array", "items": {"type": ["number", "null"]}}
+_PATHS: Json = {
+    "type": "array",
+    "items": {
+        "type": "array",
+        "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": ["number", "null"]}},
+    },
+}
+_STEPS = "at 25 steps of 0.2 s, the first 0.2 s from now"
+
+
+def request(fields: Mapping[str, FormField]) -> Json:
+    """One scene, or maps."""
+    file: Json = {"type": "string", "contentEncoding": "base64"}
+    pose = record({"x": told("m."), "y": told("m."), "yaw": told("Direction of driving, rad.")})
+    agent: Json = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "scene_id": {"type": "string"},
+            "track_id": _TRACK,
+            "pose": pose | {"description": "Now, in the frame of the scene; needed for trajectories in it."},
+        },
+    }
+    texts = {name: field.description for name, field in fields.items()}
+    properties: Json = {
+        "scene": {
+            "description": f"{texts['scene']}: an object of protobuf JSON, or base64 of the protobuf.",
+            "oneOf": [{"type": "object"}, file],
+        },
+        "tensor": file | {"description": f"{texts['tensor']}."},
+        "rendered": {
+            "type": "array",
+            "items": file,
+            "minItems": 1,
+            "maxItems": MOST_REQUESTS,
+            "description": "Feature maps as files {scene_id}_{track_id}.npy of the data set: zlib-compressed NPY, "
+            "float32 [17, rows, columns].",
+        },
+        "agents": {"type": "array", "items": agent, "description": "Of each map; absent: nothing is known of them."},
+        "track_ids": {
+            "type": "array",
+            "items": _TRACK,
+            "maxItems": MOST_REQUESTS,
+            "description": "Vehicles of the scene to predict; absent or empty: those of its prediction requests.",
+        },
+        "submission": {"type": "boolean", "default": False, "description": "Answer with the official submission, too."},
+        "purpose": {"enum": ["decide", "explore", "replay", None], "description": "null: decide."},
+        "defer_above": {"type": ["number", "null"], "description": f"{texts['defer_above']}."},
+    }
+    one_input = [{"required": [name]} for name in ("scene", "tensor", "rendered")]
+    return {"type": "object", "additionalProperties": False, "oneOf": one_input, "properties": properties}
+
+
+def response() -> Json:
+    """Answers and failures of one call."""
+    failure = record(
+        {
+            "item": told("Index of the request.", "integer"),
+            "track_id": told("Of the request; 0 where it is not known.", "integer"),
+            "error": {"$ref": f"{ref('Error')['$ref']}/properties/error"},
+        }
+    )
+    return record(
+        {
+            "model": told("Served artefact.", "string"),
+            "purpose": {"enum": ["decide", "explore", "replay"]},
+            "scene_id": told("Of a scene; empty for maps.", "string"),
+            "answers": {"type": "array", "items": _answer(), "description": "In the order of the requests."},
+            "failures": {
+                "type": "array",
+                "items": failure,
+                "description": "Requests that could not be predicted, while others could.",
+            },
+        }
+    )
+
+
+def _answer() -> Json:
+    found = record(
+        {
+            "item": told("Index of the request.", "integer"),
+            **decided_schema("request"),
+            "recorded": told("Whether the decision is durable in the ledger.", "boolean"),
+            "remarks": {"type": "array", "items": remark_schema("speed_high, vehicles_high, left_out")},
+        }
+    )
+    pose = record({"x_m": told("m."), "y_m": told("m."), "yaw_rad": told("Direction of driving, rad.")})
+    found["properties"] |= {
+        "scene_id": told("Absent where it is not known.", "string"),
+        "track_id": told("Absent where it is not known.", "integer"),
+        "pose": pose | {"description": "Of the vehicle now, in the frame of the scene; absent where it is not known."},
+        "trajectories_m": _PATHS
+        | {
+            "description": f"Five trajectories [x, y], m, {_STEPS}, in the frame of the agent: origin where it is now, "
+            "x forward, y left; the most confident first. float32. Absent where the policy withholds the "
+            "prediction, as all below."
+        },
+        "confidences": _NUMBERS | {"description": "Of the trajectories; sum to one. float32."},
+        "scores_nats": _NUMBERS | {"description": "What confidences are the softmax of, nats. float32."},
+        "total_m2": _NUMBERS
+        | {"description": f"Variance of the position over all samples, both axes together, m², {_STEPS}. float32."},
+        "data_m2": _NUMBERS
+        | {"description": "Mean variance of one member's samples, m²; absent for single models. float32."},
+        "knowledge_m2": _NUMBERS
+        | {"description": "Variance of the members' means, m²; absent for single models. float32."},
+        "scene_trajectories_m": _PATHS
+        | {"description": "The trajectories in the frame of the scene, m; absent without a pose. float64."},
+        "unseen_seconds": told(
+            "How long ago the vehicle was last seen, s; it was moved on at its velocity. Absent: it is seen now."
+        ),
+    }
+    return found

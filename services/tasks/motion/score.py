@@ -1,0 +1,215 @@
+"""``demur score motion``: scenes or prerendered maps through the running service, to an official submission."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import demur
+from models.evaluation.files import need
+from models.tasks.motion import scene_files
+from models.tasks.motion.scenes import STEP_S, Scene
+from models.workbench import Option
+from services.growing_files import growing, summary
+from services.scoring import Asked, Outcome, Scorer
+from services.tasks.motion.figure import figure, read
+
+SUMMARY, SUBMISSION, FIGURES = "summary.csv", "submission.pb", "figures"
+SECONDS = (1.0, 3.0, 5.0)
+"""At which the summary has spreads."""
+SPREADS = ("total", "data", "knowledge")
+COLUMNS = (
+    "file",
+    "scene",
+    "track",
+    "decision",
+    "uncertainty",
+    "threshold",
+    "measure",
+    "shifted",
+    "best_x_m",
+    "best_y_m",
+    "confidences",
+    *(f"{name}_{second:g}s_m2" for name in SPREADS for second in SECONDS),
+    "unseen_seconds",
+    "remarks",
+    "prediction_id",
+    "recorded",
+    "policy",
+    "model",
+    "error",
+)
+"""Of the summary: the end of the most confident trajectory in the agent's frame, m; spreads in m²."""
+Row: TypeAlias = dict[str, Any]
+_OTHERS = re.compile(r"[^\w.-]+")
+"""What does not stand in a file's name."""
+
+
+@dataclass
+class _Run:
+    """What becomes of files, one after the other."""
+
+    asked: Asked
+    submission: BinaryIO
+    requests: int = 0
+    deferred: int = 0
+    shifted: int = 0
+    withheld: int = 0
+    failed: int = 0
+    """Requests that were not answered, or are not in the submission because a file before had them."""
+    undrawn: int = 0
+    """Requests that were answered, but have no figure, though one was wanted."""
+    files: int = 0
+    unread: int = 0
+    """Files of which nothing was answered."""
+    _seen: set[int] = field(default_factory=set)
+    """Hashes of scene and track of each answer: a submission names each once."""
+
+    def rows(self, path: Path, outcome: demur.MotionAnswers | demur.ChunkError) -> Iterator[Row]:
+        """The rows of a file; draws its figures and adds to the submission."""
+        source = self.asked.source
+        file = path.name if source.is_file() else path.relative_to(source).as_posix()
+        self.files += 1
+        if isinstance(outcome, demur.ChunkError):
+            self.unread += 1
+            self.asked.tell(f"{file}: failed: {outcome.error}")
+            yield {"file": file, "error": str(outcome.error)}
+            return
+        self.requests += len(outcome) + len(outcome.failures)
+        again = self._submitted_before(outcome)
+        if not again:
+            self.submission.write(outcome.submission)
+        drawn = _Drawn(self.asked, path)
+        for answer in outcome:
+            self.deferred += answer.deferred
+            self.shifted += answer.shifted
+            self.withheld += answer.trajectories is None
+            problem = "a file before it had the same request; not in the submission" if again else ""
+            self.failed += again
+            if not problem and (problem := drawn.problem(answer)):
+                self.undrawn += 1
+            if problem:
+                self.asked.tell(f"{file}, track {answer.agent.track_id}: {problem}")
+            yield {"file": file, "error": problem} | _row(answer)
+        for failure in outcome.failures:
+            self.failed += 1
+            self.asked.tell(f"{file}, track {failure.track_id}: failed: {failure.error}")
+            yield {"file": file, "scene": outcome.scene_id, "track": failure.track_id, "error": str(failure.error)}
+
+    def outcome(self) -> Outcome:
+        """All that became of them."""
+        names = ("files", "requests", "deferred", "shifted", "withheld", "failed", "unread", "undrawn")
+        counts = {name: getattr(self, name) for name in names}
+        said = f"{_many(self.requests, 'request')} of {_many(self.files, 'file')}, {self.deferred} deferred"
+        said += f", {self.shifted} shifted"
+        words = {"withheld": "withheld", "failed": "failed", "unread": "files failed", "undrawn": "without a figure"}
+        said += "".join(f", {counts[name]} {word}" for name, word in words.items() if counts[name])
+        document = counts | {"summary": SUMMARY, "submission": SUBMISSION}
+        return Outcome(document, said, failed=bool(self.failed or self.unread or self.undrawn))
+
+    def _submitted_before(self, outcome: demur.MotionAnswers) -> bool:
+        """Whether a file before had one of these requests."""
+        keys = {hash((one.agent.scene_id, one.agent.track_id)) for one in outcome if one.agent.scene_id}
+        before = not keys.isdisjoint(self._seen)
+        self._seen |= keys
+        return before
+
+
+class _Drawn:
+    """The figures of a file, which is read when the first is drawn."""
+
+    def __init__(self, asked: Asked, path: Path) -> None:
+        self._folder = asked.output / FIGURES if asked.options["figure"] else None
+        self._path = path
+
+    def problem(self, answer: demur.MotionAnswer) -> str:
+        """Draws a request, if wanted and not withheld; what kept it from that, empty for nothing."""
+        if self._folder is None or answer.trajectories is None:
+            return ""
+        scene, track = answer.agent.scene_id, answer.agent.track_id
+        stem = _OTHERS.sub("_", f"{scene}_{track}" if scene else self._path.stem)
+        try:
+            self._folder.mkdir(exist_ok=True)
+            (self._folder / f"{stem}.png").write_bytes(figure(answer, self._content, self._path.name))
+        except ValueError as error:
+            return f"no figure: {error}"
+        return ""
+
+    @cached_property
+    def _content(self) -> Scene | bytes:
+        return read(self._path)
+
+
+def run(asked: Asked) -> Outcome:
+    """Predicts file after file and writes what the service says; one that fails does not end it.
+
+    Raises:
+        ValueError: nothing to score, an output that is no folder, or options that do not fit.
+        demur.DemurError: the service cannot be reached or gave up; what came before is written.
+    """
+    rendered = asked.options["rendered"] or (asked.source.is_file() and asked.source.name.endswith(scene_files.MAPS))
+    tracks = asked.options["tracks"]
+    if tracks is not None and (rendered or not asked.source.is_file()):
+        raise ValueError("--tracks is for the file of a single scene; in folders each scene names its own")
+    if asked.output.exists() and not asked.output.is_dir():
+        raise ValueError(f"{asked.output} is a file; the output is a folder")
+    if asked.options["figure"]:
+        need("matplotlib", "a figure")  # known before minutes of work
+    count = scene_files.counted(asked.source, rendered, asked.output)
+    asked.output.mkdir(parents=True, exist_ok=True)
+    with (
+        summary(asked.output / SUMMARY, COLUMNS) as add,
+        growing(asked.output / SUBMISSION) as submission,
+        demur.connect(asked.target) as client,
+    ):
+        done = _Run(asked, submission)
+        asked_files, told_files = (scene_files.found(asked.source, rendered, asked.output) for _ in range(2))
+        questions = (demur.Maps([path]) if rendered else demur.Scene(path, tracks) for path in asked_files)
+        outcomes = client.motion.predict_many(questions, purpose=asked.purpose, submission=True)
+        for path, outcome in zip(told_files, outcomes, strict=True):
+            for row in done.rows(path, outcome):
+                add(row)
+            if count == 1 and isinstance(outcome, demur.MotionAnswers):
+                asked.tell(outcome.summary())
+            asked.progress(min(done.files / count, 0.999), path.name)
+    asked.progress(1.0, "")
+    return done.outcome()
+
+
+def _row(answer: demur.MotionAnswer) -> Row:
+    found: Row = {name: getattr(answer, name) for name in COLUMNS if hasattr(answer, name)}
+    found |= {"scene": answer.agent.scene_id, "track": answer.agent.track_id}
+    found["remarks"] = " ".join(remark.code for remark in answer.remarks)
+    if answer.best is not None and answer.confidences is not None:
+        found["best_x_m"], found["best_y_m"] = (f"{value:.3f}" for value in answer.best[-1].tolist())
+        found["confidences"] = " ".join(f"{share:.4f}" for share in answer.confidences)
+    for name in SPREADS:
+        values = getattr(answer, name)
+        for second in SECONDS:
+            step = round(second / STEP_S) - 1
+            if values is not None and step < len(values):
+                found[f"{name}_{second:g}s_m2"] = f"{values[step]:.6g}"
+    return found
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+SCORER = Scorer(
+    source="a scene (.pb, .json), a prerendered map (.npy), or a folder of either",
+    output=(
+        "folder for submission.pb, the official submission of all requests, and summary.csv, a row a request; "
+        "`demur evaluate` reads the former"
+    ),
+    run=run,
+    options=(
+        Option("--tracks", "vehicles of a single scene instead of its prediction requests", kind=int, count="+"),
+        Option("--rendered", "take the prerendered maps (.npy) of a folder instead of its scenes", kind=None),
+        Option("--figure", "also draw each request from above, as figures/SCENE_TRACK.png", kind=None),
+    ),
+)

@@ -1,0 +1,302 @@
+"""What the pipeline runs for motion: maps drawn side by side, planned in passes that requests share, chunk by chunk."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.head import Head
+from models.tasks.motion import appearance
+from models.tasks.motion.appearance import Remark
+from models.tasks.motion.planning import Arrays, Planning
+from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
+from models.tasks.motion.recipe import Recipe
+from models.tasks.motion.scenes import BadScene
+from models.tasks.motion.spec import HEADS, TRAJECTORIES
+from services.errors import DemurError, InvalidInput, execution_failed, refused
+from services.pipeline import Portion
+from services.policy import Shift
+from services.tasks.motion import inputs
+from services.tasks.motion.inputs import Input, Map, Source, Subject
+from services.tasks.motion.request import MotionRequest
+from services.work import Done, ItemFailed, Progress, RowBatch, Step, Steps, Units, Work
+
+MOST_CHUNK = 32
+"""Requests whose maps are in memory at once, unless one pass takes more."""
+OPEN_SECONDS = 0.005
+"""Declared device time of preparing a scene for its requests."""
+ANSWER_BYTES = 16 << 10
+"""Of a request, until its answer left."""
+KEPT_BYTES = 1 << 20
+"""Of a scene that is kept for those who label; of a larger one its id is."""
+
+
+@dataclass
+class Pace:
+    """How long the map of one request takes; a guess, until some were made."""
+
+    map_seconds: float = 0.005
+
+    def note(self, seconds: Iterable[float]) -> None:
+        """Takes notice of maps that were made."""
+        for one in seconds:
+            self.map_seconds += 0.1 * (one - self.map_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is the same for all items of a call."""
+
+    scene_id: str
+    """Of a scene; empty for maps."""
+    tracks: tuple[int, ...]
+    subjects: tuple[Subject | None, ...]
+    submission: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the work leaves of consecutive items, besides their statistics."""
+
+    asked: Asked
+    remarks: tuple[tuple[Remark, ...], ...]
+    """Of these items."""
+
+
+@dataclass(slots=True)
+class _Payload:
+    """What the work takes with it when it begins: what is left may outlive the answer, as of explored requests."""
+
+    asked: Asked
+    input: Input | None
+    kept: bytes = b""
+    """The scene as those who label see it, but for its request; empty where inputs are not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A map that was made."""
+
+    remarks: tuple[Remark, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """Why there is none; an error that a quantum returned bare would fail the whole request."""
+
+    error: DemurError
+
+
+class MotionTask:
+    """A prediction request is a unit."""
+
+    name = "motion"
+    heads: tuple[Head, ...] = HEADS
+    payload_type = "application/x-protobuf"
+    """A Scene of the official format: id, request, and of a scene its past and its map."""
+    payload_kept = False
+
+    def __init__(self, planning: Planning, recipe: Recipe, pace: Pace, *, lanes: int, keeps_inputs: bool) -> None:
+        self._planning = planning
+        self._recipe = recipe
+        self._pace = pace
+        self._lanes = lanes
+        self._keeps_inputs = keeps_inputs
+
+    def expand(self, request: MotionRequest) -> Units[_Payload]:
+        """One item a prediction request.
+
+        Raises:
+            InvalidInput, TooLarge: see ``inputs.read``; or a submission of maps whose vehicles are not named.
+        """
+        found = inputs.read(request.form, self._recipe.grid)
+        count = len(found.tracks)
+        if request.submission and not found.scene_id and not all(one and one.scene_id for one in found.subjects):
+            raise InvalidInput(
+                "a submission names scene and track of each request; give them in agents, or do not ask for one",
+                code="missing",
+                field="agents",
+            )
+        asked = Asked(found.scene_id, found.tracks, found.subjects, request.submission)
+        kept = _kept(found) if self._keeps_inputs else b""
+        quantum = min(self._planning.quantum_rows, count)
+        pass_seconds = self._planning.seconds(quantum) / quantum
+        map_bytes = 4 * math.prod(self._recipe.grid.shape)
+        return Units(
+            payload=_Payload(asked, found, kept),
+            count=count,
+            seconds=OPEN_SECONDS + count * (self._pace.map_seconds + pass_seconds),
+            nbytes=found.source.nbytes + 2 * min(self._chunk, count) * map_bytes + count * ANSWER_BYTES + len(kept),
+        )
+
+    @property
+    def _chunk(self) -> int:
+        """Requests whose maps are made and planned together: a pass for every lane."""
+        quantum = self._planning.quantum_rows
+        return max(quantum, min(MOST_CHUNK, quantum * self._lanes))
+
+    def run(self, units: Units[_Payload]) -> Work:
+        """Chunk by chunk: maps side by side, then passes side by side, then one ``Done`` for what did not fail."""
+        payload = units.payload
+        found, payload.input = payload.input, None
+        assert found is not None
+        source: Source = found.source
+        make = yield Step(partial(_opened, source), OPEN_SECONDS)
+        for start in range(0, units.count, self._chunk):
+            items = range(start, min(start + self._chunk, units.count))
+            yield Progress(start / units.count, "maps")
+            yield from self._worked_off(items, payload.asked, found, make)
+            yield Progress(items.stop / units.count, "planned")
+
+    def _worked_off(self, items: range, asked: Asked, found: Input, make: Callable[[int], Map]) -> Work:
+        block = np.empty((len(items), math.prod(self._recipe.grid.shape)), np.float32)
+        steps = [self._step(item, found, make, block[row]) for row, item in enumerate(items)]
+        made: list[_Made | _Failed] = yield Steps(tuple(steps))
+        self._pace.note(one.seconds for one in made if isinstance(one, _Made))
+        for item, one in zip(items, made, strict=True):
+            if isinstance(one, _Failed):
+                yield ItemFailed(item, one.error)
+        good = [row for row, one in enumerate(made) if isinstance(one, _Made)]
+        for rows, said in (yield from self._planned(block, good)):
+            if isinstance(said, DemurError):
+                for row in rows:
+                    yield ItemFailed(items[row], said)
+                continue
+            remarks = tuple(one.remarks for row in rows if isinstance(one := made[row], _Made))
+            yield Done(
+                first=items[rows.start],
+                count=len(rows),
+                predictives={TRAJECTORIES.name: self._planning.read(said)},
+                payload=Found(asked, remarks),
+                shifts=np.array([Shift.OUTSIDE_TRAINING_RANGE if one else 0 for one in remarks], np.uint8),
+            )
+
+    def _step(self, item: int, found: Input, make: Callable[[int], Map], row: NDArray[np.float32]) -> Step:
+        if (failure := found.failed.get(item)) is not None:
+            return Step(lambda: _Failed(failure), 0.0)
+        return Step(partial(self._made, item, found.left_out, make, row), self._pace.map_seconds)
+
+    def _made(self, item: int, left_out: int, make: Callable[[int], Map], row: NDArray[np.float32]) -> _Made | _Failed:
+        """Writes the map of an item into its row; one that cannot be made is no failure of the others."""
+        start = time.perf_counter()
+        try:
+            drawn = make(item)
+            seen = appearance.remarks(appearance.measured(drawn), self._recipe.typical)
+            row[:] = drawn.reshape(-1)
+        except BadScene as error:
+            return _Failed(refused(error, item))
+        except Exception as error:
+            return _Failed(execution_failed(error))
+        remarks = (*seen, *(() if not left_out else (_left_out(left_out),)))
+        return _Made(remarks, time.perf_counter() - start)
+
+    def _planned(
+        self, block: NDArray[np.float32], rows: list[int]
+    ) -> Generator[Any, Any, list[tuple[range, Arrays | DemurError]]]:
+        """What is said of consecutive rows. Where a pass fails, each row is planned by itself."""
+        passes = [piece for run in _runs(rows) for piece in _cut(run, self._planning.quantum_rows)]
+        try:
+            said = yield Steps(tuple(self._batch(block, piece) for piece in passes))
+        except DemurError:
+            return (yield from self._one_by_one(block, rows))
+        return list(_joined(zip(passes, said, strict=True)))
+
+    def _one_by_one(
+        self, block: NDArray[np.float32], rows: list[int]
+    ) -> Generator[Any, Any, list[tuple[range, Arrays | DemurError]]]:
+        found: list[tuple[range, Arrays | DemurError]] = []
+        for row in rows:
+            alone = range(row, row + 1)
+            try:
+                found.append((alone, (yield self._batch(block, alone))))
+            except DemurError as error:
+                found.append((alone, error))
+        return found
+
+    def _batch(self, block: NDArray[np.float32], rows: range) -> RowBatch:
+        return RowBatch(self._planning, block[rows.start : rows.stop])
+
+    def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
+        """Requests are answered by their portions."""
+        return portion
+
+    def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
+        """Scenes with one request each, for those who label; messages may be joined."""
+        asked, kept = units.payload.asked, units.payload.kept
+        return [kept + _request(asked, item).SerializeToString() for item in items.tolist()]
+
+
+def _opened(source: Source) -> Callable[[int], Map]:
+    try:
+        return source.opened()
+    except BadScene as error:
+        raise refused(error) from error
+
+
+def _request(asked: Asked, item: int) -> SceneMessage:
+    """A scene of which only its id and one request is told."""
+    subject = asked.subjects[item]
+    found = SceneMessage(id=asked.scene_id if subject is None else subject.scene_id)
+    found.prediction_requests.add(track_id=asked.tracks[item])
+    return found
+
+
+def _left_out(count: int) -> Remark:
+    return Remark(
+        code="left_out",
+        message=f"{count} vehicles or pedestrians of the scene have impossible numbers and are not drawn; correct them",
+        value=float(count),
+        unit="objects",
+        lower=0.0,
+        upper=0.0,
+    )
+
+
+def _kept(found: Input) -> bytes:
+    """Of a scene its past and map, without its future and requests; its id alone where that is large."""
+    if found.scene is None:
+        return b""
+    message = SceneMessage()
+    message.CopyFrom(found.scene.message)
+    for name in ("future_vehicle_tracks", "future_pedestrian_tracks", "future_ego_track", "prediction_requests"):
+        message.ClearField(name)
+    content = message.SerializeToString()
+    return content if len(content) <= KEPT_BYTES else SceneMessage(id=found.scene_id).SerializeToString()
+
+
+def _runs(rows: list[int]) -> Iterator[range]:
+    """Ascending rows as ranges without gaps."""
+    start = 0
+    for place in range(1, len(rows) + 1):
+        if place == len(rows) or rows[place] != rows[place - 1] + 1:
+            yield range(rows[start], rows[place - 1] + 1)
+            start = place
+
+
+def _cut(rows: range, most: int) -> Iterator[range]:
+    return (rows[start : start + most] for start in range(0, len(rows), most))
+
+
+def _joined(parts: Iterable[tuple[range, Arrays]]) -> Iterator[tuple[range, Arrays]]:
+    """Parts that follow each other, as one."""
+    waiting: list[tuple[range, Arrays]] = []
+    for part in parts:
+        if waiting and waiting[-1][0].stop != part[0].start:
+            yield _one(waiting)
+            waiting = []
+        waiting.append(part)
+    if waiting:
+        yield _one(waiting)
+
+
+def _one(parts: list[tuple[range, Arrays]]) -> tuple[range, Arrays]:
+    rows = range(parts[0][0].start, parts[-1][0].stop)
+    return rows, tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*(said for _, said in parts), strict=True))

@@ -1,0 +1,59 @@
+"""Motion as a tenant: a scene or feature maps in, five weighted trajectories a prediction request out."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from models.artefact import Artefact
+from models.executors.golden import replay
+from models.tasks.motion import channels
+from models.tasks.motion import members as ensembles
+from models.tasks.motion import recipe as recipes
+from models.tasks.motion.planning import Planning
+from models.tasks.motion.spec import HEADS
+from services.pipeline import Description
+from services.settings import Settings
+from services.tasks.motion import bodies, messages
+from services.tasks.motion.inputs import MOST_REQUESTS
+from services.tasks.motion.task import MotionTask, Pace
+from services.tenant import Parts, Tenant
+
+_MEASURED = 4
+"""Maps that the pace of planning is measured with."""
+
+
+def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assembles the tenant of a verified motion artefact."""
+    manifest = artefact.manifest
+    recipe = recipes.read(artefact)
+    members = ensembles.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    planning = Planning(members, recipe)
+    task = MotionTask(planning, recipe, Pace(), lanes=settings.lane_count, keeps_inputs=settings.keep_payload == "on")
+    description = Description(
+        task=manifest.task,
+        model=artefact.tag,
+        schema=channels.schema(recipe.grid),
+        heads=HEADS,
+        max_rows=MOST_REQUESTS,
+    )
+    pipeline = parts.pipeline(task)
+
+    def warm_up() -> None:
+        replay(members, artefact.path(manifest.golden), manifest.golden_tolerance)
+        values = np.random.default_rng(0).standard_normal((_MEASURED, math.prod(recipe.grid.shape)), np.float32)
+        planning.measure(values)
+
+    return Tenant(
+        pipeline=pipeline,
+        description=description,
+        grpc=messages.binding(
+            description,
+            pipeline,
+            quantum_rows=lambda: planning.quantum_rows,
+            window_chunks=settings.stream_window_chunks,
+        ),
+        http=bodies.binding(),
+        warm_up=warm_up,
+    )

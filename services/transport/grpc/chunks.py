@@ -1,0 +1,124 @@
+"""Streams whose chunks are one message each, and end in one result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from demur.v1 import common_pb2
+from services.errors import DemurError, InvalidInput
+from services.pipeline import Description, Pipeline, Portion, Purpose
+from services.transport.binding import Begin, Chunk, message_of
+from services.transport.grpc import heads
+from services.transport.grpc.status import detail
+from services.work import Priority, Progress
+
+
+@dataclass(frozen=True)
+class ChunkMessages:
+    """The message types of such a stream, and how a chunk is read."""
+
+    request: Any
+    """With ``begin`` and ``chunk``."""
+    response: Any
+    """With ``accepted``, ``result``, ``progress`` and ``error``."""
+    read: Callable[[Any, bool], Any]
+    """A chunk, and whether the stream asked for members, to what the pipeline takes. Quick; raises ``DemurError``."""
+    answer: Callable[[list[Any]], Any]
+    """All answers of a chunk as one message."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How chunks are worked off."""
+
+    window_chunks: int
+    quantum_rows: Callable[[], int]
+    purpose: Purpose
+    """Of streams that do not say."""
+    priority: Priority | None
+    """Of all chunks; None: by purpose."""
+    told: bool
+    """Whether callers hear how far a chunk is."""
+
+
+class ChunkFrames:
+    """Frames of such a stream."""
+
+    def __init__(
+        self, messages: ChunkMessages, manner: Manner, description: Description, pipeline: Pipeline[Any, Any]
+    ) -> None:
+        self.request = message_of(messages.request)
+        self.response = message_of(messages.response)
+        self.purpose = manner.purpose
+        self.priority = manner.priority
+        self._messages = messages
+        self._manner = manner
+        self._model = description.model
+        self._heads = tuple(head.name for head in description.heads)
+        self._policies = pipeline.policies
+
+    def reader(self) -> ChunkReader:
+        return ChunkReader(self._heads, self._messages.read)
+
+    def accepted(self) -> Any:
+        return self._messages.response(
+            accepted=common_pb2.StreamAccepted(
+                model=self._model,
+                policy=",".join(policy.version for policy in self._policies.all()),
+                quantum_rows=self._manner.quantum_rows(),
+                window_chunks=self._manner.window_chunks,
+            )
+        )
+
+    def item(self, sequence: int, answer: Any) -> None:
+        """All items of a chunk come in its one result."""
+        return None
+
+    def progress(self, sequence: int, progress: Progress) -> Any | None:
+        if not self._manner.told:
+            return None
+        told = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
+        return self._messages.response(progress=told)
+
+    def results(self, sequence: int, answers: list[Any]) -> Iterator[tuple[Any, int]]:
+        frame = self._messages.response()
+        frame.result.sequence = sequence
+        frame.result.answer.MergeFrom(self._messages.answer(answers))
+        yield frame, sum(one.count for one in answers if isinstance(one, Portion))
+
+    def failed(self, sequence: int, error: Any) -> Any:
+        return self._messages.response(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
+
+    def ended(self, chunks: int, units: int) -> Any:
+        return self._messages.response(progress=common_pb2.StreamProgress(chunks_done=chunks, units_done=units))
+
+
+class ChunkReader:
+    """Reads the frames of one such stream."""
+
+    def __init__(self, heads: tuple[str, ...], read: Callable[[Any, bool], Any]) -> None:
+        self._heads = heads
+        self._read = read
+        self._begun = False
+        self._members = False
+
+    def read(self, frame: Any) -> Begin | Chunk:
+        kind = frame.WhichOneof("frame")
+        if kind == "begin":
+            if self._begun:
+                raise InvalidInput("a stream begins once; open another stream for other wishes", code="begun_twice")
+            self._begun, self._members = True, frame.begin.members
+            return Begin(heads.options(frame.begin, self._heads))
+        if kind == "chunk":
+            self._begun = True
+            return Chunk(frame.chunk.sequence, self._request(frame.chunk))
+        raise InvalidInput("a frame of this stream is neither begin nor chunk", code="empty_frame")
+
+    def _request(self, chunk: Any) -> Any:
+        """One that is refused is refused as a chunk, it does not end the stream."""
+        try:
+            return self._read(chunk, self._members)
+        except DemurError as error:
+            return error

@@ -1,0 +1,286 @@
+"""A small motion service that keeps the contract, on a real socket: five plans of constant velocity, so known."""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+import zlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import numpy as np
+from google.protobuf.message import DecodeError
+
+from demur.v1 import common_pb2 as common
+from demur.v1 import motion_pb2 as wire
+from demur.v1.motion_pb2_grpc import MotionServiceServicer, add_MotionServiceServicer_to_server
+from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Submission, VehicleTrack
+from tests.clients.stand_in import LabelStandIn, listening, refuse
+
+EPOCH = 0xD0
+THRESHOLD = 10.0
+STEPS = 25
+SPEEDS = np.array([1.0, 0.8, 1.2, 0.5, 1.5], np.float32)
+SCORES = np.array([20.0, 19.0, 18.5, 15.0, 12.0], np.float32)
+SIZE = 8
+"""Cells a side of its maps."""
+
+
+class Refused(Exception):
+    """What the whole question is refused with."""
+
+    def __init__(self, code: str, message: str, field: str = "scene", value: str = "", index: int = -1) -> None:
+        super().__init__(message)
+        self.detail = common.ErrorDetail(code=code, message=message, field=field, value=value, index=index)
+
+
+def confidences() -> np.ndarray:
+    weights = np.exp(SCORES - SCORES.max())
+    return (weights / weights.sum()).astype(np.float32)
+
+
+def plans(speed: float) -> np.ndarray:
+    """What a vehicle of this speed is said to do, [5, 25, 2] in its frame, m."""
+    times = 0.2 * np.arange(1, STEPS + 1, dtype=np.float32)
+    ahead = SPEEDS[:, None] * np.float32(speed) * times
+    return np.stack([ahead, np.zeros_like(ahead)], axis=-1)
+
+
+def vehicle(track: int, x: float, y: float, speed: float, yaw: float) -> VehicleTrack:
+    """A car that drives along its yaw."""
+    found = VehicleTrack(track_id=track, yaw=yaw)
+    found.position.x, found.position.y = x, y
+    found.linear_velocity.x, found.linear_velocity.y = speed * math.cos(yaw), speed * math.sin(yaw)
+    found.dimensions.x, found.dimensions.y, found.dimensions.z = 4.5, 1.9, 1.6
+    return found
+
+
+def scene(name: str = "s", tracks: Sequence[int] = (7, 9), *, speed: float = 10.0, future: bool = True) -> Scene:
+    """A scene of cars beside each other that drive on as they did, the last at half the speed of the one before."""
+    found = Scene(id=name)
+    for step in (*range(-24, 1), *(range(1, STEPS + 1) if future else ())):
+        into = found.past_vehicle_tracks if step <= 0 else found.future_vehicle_tracks
+        cars = into.add()
+        for place, track in enumerate(tracks):
+            yaw, own = 0.5, speed / 2**place
+            away = 0.2 * step * own
+            x, y = 1000 + away * math.cos(yaw), -500 + 5 * place + away * math.sin(yaw)
+            cars.tracks.append(vehicle(track, x, y, own, yaw))
+    for track in tracks:
+        found.prediction_requests.add(track_id=track)
+    return found
+
+
+def map_file(value: float = 1.0) -> bytes:
+    """What this service takes for a prerendered map; its first number is the speed of the vehicle, m/s."""
+    return zlib.compress(np.full((17, SIZE, SIZE), value, "<f4").tobytes())
+
+
+@dataclass
+class MotionStandIn(LabelStandIn, MotionServiceServicer):
+    """The service, with what a test wants to see of it and do to it."""
+
+    withhold: bool = False
+    singular: bool = False
+    """A single model: no data and knowledge spread."""
+    window: int = 2
+    seconds: float = 0.0
+    """Spent on every question."""
+    faults: list[grpc.StatusCode] = field(default_factory=list)
+    """With which the next calls are refused, one each."""
+    spoilt: set[int] = field(default_factory=set)
+    """Tracks that cannot be predicted."""
+    requests: list[wire.MotionPredictRequest] = field(default_factory=list)
+    begins: list[common.StreamBegin] = field(default_factory=list)
+    answered: int = 0
+    """Requests so far."""
+    most_unanswered: int = 0
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def Describe(self, request, context):
+        return common.DescribeResponse(
+            task="motion",
+            model="motion:1",
+            heads=[common.HeadSpec(name="trajectories", kind="trajectories", unit="m", measure="request_uncertainty")],
+            policies=[common.PolicySpec(head="trajectories", version="p1", threshold=THRESHOLD)],
+        )
+
+    def Predict(self, request, context):
+        if self.faults:
+            context.abort(self.faults.pop(0), "out of order")
+        time.sleep(self.seconds)
+        try:
+            return self.answer(request, request)
+        except Refused as error:
+            refuse(context, grpc.StatusCode.INVALID_ARGUMENT, error.detail)
+
+    def PredictStream(self, requests, context):
+        self.ended.clear()
+        context.add_callback(self.ended.set)
+        if self.faults:
+            context.abort(self.faults.pop(0), "out of order")
+        begin = next(requests).begin
+        self.begins.append(begin)
+        yield wire.MotionStreamResponse(accepted=common.StreamAccepted(model="motion:1", window_chunks=self.window))
+        ahead: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        received = done = 0
+
+        def read() -> None:
+            nonlocal received
+            try:
+                for frame in requests:
+                    received += 1
+                    self.most_unanswered = max(self.most_unanswered, received - done)
+                    ahead.put(frame.chunk)
+            except grpc.RpcError:
+                pass  # cancelled
+            finally:
+                ahead.put(None)
+
+        threading.Thread(target=read, daemon=True).start()
+        while (chunk := ahead.get()) is not None:
+            time.sleep(self.seconds)
+            try:
+                answer = self.answer(chunk.request, begin)
+                for one in answer.failures:  # told as it happens, and again in the result
+                    error = common.ItemError(sequence=chunk.sequence, item=one.item, error=one.error)
+                    yield wire.MotionStreamResponse(error=error)
+                response = wire.MotionStreamResponse(result=wire.MotionResult(sequence=chunk.sequence, answer=answer))
+            except Refused as error:
+                refusal = common.ItemError(sequence=chunk.sequence, error=error.detail)
+                response = wire.MotionStreamResponse(error=refusal)
+            yield wire.MotionStreamResponse(progress=common.StreamProgress(chunks_done=done))
+            done += 1
+            yield response
+
+    def answer(self, request: wire.MotionPredictRequest, manner: Any) -> wire.MotionPredictResponse:
+        self.requests.append(request)
+        kind = request.WhichOneof("input")
+        response = wire.MotionPredictResponse(model="motion:1")
+        speeds = self._of_scene(request, response) if kind == "scene" else self._of_maps(getattr(request, kind))
+        for item, (agent, speed, unseen) in enumerate(speeds):
+            if agent.track_id in self.spoilt:
+                error = common.ErrorDetail(
+                    code="not_finite", message="position.x is nan m", field="position.x", index=-1
+                )
+                response.failures.add(item=item, track_id=agent.track_id, error=error)
+                continue
+            response.answers.append(self._one(item, agent, speed, unseen, manner))
+        if response.failures and not response.answers:
+            raise Refused("not_finite", "position.x is nan m", "position.x")
+        if request.submission:
+            response.submission = submission(response.answers).SerializeToString()
+        return response
+
+    def _of_scene(self, request: Any, response: Any) -> list[tuple[wire.MotionAgent, float, float | None]]:
+        found = Scene()
+        try:
+            found.ParseFromString(request.scene)
+        except DecodeError:
+            raise Refused("not_a_scene", "scene is no Scene of the Shifts motion data") from None
+        response.scene_id = found.id
+        tracks = list(request.track_ids) or [one.track_id for one in found.prediction_requests]
+        agents: list[tuple[wire.MotionAgent, float, float | None]] = []
+        for place, track in enumerate(tracks):
+            seen = [
+                (back, car)
+                for back, step in enumerate(reversed(found.past_vehicle_tracks))
+                for car in step.tracks
+                if car.track_id == track
+            ]
+            if not seen:
+                raise Refused("unknown_track", f"track {track} is not in the scene", "track_ids", str(track), place)
+            back, car = seen[0]
+            pose = wire.MotionPose(x=car.position.x, y=car.position.y, yaw=car.yaw)
+            agent = wire.MotionAgent(scene_id=found.id, track_id=track, pose=pose)
+            speed = math.hypot(car.linear_velocity.x, car.linear_velocity.y)
+            agents.append((agent, speed, 0.2 * back if back else None))
+        return agents
+
+    def _of_maps(self, message: Any) -> list[tuple[wire.MotionAgent, float, float | None]]:
+        if isinstance(message, wire.MotionRendered):
+            try:
+                values = b"".join(map(zlib.decompress, message.files))
+            except zlib.error:
+                raise Refused("not_a_map", "files[0] is no compressed map", "rendered.files", index=0) from None
+        else:
+            values = message.values
+        maps = np.frombuffer(values, "<f4").reshape(-1, 17, SIZE, SIZE)
+        agents = list(message.agents) or [wire.MotionAgent()] * len(maps)
+        return [(agent, float(one[0, 0, 0]), None) for agent, one in zip(agents, maps, strict=True)]
+
+    def _one(
+        self, item: int, agent: wire.MotionAgent, speed: float, unseen: float | None, manner: Any
+    ) -> wire.MotionAnswer:
+        """Every other request is too uncertain, and says so."""
+        number, self.answered = self.answered, self.answered + 1
+        uncertainty = np.float32(5.0 + 10.0 * (number % 2))
+        decision = common.DECISION_ANSWER if uncertainty <= np.float32(THRESHOLD) else common.DECISION_DEFER
+        if decision == common.DECISION_ANSWER and manner.HasField("defer_above"):
+            stricter = uncertainty > np.float32(manner.defer_above)
+            decision = common.DECISION_CALLER_DEFERRED if stricter else decision
+        answer = wire.MotionAnswer(
+            item=item,
+            agent=agent,
+            recorded=manner.purpose != common.PURPOSE_EXPLORE,
+            deferral=common.Deferral(
+                ids=common.UnitIds(epoch=EPOCH, first=number, count=1),
+                policy="p1",
+                measure="request_uncertainty",
+                threshold=THRESHOLD,
+                uncertainty=uncertainty.tobytes(),
+                decisions=bytes([decision]),
+                shifts=bytes([common.SHIFT_OUTSIDE_TRAINING_RANGE * (number % 2)]),
+            ),
+            unseen_seconds=unseen,
+        )
+        if number % 2:
+            answer.remarks.add(code="fast", message="speed is 50 m/s", value=50, unit="m/s", lower=0, upper=20)
+        if self.withhold and decision != common.DECISION_ANSWER:
+            return answer
+        found = plans(speed)
+        answer.modes, answer.steps = found.shape[:2]
+        answer.trajectories = found.astype("<f4").tobytes()
+        if agent.HasField("pose"):
+            answer.scene_trajectories = placed(found, agent.pose).astype("<f8").tobytes()
+        answer.confidences, answer.scores = confidences().tobytes(), SCORES.tobytes()
+        total = (0.1 * np.arange(1, STEPS + 1)).astype("<f4")
+        answer.total = total.tobytes()
+        if not self.singular:
+            answer.data, answer.knowledge = (total * np.float32(0.75)).tobytes(), (total * np.float32(0.25)).tobytes()
+        return answer
+
+
+def placed(points: np.ndarray, pose: wire.MotionPose) -> np.ndarray:
+    """Points of an agent's frame in the scene's."""
+    cos, sin = math.cos(pose.yaw), math.sin(pose.yaw)
+    x, y = points[..., 0].astype(float), points[..., 1].astype(float)
+    return np.stack([pose.x + cos * x - sin * y, pose.y + sin * x + cos * y], axis=-1)
+
+
+def submission(answers: Sequence[wire.MotionAnswer]) -> Submission:
+    """Of answers that are not withheld, mode by mode."""
+    found = Submission()
+    for answer in answers:
+        if not answer.modes:
+            continue
+        one = ObjectPrediction(track_id=answer.agent.track_id, scene_id=answer.agent.scene_id)
+        one.uncertainty_measure = float(np.frombuffer(answer.deferral.uncertainty, "<f4")[0])
+        one.is_ood = answer.deferral.shifts != b"\x00"
+        trajectories = np.frombuffer(answer.trajectories, "<f4").reshape(answer.modes, answer.steps, 2)
+        for plan, weight in zip(trajectories, np.frombuffer(answer.confidences, "<f4"), strict=True):
+            mode = one.weighted_trajectories.add(weight=weight)
+            for x, y in plan:
+                mode.trajectory.points.add(x=x, y=y)
+        found.predictions.append(one)
+    return found
+
+
+def serving(stand_in: MotionStandIn) -> AbstractContextManager[str]:
+    """Where it listens."""
+    return listening(stand_in, add_MotionServiceServicer_to_server)

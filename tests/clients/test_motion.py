@@ -1,0 +1,504 @@
+"""Motion over a real socket: scenes and maps in any form, answers in both frames, failures that stay with theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import aclosing
+from pathlib import Path
+
+import grpc
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import demur
+from demur.v1 import common_pb2 as common
+from models.tasks.motion.protocol.motion_pb2 import Submission
+from tests.clients.motion_service import (
+    SCORES,
+    SIZE,
+    STEPS,
+    MotionStandIn,
+    confidences,
+    map_file,
+    placed,
+    plans,
+    scene,
+    serving,
+)
+
+
+@pytest.fixture
+def motion() -> MotionStandIn:
+    return MotionStandIn()
+
+
+@pytest.fixture
+def target(motion: MotionStandIn) -> Iterator[str]:
+    with serving(motion) as where:
+        yield where
+
+
+@pytest.fixture
+def client(target: str) -> Iterator[demur.Client]:
+    retry = demur.Retry(initial_seconds=0.01, max_seconds=0.02)
+    with demur.connect(target, timeout=10, retry=retry) as opened:
+        yield opened
+
+
+def maps(*speeds: float) -> np.ndarray:
+    """Maps [N, 17, y, x] of vehicles of these speeds."""
+    return np.broadcast_to(np.array(speeds, np.float32)[:, None, None, None], (len(speeds), 17, SIZE, SIZE))
+
+
+def test_an_answer_is_what_the_service_said(client):
+    answers = client.motion.predict(scene())
+    assert (answers.model, answers.scene_id, len(answers), answers.failures) == ("motion:1", "s", 2, ())
+    first, second = answers
+    assert (first.model, first.recorded, first.item, second.item) == ("motion:1", True, 0, 1)
+    assert first.agent == demur.Agent("s", 7, demur.Pose(1000.0, -500.0, 0.5))
+    assert (first.trajectories.dtype, first.trajectories.shape) == (np.float32, (5, STEPS, 2))
+    np.testing.assert_array_equal(first.trajectories, plans(10))
+    np.testing.assert_array_equal(second.trajectories, plans(5))
+    np.testing.assert_array_equal(first.best, plans(10)[0])
+    np.testing.assert_allclose(first.scene_trajectories, placed(plans(10), first.agent.pose), atol=1e-9)
+    np.testing.assert_array_equal(first.confidences, confidences())
+    np.testing.assert_array_equal(first.scores, SCORES)
+    np.testing.assert_allclose(first.times, 0.2 * np.arange(1, 26))
+    np.testing.assert_allclose(first.data + first.knowledge, first.total, rtol=1e-6)
+    with pytest.raises(ValueError, match="read-only"):
+        first.trajectories[0, 0, 0] = 1
+    assert (first.decision, first.deferred, first.answered, first.verdict) == ("answer", False, True, "answered")
+    assert (first.uncertainty, first.threshold, first.measure, first.policy) == (5, 10, "request_uncertainty", "p1")
+    assert first.prediction_id == "00000000000000d0-0"
+    assert (first.shifted, first.shift_reasons, first.remarks, first.unseen_seconds) == (False, (), (), None)
+    assert (second.decision, second.deferred, second.shifted) == ("defer", True, True)
+    assert second.shift_reasons == ("outside_training_range",)
+    assert second.remarks == (demur.Remark("fast", "speed is 50 m/s", 50, "m/s", 0, 20),)
+    assert not answers.answered
+    assert list(answers.prediction_ids) == ["00000000000000d0-0", "00000000000000d0-1"]
+    assert answers[1:] == (second,)
+    assert answers.check() is answers
+
+
+def test_single_models_say_less(client, motion):
+    motion.singular = True
+    (answer, _) = client.motion.predict(scene())
+    assert answer.total is not None
+    assert (answer.data, answer.knowledge) == (None, None)
+    assert "knowledge" not in answer.summary()
+
+
+def test_a_withheld_prediction_is_only_a_decision(client, motion):
+    motion.withhold = True
+    shown, hidden = client.motion.predict(scene())
+    assert shown.best is not None
+    assert hidden.decision == "defer"
+    assert hidden.remarks != ()
+    arrays = ("trajectories", "scene_trajectories", "confidences", "scores", "total", "data", "knowledge", "best")
+    assert [getattr(hidden, name) for name in arrays] == [None] * len(arrays)
+    assert len(hidden.times) == 0
+    assert "prediction withheld" in repr(hidden)
+    assert "prediction withheld" in hidden.summary()
+    assert hidden.agent.pose is not None, "where it was asked about is no prediction"
+
+
+def test_scenes_are_paths_bytes_or_messages(client, motion, tmp_path):
+    content = scene().SerializeToString()
+    path = tmp_path / "scene.pb"
+    path.write_bytes(content)
+    for asked in (path, str(path), content, bytearray(content), memoryview(content), scene(), demur.Scene(path)):
+        assert len(client.motion.predict(asked)) == 2
+    assert [request.scene for request in motion.requests] == [content] * 7
+
+
+def test_tracks_are_chosen(client, motion):
+    for ids in ([9], np.array([9]), (9,)):
+        (answer,) = client.motion.predict(scene(), track_ids=ids)
+        assert answer.agent.track_id == 9
+    (answer,) = client.motion.predict(demur.Scene(scene(), [9]))
+    assert answer.agent.track_id == 9
+    with pytest.raises(demur.InvalidInput, match="track 8 is not in the scene") as caught:
+        client.motion.predict(scene(), track_ids=[9, 8])
+    assert (caught.value.field, caught.value.value, caught.value.index) == ("track_ids", "8", 1)
+
+
+def test_maps_are_arrays_or_official_files(client, motion, tmp_path):
+    asked = maps(3, 4)
+    for given_ in (asked, asked.astype(np.float64), asked.tolist(), list(asked), demur.Maps(asked)):
+        answers = client.motion.predict(given_)
+        np.testing.assert_array_equal(answers[1].trajectories, plans(4))
+        assert answers[1].agent == demur.Agent()
+        assert answers[1].scene_trajectories is None
+    (answer,) = client.motion.predict(asked[0])
+    np.testing.assert_array_equal(answer.trajectories, plans(3))
+    path = tmp_path / "ab_c_12.npy"
+    path.write_bytes(map_file(6))
+    for files in (path, str(path), [path], [str(path)], demur.Maps([path]), demur.Maps(path)):
+        (answer,) = client.motion.predict(files)
+        np.testing.assert_array_equal(answer.trajectories, plans(6))
+        assert answer.agent == demur.Agent("ab_c", 12), "the official name says whose map it is"
+    (other,) = client.motion.predict([map_file(7)])
+    assert other.agent == demur.Agent()
+    assert {request.WhichOneof("input") for request in motion.requests} == {"tensor", "rendered"}
+
+
+def test_agents_of_maps_give_the_frame_of_the_scene(client):
+    pose = demur.Pose(100.0, 50.0, math.pi / 2)
+    agents = [demur.Agent("s", 5, pose), demur.Agent("s", 6)]
+    first, second = client.motion.predict(maps(3, 4), agents=agents)
+    assert [first.agent, second.agent] == agents
+    np.testing.assert_allclose(first.scene_trajectories[0, -1], [100, 65], atol=1e-5)
+    assert second.scene_trajectories is None
+    with pytest.raises(demur.InvalidInput, match="pose of the agent is not known"):
+        second.to_agent_frame([[0, 0]])
+    (named,) = client.motion.predict([map_file(1)], agents=[agents[0]])
+    assert named.agent == agents[0]
+
+
+def test_what_does_not_fit_a_message_goes_in_several(client, motion):
+    asked = np.broadcast_to(np.float32(3), (30, 17, 128, 128))
+    right = motion.answer
+    motion.answer = lambda request, manner: right(smaller(request), manner)
+    answers = client.motion.predict(asked, agents=[demur.Agent("s", n) for n in range(30)], submission=True)
+    assert [answer.item for answer in answers] == list(range(30))
+    assert [answer.agent.track_id for answer in answers] == list(range(30))
+    assert [len(request.tensor.agents) for request in motion.requests] == [15, 15]
+    found = Submission.FromString(answers.submission)
+    assert [one.track_id for one in found.predictions] == list(range(30))
+    motion.answer = right
+    motion.requests.clear()
+    files = client.motion.predict([map_file(n) for n in range(70)])
+    assert [len(request.rendered.files) for request in motion.requests] == [64, 6]
+    np.testing.assert_array_equal(files[69].trajectories, plans(69))
+    motion.spoilt = {66}
+    agents = [demur.Agent("s", n) for n in range(70)]
+    some = client.motion.predict([map_file(n) for n in range(70)], agents=agents)
+    assert [(one.item, one.track_id) for one in some.failures] == [(66, 66)]
+
+
+def smaller(request):
+    """The same maps on the grid of the stand-in."""
+    values = np.frombuffer(request.tensor.values, "<f4").reshape(-1, 17, 128, 128)
+    request.tensor.values = np.ascontiguousarray(values[:, :, :SIZE, :SIZE]).tobytes()
+    return request
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "field", "says"),
+    [
+        ("/nowhere/a.pb", {}, "scene", "/nowhere/a.pb cannot be read: No such file"),
+        (["/nowhere/a.npy"], {}, "maps[0]", "maps[0]: /nowhere/a.npy cannot be read"),
+        (b"", {}, "scene", "scene is empty"),
+        (None, {}, "scene", "a scene (its path, bytes or protobuf message)"),
+        (7, {}, "scene", "scene is 7"),
+        ({"id": "s"}, {}, "scene", "a scene (its path"),
+        ([], {}, "maps", "an array [0]"),
+        (np.zeros((2, 3)), {}, "maps", "an array [2, 3]"),
+        (np.array(["a"]), {}, "maps", "not real numbers"),
+        (b"s", {"track_ids": []}, "track_ids", "one or more whole numbers"),
+        (b"s", {"track_ids": [1.5]}, "track_ids", "one or more whole numbers"),
+        (b"s", {"track_ids": [-1]}, "track_ids", "one or more whole numbers"),
+        (b"s", {"track_ids": 4}, "track_ids", "one or more whole numbers"),
+        (maps(1), {"track_ids": [1]}, "track_ids", "maps have agents"),
+        (demur.Scene(b"s", [1]), {"track_ids": [1]}, "track_ids", "does not name them itself"),
+        (b"s", {"agents": [demur.Agent()]}, "agents", "scenes have track_ids"),
+        (maps(1, 2), {"agents": [demur.Agent()]}, "agents", "agents is '1 of them'; allowed: 2, one for each map"),
+        ([map_file()], {"agents": [demur.Agent()] * 2}, "agents", "2 of them"),
+    ],
+)
+def test_what_is_no_question_is_refused_before_anything_is_sent(client, motion, asked, more, field, says):
+    with pytest.raises(demur.InvalidInput, match=re.escape(says)) as caught:
+        client.motion.predict(asked, **more)
+    assert caught.value.field == field
+    assert motion.requests == []
+
+
+def test_what_no_message_can_hold_is_refused_before_it_is_sent(client, motion):
+    for asked in (bytes(17 << 20), [bytes(17 << 20)], np.zeros((1, 17, 512, 512), np.float32)):
+        with pytest.raises(demur.TooLarge, match="one message holds 16.0 MB"):
+            client.motion.predict(asked)
+    assert motion.requests == []
+
+
+def test_wishes_travel(client, motion):
+    answers = client.motion.predict(scene(), purpose="explore", defer_above=1.0, submission=True)
+    assert (answers[0].decision, answers[0].recorded) == ("caller_deferred", False)
+    (request,) = motion.requests
+    assert (request.purpose, request.defer_above, request.submission) == (common.PURPOSE_EXPLORE, 1.0, True)
+    assert len(Submission.FromString(answers.submission).predictions) == 2
+    assert client.motion.predict(scene()).submission == b""
+    list(client.motion.predict_many([scene()], purpose="replay", defer_above=2.0, submission=True))
+    (begin,) = motion.begins
+    assert (begin.purpose, begin.defer_above, motion.requests[-1].submission) == (common.PURPOSE_REPLAY, 2.0, True)
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"purpose": "guess"},
+        {"defer_above": float("nan")},
+        {"defer_above": {"trajectories": 1.0}},
+        {"timeout": 0},
+    ],
+)
+def test_wishes_that_mean_nothing_are_named(client, motion, wish):
+    (field,) = wish
+    for ask in (client.motion.predict, lambda asked, **option: client.motion.predict_many([asked], **option)):
+        with pytest.raises(demur.InvalidInput) as caught:
+            ask(scene(), **wish)
+        assert caught.value.field == field
+    assert (motion.requests, motion.begins) == ([], [])
+
+
+def test_a_request_that_fails_spoils_no_other(client, motion):
+    motion.spoilt = {7}
+    answers = client.motion.predict(scene())
+    (streamed,) = client.motion.predict_many([scene()])
+    for found in (answers, streamed):
+        assert [answer.agent.track_id for answer in found] == [9]
+        assert [answer.item for answer in found] == [1]
+        ((item, track, error),) = [(one.item, one.track_id, one.error) for one in found.failures]
+        assert (item, track, error.code, error.field) == (0, 7, "not_finite", "position.x")
+        assert not found.answered
+        assert "1 failed" in repr(found)
+        assert "track 7: failed: position.x is nan m" in found.summary()
+        with pytest.raises(demur.InvalidInput, match="position.x is nan"):
+            found.check()
+    motion.spoilt = {7, 9}
+    with pytest.raises(demur.InvalidInput, match="position.x is nan"):
+        client.motion.predict(scene())
+
+
+def test_a_question_that_fails_does_not_end_the_stream(client, motion, tmp_path):
+    motion.spoilt = {3}
+    asked = [scene("a"), b"\xff", "/nowhere/c.pb", demur.Scene(scene(), [1]), maps(2), [b"bad"], 5, scene("b", (3, 4))]
+    outcomes = list(client.motion.predict_many(asked))
+    failed = {one.position: one.error.code for one in outcomes if isinstance(one, demur.ChunkError)}
+    assert failed == {1: "not_a_scene", 2: "unreadable", 3: "unknown_track", 5: "not_a_map", 6: "invalid_argument"}
+    assert [one.scene_id for one in (outcomes[0], outcomes[4], outcomes[7])] == ["a", "", "b"]
+    assert len(outcomes[7].failures) == 1
+    assert len(motion.begins) == 1
+
+
+@pytest.mark.parametrize("window", [1, 2, 100])
+def test_scenes_are_drawn_ahead_by_no_more_than_the_window(client, motion, window):
+    motion.window = 3
+    motion.seconds = 0.002
+    drawn = 0
+
+    def scenes() -> Iterator[bytes]:
+        nonlocal drawn
+        for number in range(20):
+            drawn += 1
+            yield scene(str(number)).SerializeToString()
+
+    bound = min(window, motion.window)
+    for position, answers in enumerate(client.motion.predict_many(scenes(), window=window)):
+        assert answers.scene_id == str(position)
+        assert drawn - position <= bound
+    assert motion.most_unanswered <= bound
+    assert position == 19
+
+
+def test_no_scenes_give_no_answers(client):
+    assert list(client.motion.predict_many([])) == []
+
+
+def test_closing_cancels(client, motion):
+    stream = client.motion.predict_many(scene() for _ in iter(int, 1))
+    next(stream)
+    stream.close()
+    assert motion.ended.wait(5)
+
+
+def test_predict_is_retried_whole(client, motion):
+    motion.faults = [grpc.StatusCode.UNAVAILABLE] * 2
+    assert len(client.motion.predict(scene())) == 2
+    motion.faults = [grpc.StatusCode.INTERNAL]
+    with pytest.raises(demur.ServiceFailure):
+        client.motion.predict(scene())
+
+
+def test_the_deadline_holds(client, motion):
+    motion.seconds = 2
+    with pytest.raises(demur.DeadlineExceeded, match="within 0.3 s"):
+        client.motion.predict(scene(), timeout=0.3)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda answer: answer.deferral.ids.MergeFrom(common.UnitIds(count=2)),
+        lambda answer: answer.deferral.MergeFrom(common.Deferral(decisions=b"\x09")),
+        lambda answer: setattr(answer, "modes", 4),
+        lambda answer: setattr(answer, "scene_trajectories", bytes(16)),
+        lambda answer: setattr(answer, "total", bytes(4)),
+        lambda answer: setattr(answer, "confidences", bytes(4)),
+    ],
+)
+def test_a_broken_answer_is_the_services_failure(client, motion, broken):
+    right = motion.answer
+
+    def wrong(*arguments):
+        response = right(*arguments)
+        broken(response.answers[0])
+        return response
+
+    motion.answer = wrong
+    with pytest.raises(demur.ServiceFailure) as caught:
+        client.motion.predict(scene())
+    assert caught.value.code == "malformed"
+
+
+def test_a_model_that_changes_within_a_question_is_the_services_failure(client, motion):
+    right = motion.answer
+
+    def other(*arguments):
+        response = right(*arguments)
+        response.model = f"motion:{len(motion.requests)}"
+        return response
+
+    motion.answer = other
+    with pytest.raises(demur.ServiceFailure, match="the model changed"):
+        client.motion.predict([map_file(n) for n in range(70)])
+
+
+def test_explored_requests_can_be_committed(client, motion):
+    answers = client.motion.predict(scene(), purpose="explore")
+    assert client.motion.commit(answers).units == 2
+    assert client.motion.commit(answers[1]).units == 1
+    (unit,) = motion.commits[1].units
+    assert (unit.epoch, unit.first, unit.count) == (0xD0, 1, 1)
+
+
+def test_describe_tells_the_measure(client):
+    described = client.motion.describe()
+    assert (described.task, described.heads[0].measure) == ("motion", "request_uncertainty")
+
+
+metres = st.floats(-1e5, 1e5)
+
+
+@given(x=metres, y=metres, yaw=st.floats(-10, 10), there=st.lists(st.tuples(metres, metres), min_size=1, max_size=30))
+def test_the_two_frames_are_each_others_inverse(x, y, yaw, there):
+    pose = demur.Pose(x, y, yaw)
+    near = pose.to_agent_frame(there)
+    np.testing.assert_allclose(pose.to_scene(near), there, atol=1e-6)
+    np.testing.assert_allclose(
+        np.linalg.norm(near, axis=1), np.linalg.norm(np.subtract(there, (x, y)), axis=1), atol=1e-6
+    )
+    np.testing.assert_allclose(pose.to_scene([0.0, 0.0]), (x, y))
+    ahead = pose.to_scene([[1.0, 0.0], [0.0, 1.0]]) - (x, y)
+    np.testing.assert_allclose(ahead, [[math.cos(yaw), math.sin(yaw)], [-math.sin(yaw), math.cos(yaw)]], atol=1e-9)
+
+
+def test_logged_futures_become_labels(client, motion):
+    (answer, _) = client.motion.predict(scene())
+    logged = [[step.tracks[0].position.x, step.tracks[0].position.y] for step in scene().future_vehicle_tracks]
+    truth = answer.to_agent_frame(logged)
+    np.testing.assert_allclose(truth, plans(10)[0], atol=1e-5)
+    np.testing.assert_allclose(answer.to_scene(truth), logged, atol=1e-9)
+    partial = answer.to_agent_frame([*logged[:3], None, *logged[4:]])
+    assert np.isnan(partial[3]).all()
+    np.testing.assert_array_equal(np.delete(partial, 3, 0), np.delete(truth, 3, 0))
+    by_hand = [*truth[:3].tolist(), None, *truth[4:].tolist()]
+    labels = [demur.Label(answer.prediction_id, value) for value in (truth, partial, by_hand)]
+    assert client.labels.submit(labels).outcomes == ("accepted",) * 3
+    sent = [np.frombuffer(label.value.doubles, "<f8").reshape(-1, 2) for label in motion.given]
+    for value, expected in zip(sent, (truth, partial, partial), strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+@pytest.mark.parametrize("points", [3.0, [1.0, 2.0, 3.0], [[1.0, 2.0], "x"], np.zeros((3, 3)), [], None, [[1, 2, 3]]])
+def test_what_are_no_positions_is_refused(client, points):
+    (answer, _) = client.motion.predict(scene())
+    for ask in (answer.to_agent_frame, answer.to_scene):
+        with pytest.raises(demur.InvalidInput, match="positions") as caught:
+            ask(points)
+        assert caught.value.field == "points"
+
+
+def test_a_vehicle_last_seen_a_while_ago_says_so(client):
+    asked = scene()
+    del asked.past_vehicle_tracks[-1].tracks[0]
+    first, second = client.motion.predict(asked)
+    assert first.unseen_seconds == pytest.approx(0.2)
+    assert second.unseen_seconds is None
+    assert "last seen 0.2 s ago" in first.summary()
+
+
+def test_plain_values_are_json(client, motion):
+    motion.spoilt = {1}
+    answers = client.motion.predict(scene("s", (7, 1, 9)))
+    found = json.loads(json.dumps(answers.to_dict()))
+    assert [one["agent"]["track_id"] for one in found["answers"]] == [7, 9]
+    assert found["answers"][0]["agent"]["pose"] == {"x": 1000, "y": -500, "yaw": 0.5}
+    assert np.shape(found["answers"][0]["trajectories"]) == (5, STEPS, 2)
+    assert found["answers"][1]["deferred"] is True
+    assert found["answers"][1]["remarks"][0]["code"] == "fast"
+    assert found["failures"] == [{"item": 1, "track_id": 1, "error": "position.x is nan m"}]
+
+
+def test_what_it_shows_of_itself_is_readable(client):
+    answers = client.motion.predict(scene())
+    first, second = answers
+    assert repr(answers) == "<MotionAnswers: 's', 2 requests, 1 deferred, 1 shifted, model 'motion:1'>"
+    said = "<MotionAnswer: scene s, track 7, 50.0 m ahead, 0.0 m left in 5 s with 0.63, answered, model 'motion:1'>"
+    assert repr(first) == said
+    summary = first.summary()
+    assert "scene s, track 7: answered" in summary
+    assert "request_uncertainty 5 <= 10, policy p1" in summary
+    assert "total spread" in summary
+    assert "unlike the training requests: outside_training_range" in second.summary()
+    assert "fast: speed is 50 m/s" in second.summary()
+    assert max(map(len, answers.summary().splitlines())) <= 120
+    (named,) = client.motion.predict([map_file(1)])
+    assert "request 0" in repr(named)
+
+
+def test_the_motion_of_the_readme_runs(target, motion, tmp_path, monkeypatch, capsys):
+    readme = (Path(demur.__file__).parents[1] / "README.md").read_text()
+    (code,) = (one for one in re.findall(r"```py\n(.*?)```", readme, re.DOTALL) if "client.motion" in one)
+    monkeypatch.chdir(tmp_path)
+    for name in ("scene.pb", "a.pb"):
+        (tmp_path / name).write_bytes(scene().SerializeToString())
+    exec(compile(code.replace("127.0.0.1:4003", target), "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "scene s, track 7: answered" in said
+    assert "b.pb cannot be read" in said, "the one that is not there"
+    assert len(motion.given) == 1
+
+
+async def test_asynchronously_it_is_the_same(client, motion, target):
+    async with demur.aconnect(target, timeout=10) as other:
+        motion.answered = 0
+        answers = await other.motion.predict(scene())
+        motion.answered = 0
+        assert answers.to_dict() == client.motion.predict(scene()).to_dict()
+        assert (await other.motion.describe()).task == "motion"
+        assert (await other.motion.commit(answers)).units == 2
+        assert len(await other.motion.predict([map_file(n) for n in range(70)])) == 70
+        for wrong in (b"\xff", b"", "/nowhere/a.pb"):
+            with pytest.raises(demur.InvalidInput):
+                await other.motion.predict(wrong)
+
+        async def scenes():
+            for one in (scene("1"), b"\xff", b"", scene("2")):
+                await asyncio.sleep(0)
+                yield one
+
+        outcomes = [one async for one in other.motion.predict_many(scenes())]
+        assert [isinstance(one, demur.ChunkError) for one in outcomes] == [False, True, True, False]
+        motion.most_unanswered = 0
+        assert len([one async for one in other.motion.predict_many([scene()] * 9, window=1)]) == 9
+        assert motion.most_unanswered == 1
+        async with aclosing(other.motion.predict_many(scene() for _ in iter(int, 1))) as stream:
+            await anext(stream)
+        await asyncio.to_thread(motion.ended.wait, 5)
+        assert motion.ended.is_set()

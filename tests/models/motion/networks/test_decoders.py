@@ -1,0 +1,95 @@
+"""Decoders: what the released code computes, and what densities and samples have to do with each other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from models.tasks.motion.networks.decoders import Decoder, Start
+from models.tasks.motion.networks.network import Network
+from models.tasks.motion.settings import Decoder as Kind
+from models.tasks.motion.settings import Sizes
+
+RELEASED: dict[str, Any] = json.loads((Path(__file__).parents[3] / "fixtures" / "motion_decoders.json").read_text())
+"""Outputs of the released decoders with 8 hidden units over 5 steps; it names its source."""
+
+
+def tensor(name: str) -> Tensor:
+    return torch.tensor(RELEASED[name])
+
+
+def released(kind: Kind) -> Decoder:
+    """The decoder whose weights the released code was run with, under their released names."""
+    network = Network(Sizes(kind, "small", channels=(1, 1, 1, 1), hidden=8))
+    prefix, table = ("", RELEASED["bc_state"]) if kind == "bc" else ("_flow.", RELEASED["flow_state"])
+    state = {prefix + name: torch.tensor(values) for name, values in table.items()}
+    missing, unexpected = network.load_state_dict(state, strict=False)
+    assert not unexpected
+    assert all(name.startswith("_encoder.") for name in missing)
+    return network.decoder
+
+
+@torch.no_grad()
+def test_teacher_forced_densities_are_the_released_ones() -> None:
+    start, y = Start(tensor("z")), tensor("y")
+    assert torch.allclose(released("dim").log_prob(start, y), tensor("dim_score"), rtol=1e-5)
+    assert torch.allclose(released("bc").log_prob(start, y), tensor("bc_teacher_forcing_loglik"), rtol=1e-5)
+
+
+@torch.no_grad()
+def test_the_flow_makes_the_released_plans_of_the_same_noise() -> None:
+    plans, _ = released("dim").sample(Start(tensor("z")), tensor("flow_noise"))
+    assert torch.allclose(plans, tensor("flow_forward_y"), atol=1e-5)
+
+
+@torch.no_grad()
+def test_scores_on_own_samples_have_the_released_mean_and_deviation() -> None:
+    torch.manual_seed(0)
+    count, published = 4000, 200
+    z, y = (tensor(name).repeat(count, *(1,) * (tensor(name).ndim - 1)) for name in ("z", "y"))
+    scores = released("bc").log_prob_on_samples(Start(z), y, torch.randn(y.shape)).reshape(count, -1)
+    deviation, mean = tensor("bc_sampling_mode_score_std_200"), tensor("bc_sampling_mode_score_mean_200")
+    assert ((scores.mean(dim=0) - mean).abs() < 3 * deviation / published**0.5).all()
+    assert torch.allclose(scores.std(dim=0), deviation, rtol=0.2)
+
+
+@pytest.mark.parametrize("kind", ["bc", "dim"])
+@torch.no_grad()
+def test_a_sample_comes_with_its_own_density(kind: Kind) -> None:
+    decoder, noise = released(kind), torch.randn(3, 5, 2)
+    ones = Start(tensor("z"))
+    masked = replace(ones, drift=torch.randn(3, 2), mask=torch.randint(0, 2, (3, 8)) * 2.0)
+    for start in (ones, masked):
+        plans, score = decoder.sample(start, noise)
+        assert torch.allclose(score, decoder.log_prob(start, plans), atol=1e-4)
+        assert torch.allclose(score, decoder.log_prob_on_samples(start, plans, noise), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["bc", "dim"])
+@torch.no_grad()
+def test_densities_integrate_to_one(kind: Kind) -> None:
+    decoder = released(kind)
+    axis = torch.linspace(-30, 30, 1201)
+    grid = torch.stack(torch.meshgrid(axis, axis, indexing="ij"), dim=-1).reshape(-1, 1, 2)
+    for row in tensor("z"):
+        density = decoder.log_prob(Start(row.expand(len(grid), -1)), grid).double().exp()
+        assert float(density.sum()) * 0.05**2 == pytest.approx(1, abs=1e-4)
+
+
+@torch.no_grad()
+def test_a_drift_moves_every_step_and_a_unit_scales_what_is_seen() -> None:
+    decoder, noise = released("bc"), torch.zeros(3, 5, 2)
+    blind = replace(decoder, unit=1e9)
+    plain, _ = blind.sample(Start(tensor("z")), noise)
+    moved, _ = blind.sample(Start(tensor("z"), torch.tensor([[1.0, -2.0]])), noise)
+    steps = np.arange(1, 6)[:, None] * np.array([1.0, -2.0])
+    assert np.allclose((moved - plain).numpy(), steps[None], atol=1e-5)
+    far = decoder.sample(Start(tensor("z")), noise)[0]
+    assert (far - plain).abs().max() > 1e-3

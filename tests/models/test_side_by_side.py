@@ -1,0 +1,66 @@
+"""Members train in processes: all of them, a few at a time, and one that fails says why."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from models import side_by_side
+from models.checkpoints import Checkpoints
+from models.side_by_side import Tell
+
+
+def write(folder: Path, seed: int, tell: Tell) -> None:
+    tell(0.5, f"half of {seed}")
+    (folder / f"{seed}").write_text(str(os.getpid()))
+
+
+def fail(seed: int, tell: Tell) -> None:
+    if seed == 2:
+        raise FloatingPointError("the loss is nan")
+    time.sleep(60)
+
+
+def leave(seed: int, tell: Tell) -> None:
+    os._exit(3)
+
+
+def test_every_member_trains_in_a_process_of_its_own(tmp_path: Path) -> None:
+    said: list[float] = []
+    side_by_side.train_members(
+        partial(write, tmp_path), [4, 5, 6], jobs=2, progress=lambda done, what: said.append(done)
+    )
+    processes = {(tmp_path / str(seed)).read_text() for seed in (4, 5, 6)}
+    assert len(processes) == 3
+    assert str(os.getpid()) not in processes
+    assert said == sorted(said)
+
+
+def test_a_member_that_fails_says_why_and_stops_the_others() -> None:
+    started = time.monotonic()
+    with pytest.raises(RuntimeError, match="member 2: FloatingPointError: the loss is nan"):
+        side_by_side.train_members(fail, [1, 2], jobs=2)
+    assert time.monotonic() - started < 40
+
+
+def test_a_process_that_vanishes_is_named() -> None:
+    with pytest.raises(RuntimeError, match="member 7: its process ended with code 3"):
+        side_by_side.train_members(leave, [7])
+
+
+def test_a_state_lasts_until_the_result_is_there(tmp_path: Path) -> None:
+    kept = Checkpoints(tmp_path, 3)
+    assert kept.state() is None
+    assert kept.finished() is None
+    kept.save({"step": 1})
+    kept.save({"step": 2})
+    assert kept.state() == {"step": 2}
+    kept.finish({"steps": 5})
+    assert kept.state() is None
+    assert Checkpoints(tmp_path, 3).finished() == {"steps": 5}
+    assert Checkpoints(tmp_path, 4).finished() is None
+    assert [path.name for path in tmp_path.iterdir()] == ["member-3.pt"]

@@ -1,0 +1,293 @@
+"""What is no request: refused alike on both protocols, in bounded memory and time, and nobody beside it is harmed."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import threading
+import time
+import zlib
+from typing import Any
+
+import grpc
+import numpy as np
+import psutil
+import pytest
+from google.protobuf import json_format
+
+from demur.v1 import motion_pb2
+from models.artefact import Artefact
+from models.tasks.motion.maps import encode_rendered
+from tests.contract.serving import detail
+from tests.models.motion import towns
+from tests.services.tasks.motion.conftest import Json, serving
+from tests.services.tasks.motion.streets import CONTENT, FAST, HIDDEN, SLOW, broken, rendered, street, tensor
+
+SHAPE = (17, 32, 32)
+SECONDS, MEGABYTES = 4.0, 160
+
+
+def npy(values: Any, *, allow_pickle: bool = False) -> bytes:
+    file = io.BytesIO()
+    np.save(file, values, allow_pickle=allow_pickle)
+    return zlib.compress(file.getvalue())
+
+
+class Watched:
+    """Processor time of something, s, and how much larger the process is meanwhile, bytes."""
+
+    seconds = 0.0
+    grown = 0
+
+    def __enter__(self) -> Watched:
+        self._process, self._ended = psutil.Process(), threading.Event()
+        self._before = self._process.memory_info().rss
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+        self._started = time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.process_time() - self._started
+        self._ended.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._ended.wait(0.005):
+            self.grown = max(self.grown, self._process.memory_info().rss - self._before)
+
+
+class Evil:
+    """Would say so if anybody unpickled it."""
+
+    def __reduce__(self) -> Any:
+        return (pytest.fail, ("it was unpickled",))
+
+
+def bomb(megabytes: int) -> bytes:
+    """Zeros behind the header of a map."""
+    start = zlib.decompress(npy(np.zeros(SHAPE, np.float32)))[:128]
+    packer = zlib.compressobj(9)
+    block = bytes(1 << 20)
+    return b"".join([packer.compress(start), *(packer.compress(block) for _ in range(megabytes)), packer.flush()])
+
+
+def crowd(objects: int) -> bytes:
+    """So many vehicles in one step."""
+    scene = street()
+    now = scene.past_vehicle_tracks[-1]
+    one = towns.vehicle(1, (1000.0, 2000.0)).SerializeToString()
+    head = b"\x0a" + bytes([len(one)]) + one
+    now.MergeFromString(head * objects)
+    return scene.SerializeToString()
+
+
+def past(steps: int) -> bytes:
+    scene = street()
+    while len(scene.past_vehicle_tracks) < steps:
+        scene.past_vehicle_tracks.add()
+    del scene.past_vehicle_tracks[steps:], scene.past_pedestrian_tracks[steps:], scene.traffic_lights[steps:]
+    return scene.SerializeToString()
+
+
+def nan_in_map() -> bytes:
+    values = np.frombuffer(tensor(), "<f4").copy()
+    values[5] = np.nan
+    return values.tobytes()
+
+
+def without_requests() -> bytes:
+    scene = street()
+    del scene.prediction_requests[:]
+    return scene.SerializeToString()
+
+
+def nameless() -> bytes:
+    return street("").SerializeToString()
+
+
+def lane_of_nan() -> bytes:
+    scene = street()
+    scene.path_graph.lanes[0].centers[0].x = float("inf")
+    return scene.SerializeToString()
+
+
+def never_seen() -> bytes:
+    scene = street()
+    del scene.prediction_requests[:]
+    scene.prediction_requests.add(track_id=555)
+    return scene.SerializeToString()
+
+
+def requested_twice() -> bytes:
+    scene = street()
+    scene.prediction_requests.add(track_id=FAST)
+    return scene.SerializeToString()
+
+
+ONE = rendered()[0]
+MAP = np.frombuffer(tensor(), "<f4").reshape(-1, *SHAPE)[0]
+BAD: dict[str, tuple[str, Json]] = {
+    "an empty scene": ("missing", {"scene": b""}),
+    "noise": ("not_a_scene", {"scene": bytes(range(1, 255))}),
+    "a truncated protobuf": ("not_a_scene", {"scene": CONTENT[: len(CONTENT) // 2]}),
+    "truncated JSON": ("not_json", {"scene": b'{"id": "street", "pastVehicleTracks": [{'}),
+    "JSON of something else": ("not_a_scene", {"scene": b'{"pastVehicleTracks": 7}'}),
+    "no id": ("no_id", {"scene": nameless()}),
+    "no past": ("no_past", {"scene": past(0)}),
+    "26 steps": ("steps", {"scene": past(26)}),
+    "no requests": ("no_requests", {"scene": without_requests()}),
+    "a request that was never seen": ("no_past_state", {"scene": never_seen()}),
+    "a request twice": ("duplicate", {"scene": requested_twice()}),
+    "an unknown track": ("unknown_track", {"scene": CONTENT, "track_ids": [FAST, 555]}),
+    "a track twice": ("duplicate", {"scene": CONTENT, "track_ids": [FAST, SLOW, FAST]}),
+    "257 tracks": ("too_many", {"scene": CONTENT, "track_ids": list(range(257))}),
+    "NaN positions": ("not_finite", {"scene": broken(FAST, SLOW, HIDDEN)}),
+    "a lane at infinity": ("not_finite", {"scene": lane_of_nan()}),
+    "10^5 objects": ("too_many", {"scene": crowd(100_000)}),
+    "no maps": ("size", {"tensor": b""}),
+    "half a map": ("size", {"tensor": tensor()[:-4]}),
+    "NaN in a map": ("not_finite", {"tensor": nan_in_map()}),
+    "an empty map": ("empty", {"tensor": bytes(4 * 17 * 32 * 32)}),
+    "257 maps": ("too_many", {"tensor": MAP[:, ::1].tobytes() * 257}),
+    "agents of fewer maps": ("unequal_lengths", {"tensor": tensor(), "agents": [{"track_id": 1}]}),
+    "an agent nowhere": (
+        "out_of_range",
+        {"tensor": MAP.tobytes(), "agents": [{"pose": {"x": 1e9, "y": 0.0, "yaw": 0.0}}]},
+    ),
+    "no files": ("missing", {"rendered": []}),
+    "a map that is not compressed": ("not_zlib", {"rendered": [zlib.decompress(ONE)]}),
+    "what is no NPY": ("not_npy", {"rendered": [zlib.compress(b"hello" * 1000)]}),
+    "an NPY that would unpickle": ("would_unpickle", {"rendered": [npy(np.array([Evil()]), allow_pickle=True)]}),
+    "a map of 16 channels": ("channels", {"rendered": [npy(MAP[:16])]}),
+    "a map of another grid": ("grid", {"rendered": [npy(np.ones((17, 400, 400), np.float32))]}),
+    "a map of doubles": ("dtype", {"rendered": [npy(MAP.astype(np.float64))]}),
+    "a truncated map": ("truncated", {"rendered": [ONE[:-100]]}),
+    "two maps in a file": ("trailing_bytes", {"rendered": [ONE + ONE]}),
+    "a zlib bomb": ("trailing_bytes", {"rendered": [bomb(1 << 10)]}),
+    "an empty file behind a good one": ("empty", {"rendered": [ONE, encode_rendered(np.zeros(SHAPE, np.float32))]}),
+    "tracks of maps": ("unknown_field", {"rendered": [ONE], "track_ids": [FAST]}),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_what_is_no_request_is_refused_in_words(three: Artefact, name: str) -> None:
+    code, body = BAD[name]
+    async with serving(three, max_message_bytes=64 << 20) as served:
+        with Watched() as watched:
+            error = await served.refusal(**body)
+        assert not served.assembled.scheduler.active
+    assert error["code"] == code
+    assert error["field"]
+    assert len(error["message"]) > 20
+    assert "Traceback" not in error["message"]
+    assert watched.seconds < SECONDS
+    assert watched.grown < MEGABYTES << 20, f"{watched.grown >> 20} MiB for a refusal"
+
+
+async def test_refusals_name_the_item(three: Artefact) -> None:
+    good = encode_rendered(MAP)
+    async with serving(three) as served:
+        error = await served.refusal(rendered=[good, good, zlib.compress(b"no map" * 100)])
+    assert error["index"] == 2
+
+
+async def test_neighbours_of_bad_requests_are_answered_as_if_alone(three: Artefact) -> None:
+    async with serving(three, max_message_bytes=64 << 20) as served:
+        alone = await served.answer(scene=CONTENT)
+        bad = [served.refusal(**body) for _, body in BAD.values()]
+        good = [served.answer(scene=CONTENT) for _ in range(5)]
+        answers, _ = await asyncio.gather(asyncio.gather(*good), asyncio.gather(*bad))
+    for answer in answers:
+        for one, other in zip(answer["answers"], alone["answers"], strict=True):
+            assert one | {"prediction_id": ""} == other | {"prediction_id": ""}
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "field"),
+    [
+        ({}, "missing", "scene"),
+        ({"scene": CONTENT, "tensor": tensor()}, "two_inputs", "tensor"),
+        ({"scene": CONTENT, "agents": [{}]}, "unknown_field", "agents"),
+        ({"scene": "no base64!"}, "not_a_body", "scene"),
+        ({"scene": 7}, "not_a_scene", "scene"),
+        ({"scene": CONTENT, "track_ids": ["seven"]}, "not_a_number", "track_ids"),
+        ({"scene": CONTENT, "track_ids": [-1]}, "not_a_number", "track_ids"),
+        ({"scene": CONTENT, "track_ids": [2**64]}, "not_a_number", "track_ids"),
+        ({"scene": CONTENT, "track_ids": [1.5]}, "not_a_body", ""),
+        ({"scene": CONTENT, "tracks": [7]}, "not_a_body", ""),
+        ({"scene": CONTENT, "purpose": "fun"}, "unknown_purpose", "purpose"),
+        ({"tensor": tensor(), "agents": [{"pose": {"x": 1.0}}]}, "not_a_body", ""),
+    ],
+)
+async def test_bodies_that_are_none_are_refused(three: Artefact, body: Json, code: str, field: str) -> None:
+    async with serving(three) as served:
+        response = await served.post(body)
+    assert response.status_code == 422, response.text
+    error = response.json()["error"]
+    assert (error["code"], error.get("field", "")) == (code, field)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "field"),
+    [
+        ({"tensor": b""}, "size", "tensor"),
+        ({"scene": CONTENT, "rendered": ONE}, "two_inputs", "rendered"),
+        ({"scene": CONTENT, "scene_id": "x"}, "unknown_field", "agents"),
+        ({"scene": CONTENT, "track_ids": "7, x"}, "not_a_number", "track_ids"),
+        ({"scene": CONTENT, "track_ids": "1" * 5000}, "not_a_number", "track_ids"),
+        ({"scene": CONTENT, "submission": "maybe"}, "not_a_number", "submission"),
+        ({"rendered": ONE, "pose": "1, 2"}, "not_a_number", "pose"),
+        ({"rendered": ONE, "pose": "1, 2, east"}, "not_a_number", "pose"),
+        ({"rendered": ONE, "pose": "nan, 2, 0"}, "not_finite", "pose.x"),
+        ({"rendered": ONE, "tracks": "7"}, "unknown_field", "tracks"),
+    ],
+)
+async def test_forms_that_are_none_are_refused(three: Artefact, fields: Json, code: str, field: str) -> None:
+    async with serving(three) as served:
+        response = await served.form(**({"purpose": "decide"} | fields))
+    assert response.status_code == 422, response.text
+    error = response.json()["error"]
+    assert (error["code"], error["field"]) == (code, field)
+
+
+async def test_messages_without_input_are_refused(three: Artefact) -> None:
+    async with serving(three) as served:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await served.stub.Predict(motion_pb2.MotionPredictRequest(track_ids=[7]))
+        assert (detail(caught.value)["code"], detail(caught.value)["field"]) == ("missing", "scene")
+
+
+@pytest.mark.parametrize(
+    ("frames", "code"),
+    [(({"begin": {}}, {"begin": {}}), "begun_twice"), (({},), "empty_frame")],
+)
+async def test_frames_out_of_order_end_a_stream_in_words(three: Artefact, frames: Any, code: str) -> None:
+    async def sent() -> Any:
+        for fields in frames:
+            yield motion_pb2.MotionStreamRequest(**fields)
+
+    async with serving(three) as served:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            async for _ in served.stub.PredictStream(sent()):
+                pass
+        assert detail(caught.value)["code"] == code
+
+
+async def test_a_scene_of_much_json_is_refused_while_others_are_answered(three: Artefact) -> None:
+    scene = street()
+    for number in range(40_000):
+        towns.walk(scene, number, (1000.0, 2000.0), (0.0, 0.0))
+    large = json.dumps(json_format.MessageToDict(scene)).encode()
+    async with serving(three, max_message_bytes=64 << 20) as served:
+        started = time.perf_counter()
+        waiting = asyncio.create_task(served.post({"scene": json.loads(large)}))
+        await asyncio.sleep(0.05)
+        beside = time.perf_counter()
+        await served.answer(scene=CONTENT)
+        beside = time.perf_counter() - beside
+        response = await waiting
+    assert response.status_code in (413, 422)
+    assert time.perf_counter() - started < 10
+    assert beside < 3

@@ -1,0 +1,215 @@
+"""From scenes to live figures: trajectories as labels, errors by cNLL, inputs for those who label, and the evaluation
+agrees."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from demur.v1 import labels_pb2
+from demur.v1.labels_pb2_grpc import LabelServiceStub
+from models.artefact import Artefact
+from models.assessment.trajectories import cnll
+from models.tasks.motion.frame import to_scene
+from models.tasks.motion.protocol.motion_pb2 import Scene
+from services.cli import main
+from services.monitor.judgement import Judgement
+from tests.models.motion.towns import town, vehicle
+from tests.services.monitor.watching import Watch
+from tests.services.tasks.motion.conftest import Json, Served, serving
+from tests.services.tasks.motion.streets import CONTENT, FAST, agents, street, tensor
+
+SCENES, CARS = 4, 6
+TIMES = 0.2 * np.arange(1, 26)
+HEAD = "trajectories"
+
+
+def lived(seed: int) -> tuple[bytes, dict[int, NDArray[np.float64]]]:
+    """A town with its future, and where each vehicle went in its own frame, [25, 2], m."""
+    scene = town(seed, cars=CARS)
+    scene.id = f"town-{seed}"
+    draw = np.random.default_rng(seed)
+    futures: dict[int, NDArray[np.float64]] = {}
+    content = scene.SerializeToString()
+    steps = [scene.future_vehicle_tracks.add() for _ in TIMES]
+    for one in agents(content):
+        path = np.stack([one.speed * TIMES, np.zeros(25)], axis=1) + draw.normal(0, 0.2, (25, 2)).cumsum(axis=0)
+        futures[one.track_id] = path
+        for step, place in zip(steps, to_scene(path, one.x, one.y, one.yaw), strict=True):
+            step.tracks.append(vehicle(one.track_id, (float(place[0]), float(place[1])), one.yaw, one.speed))
+    return scene.SerializeToString(), futures
+
+
+async def labelled(served: Served, unit: str, value: Any, source: str) -> Json:
+    body = {"labels": [{"unit": unit, "value": value, "source": source}]}
+    response = await served.http.post("/v1/labels", json=body)
+    assert response.status_code == 200, response.text
+    found: Json = response.json()
+    return found
+
+
+def judged(home: Path) -> dict[str, Judgement]:
+    """Source to the judgement of the last day."""
+    watch = Watch(f"sqlite:///{home / 'ledger' / 'motion.db'}", now=time.time() + 2)
+    published = watch.at()
+    watch.monitor.close()
+    return {one.source: one for one in published.judgements if one.window == "1d"}
+
+
+async def test_live_errors_of_a_census_are_those_of_the_evaluation(
+    three: Artefact, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenes = tmp_path / "scenes"
+    scenes.mkdir()
+    errors, submission = [], b""
+    async with serving(three, tmp_path / "home", census=HEAD) as served:
+        for seed in range(SCENES):
+            content, futures = lived(seed)
+            (scenes / f"{seed}.pb").write_bytes(content)
+            answer = await served.answer(scene=content, submission=True)
+            submission += base64.b64decode(answer["files"]["submission.pb"])
+            assert not answer["failures"]
+            for said in answer["answers"]:
+                truth = futures[said["track_id"]]
+                plans, weights = np.array(said["trajectories_m"]), np.array(said["confidences"])
+                errors.append(cnll(truth[None], plans[None], weights[None])[0])
+                assert said["recorded"]
+                batch = await labelled(served, said["prediction_id"], truth.tolist(), "census")
+                assert not batch["rejected"], batch
+    live = judged(tmp_path / "home")["census"]
+    assert (live.valid, live.units, live.labels) == (True, SCENES * CARS, SCENES * CARS), live.reasons
+    assert live.figures["mean_error"].estimate == pytest.approx(np.mean(errors), rel=1e-6)
+    path = tmp_path / "submission.pb"
+    path.write_bytes(submission)
+    capsys.readouterr()
+    arguments = ["--predictions", str(path), "--scenes", str(scenes), "--json"]
+    assert main(["evaluate", "--task", "motion", *arguments]) == 0
+    evaluation = json.loads(capsys.readouterr().out)
+    (figures, *_) = evaluation["measures"].values()
+    assert figures["error"] == pytest.approx(np.mean(errors), rel=1e-3), (
+        "truth of scenes is float32 in the agents' frame"
+    )
+    assert live.figures["r_auc"].estimate == pytest.approx(figures["r_auc"], rel=1e-2)
+
+
+async def test_a_deferred_request_is_asked_for_and_judged_over_grpc(three: Artefact, tmp_path: Path) -> None:
+    content, futures = lived(1)
+    async with serving(three, tmp_path, fixed_threshold=-1e9) as served:
+        labels = LabelServiceStub(served.channel)
+        answer = await served.answer(scene=content, track_ids=[1])
+        (said,) = answer["answers"]
+        assert (said["deferred"], said["recorded"]) == (True, True)
+        claimed = await labels.Claim(labels_pb2.ClaimRequest(count=1))
+        (request,) = claimed.requests
+        assert "m in the frame of the agent" in request.label
+        assert not request.input, "inputs are not kept unless settings say so"
+        value = labels_pb2.LabelValue(doubles=futures[1].astype("<f8").tobytes())
+        await labels.SubmitClaimed(
+            labels_pb2.SubmitClaimedRequest(request=request.request, lease=request.lease, value=value)
+        )
+        told = (await served.http.get(f"/v1/units/{said['prediction_id']}/resolution")).json()
+    np.testing.assert_allclose(told["value"], futures[1])
+    live = judged(tmp_path)["requested"]
+    assert live.labels == 1
+    plans, weights = np.array(said["trajectories_m"]), np.array(said["confidences"])
+    assert live.figures["mean_error"].estimate == pytest.approx(
+        cnll(futures[1][None], plans[None], weights[None])[0], rel=1e-6
+    )
+
+
+async def test_a_future_that_is_known_in_part_is_kept_and_has_no_error(three: Artefact, tmp_path: Path) -> None:
+    async with serving(three, tmp_path, census=HEAD) as served:
+        (said, *_) = (await served.answer(scene=CONTENT))["answers"]
+        batch = await labelled(served, said["prediction_id"], [[2.0, 0.0], None, [6.0, 0.0]], "census")
+        assert batch["outcomes"] == ["accepted"]
+        told = (await served.http.get(f"/v1/units/{said['prediction_id']}/resolution")).json()
+    assert told["value"] == [[2.0, 0.0], None, [6.0, 0.0], *[None] * 22]
+    live = judged(tmp_path)
+    assert not any(one.labels for one in live.values()), "it is no error of anybody"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (7.0, "[x, y]"),
+        ("straight on", "[x, y]"),
+        ([[1.0, 2.0]] * 26, "up to 25"),
+        ([[1.0, 1e8]], "finite metres"),
+        ([None] * 25, "at least one"),
+    ],
+)
+async def test_labels_that_are_no_trajectories_are_refused(
+    three: Artefact, tmp_path: Path, value: Any, words: str
+) -> None:
+    async with serving(three, tmp_path, census=HEAD) as served:
+        (said, *_) = (await served.answer(scene=CONTENT))["answers"]
+        (rejected,) = (await labelled(served, said["prediction_id"], value, "census"))["rejected"]
+    assert rejected["error"]["code"] == "bad_label"
+    assert words in rejected["error"]["message"]
+
+
+async def test_kept_inputs_are_scenes_with_one_request_and_without_the_future(three: Artefact, tmp_path: Path) -> None:
+    content, _ = lived(2)
+    async with serving(three, tmp_path, fixed_threshold=-1e9, keep_payload="on") as served:
+        await served.answer(scene=content)
+        claimed = (await served.http.post("/v1/requests/claim", json={"count": 10})).json()["requests"]
+    kept = [Scene.FromString(base64.b64decode(one["input"]["base64"])) for one in claimed]
+    assert {one["input"]["media_type"] for one in claimed} == {"application/x-protobuf"}
+    came = Scene.FromString(content)
+    assert sorted(one.prediction_requests[0].track_id for one in kept) == list(range(1, CARS + 1))
+    for scene in kept:
+        assert (scene.id, len(scene.prediction_requests)) == (came.id, 1)
+        assert scene.past_vehicle_tracks == came.past_vehicle_tracks
+        assert scene.path_graph == came.path_graph
+        assert not scene.future_vehicle_tracks
+
+
+async def test_of_maps_and_of_large_scenes_ids_are_kept(three: Artefact, tmp_path: Path) -> None:
+    large = street("large")
+    large.path_graph.lanes[0].centers.extend(list(large.path_graph.lanes[0].centers) * 2000)
+    whose = [{"scene_id": one.scene_id, "track_id": one.track_id} for one in agents()]
+    async with serving(three, tmp_path, fixed_threshold=-1e9, keep_payload="on") as served:
+        await served.answer(scene=large.SerializeToString(), track_ids=[FAST])
+        await served.answer(tensor=tensor(), agents=whose)
+        claimed = (await served.http.post("/v1/requests/claim", json={"count": 10})).json()["requests"]
+    kept = [Scene.FromString(base64.b64decode(one["input"]["base64"])) for one in claimed]
+    told = {(scene.id, scene.prediction_requests[0].track_id) for scene in kept}
+    assert told == {("large", FAST), *((one["scene_id"], one["track_id"]) for one in whose)}
+    assert all(scene.ByteSize() < 100 for scene in kept)
+
+
+async def test_another_measure_may_be_chosen_at_start(three: Artefact) -> None:
+    async with serving(three) as served:
+        usual = (await served.answer(scene=CONTENT))["answers"]
+    async with serving(three, measures="trajectories=knowledge_spread") as served:
+        other = (await served.answer(scene=CONTENT))["answers"]
+    for one, two in zip(usual, other, strict=True):
+        assert (one["measure"], two["measure"]) == ("request_uncertainty", "knowledge_spread")
+        assert two["uncertainty"] == pytest.approx(np.mean(two["knowledge_m2"]), rel=1e-5)
+        assert one["trajectories_m"] == two["trajectories_m"]
+
+
+async def test_what_looks_unlike_training_is_flagged_and_may_be_deferred(three: Artefact) -> None:
+    scene = street()
+    for step in scene.past_vehicle_tracks:
+        for one in step.tracks:
+            one.linear_velocity.x *= 8 if one.track_id == FAST else 1
+            one.linear_velocity.y *= 8 if one.track_id == FAST else 1
+    content = scene.SerializeToString()
+    async with serving(three, fixed_threshold=1e9) as served:
+        fast, slow, _ = (await served.answer(scene=content))["answers"]
+    assert fast["shifted"] == ["outside_training_range", "knowledge_above_reference"]
+    (remark, *_) = fast["remarks"]
+    assert (remark["code"], remark["unit"]) == ("speed_high", "m/s")
+    assert remark["value"] == pytest.approx(80)
+    assert fast["decision"] == slow["decision"] == "ANSWER"
+    async with serving(three, fixed_threshold=1e9, defer_on_shift=True) as served:
+        fast, *_ = (await served.answer(scene=content))["answers"]
+    assert fast["decision"] == "DEFER"

@@ -1,0 +1,265 @@
+"""What requests cost a process: passes are shared, nothing large runs on the event loop, and nothing stays."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.artefact import Artefact
+from models.tasks.motion import maps, members, recipe, scenes
+from models.tasks.motion.planning import Planning
+from models.tasks.motion.render import Renderer
+from services.errors import Draining
+from services.tasks.motion import inputs, task, words
+from services.tasks.motion.inputs import Input
+from services.tasks.motion.request import MotionRequest, RenderedForm, SceneForm, TensorForm
+from services.tasks.motion.task import MotionTask
+from services.work import Done, ItemFailed, Priority, RowBatch, Step, Steps, Units, Work
+from tests.models.motion.towns import town
+from tests.services.tasks.motion.conftest import Served, serving
+from tests.services.tasks.motion.streets import CONTENT, FAST, rendered, tensor
+
+MINUTE = 60.0
+MAP_BYTES = 4 * 17 * 32 * 32
+
+
+def made(artefact: Artefact, *, lanes: int = 1, keeps_inputs: bool = False) -> MotionTask:
+    plan = recipe.read(artefact)
+    planning = Planning(members.members(artefact), plan)
+    return MotionTask(planning, plan, task.Pace(), lanes=lanes, keeps_inputs=keeps_inputs)
+
+
+def timeless(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in one.items() if name != "prediction_id"} for one in answers]
+
+
+@asynccontextmanager
+async def queued(served: Served, count: int) -> AsyncIterator[None]:
+    """What is asked inside begins only when so many requests wait for the one lane."""
+    gate, scheduler = threading.Event(), served.assembled.scheduler
+
+    def work() -> Work:
+        yield Step(lambda: gate.wait(MINUTE), 1.0)
+
+    held = scheduler.submit(work(), seconds=0.0, nbytes=0, priority=Priority.INTERACTIVE)
+    yield
+    async with asyncio.timeout(MINUTE):
+        while scheduler.active <= count:
+            await asyncio.sleep(0.005)
+    gate.set()
+    assert [event async for event in held] == []
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Passes are declared to be as long as those of a real model, so that they go to the lane."""
+    monkeypatch.setattr(Planning, "seconds", lambda self, rows: 0.01 * rows)
+
+
+async def test_requests_of_many_callers_share_passes_and_get_their_own_answers(
+    three: Artefact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[int] = []
+    plan = Planning.__call__
+
+    def noting(self: Planning, rows: Any) -> Any:
+        passes.append(len(rows))
+        return plan(self, rows)
+
+    contents = [town(seed, cars=3).SerializeToString() for seed in range(12)]
+    async with serving(three, lanes=1) as served:
+        alone = [await served.answer(scene=content) for content in contents]
+        monkeypatch.setattr(Planning, "__call__", noting)
+        slowly(monkeypatch)
+        async with queued(served, len(contents)):
+            asked = [asyncio.create_task(served.answer(scene=content)) for content in contents]
+        together = await asyncio.gather(*asked)
+    assert sum(passes) == 3 * len(contents)
+    assert len(passes) < len(contents), passes
+    for one, other in zip(alone, together, strict=True):
+        assert timeless(one["answers"]) == timeless(other["answers"]), "in no digit"
+
+
+async def test_a_short_request_is_not_held_up_by_a_large_scene(
+    three: Artefact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Quanta take turns: one car waits for some passes of another's scene, not for the scene."""
+    monkeypatch.setattr(task, "MOST_CHUNK", 2)
+    slowly(monkeypatch)
+    order: list[str] = []
+    large = town(3, cars=40).SerializeToString()
+    async with serving(three, lanes=1) as served:
+        _planning(served.assembled.tenant.pipeline.task).quantum_rows = 2
+
+        async def asked(name: str, **body: Any) -> None:
+            await served.answer(**body)
+            order.append(name)
+
+        async with queued(served, 4):
+            tasks = [asyncio.create_task(asked("large", scene=large))]
+            tasks += [asyncio.create_task(asked("small", scene=CONTENT, track_ids=[FAST])) for _ in range(3)]
+        await asyncio.gather(*tasks)
+    assert order == ["small"] * 3 + ["large"]
+
+
+def _planning(found: Any) -> Planning:
+    planning: Planning = found._planning
+    return planning
+
+
+async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_event_loop(
+    three: Artefact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some kB of zlib unpack to a megabyte, and answers are larger than scenes."""
+    threads: dict[str, set[threading.Thread]] = {}
+
+    def noting(module: Any, name: str) -> None:
+        call: Callable[..., Any] = getattr(module, name)
+
+        def noted(*given: Any, **more: Any) -> Any:
+            threads.setdefault(name, set()).add(threading.current_thread())
+            return call(*given, **more)
+
+        monkeypatch.setattr(module, name, noted)
+
+    files, packed = rendered(), tensor()
+    noting(maps, "read_rendered")
+    noting(maps, "read_tensor")
+    noting(scenes, "parse")
+    noting(Renderer, "draw")
+    noting(words, "submission")
+    noting(words, "answered")
+    async with serving(three) as served:
+        for body in ({"scene": CONTENT}, {"rendered": files}, {"tensor": packed}):
+            await served.answer(**body)
+        await served.message(scene=CONTENT, track_ids=[FAST], submission=True)
+        await served.form(rendered=files[0])
+        await served.streamed({"scene": CONTENT, "submission": True})
+        await served.form(scene=CONTENT, accept="application/zip")
+        job = (await served.http.post("/v1/jobs", files={"scene": CONTENT}, data={"submission": "1"})).json()
+        async with asyncio.timeout(MINUTE):
+            while (await served.http.get(f"/v1/jobs/{job['id']}")).json()["state"] == "running":
+                await asyncio.sleep(0.02)
+    assert len(threads) == 6
+    for name, found in threads.items():
+        assert threading.main_thread() not in found, name
+
+
+def test_memory_is_declared_by_what_is_held_at_once(three: Artefact) -> None:
+    """Maps of a chunk, not of the whole scene, beside the scene itself or the maps that came."""
+    asked = made(three)
+    few, many = (town(1, cars=cars).SerializeToString() for cars in (4, 200))
+    small, large = (asked.expand(MotionRequest(SceneForm(content))) for content in (few, many))
+    assert (small.count, large.count) == (4, 200)
+    assert large.nbytes < 200 * MAP_BYTES
+    assert small.nbytes > len(few) + MAP_BYTES
+    packed = asked.expand(MotionRequest(TensorForm(tensor())))
+    assert packed.nbytes > 3 * MAP_BYTES
+    assert large.seconds > 10 * small.seconds
+
+
+def test_many_files_wait_as_they_came(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = made(three)
+    unpacked = asked.expand(MotionRequest(RenderedForm(tuple(rendered()))))
+    monkeypatch.setattr(inputs, "WAITING_BYTES", MAP_BYTES)
+    waiting = asked.expand(MotionRequest(RenderedForm(tuple(rendered()))))
+    assert waiting.nbytes < unpacked.nbytes - 2 * MAP_BYTES
+    first, second = (_input(one).source.opened() for one in (unpacked, waiting))
+    for item in range(3):
+        np.testing.assert_array_equal(first(item), second(item))
+
+
+def _input(units: Units[Any]) -> Input:
+    found: Input = units.payload.input
+    return found
+
+
+async def test_explored_requests_hold_no_input(
+    three: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Units[Any]] = []
+    expand = MotionTask.expand
+
+    def noting(self: MotionTask, request: MotionRequest) -> Units[Any]:
+        asked.append(expand(self, request))
+        return asked[-1]
+
+    monkeypatch.setattr(MotionTask, "expand", noting)
+    async with serving(three, tmp_path) as served:
+        ledger = served.assembled.ledger
+        assert ledger is not None
+        answer = await served.answer(scene=CONTENT, purpose="explore")
+        held = ledger.explored.nbytes
+        ids = [one["prediction_id"] for one in answer["answers"]]
+        reply = await served.http.post("/v1/commit", json={"units": ids})
+        assert (reply.status_code, reply.json()["units"]) == (200, 3), reply.text
+    assert [one.payload.input for one in asked] == [None]
+    assert 0 < held < 3 * MAP_BYTES / 2
+
+
+async def test_a_drain_lets_what_was_taken_end(three: Artefact) -> None:
+    large = town(5, cars=60).SerializeToString()
+    async with serving(three, lanes=1) as served:
+        scheduler = served.assembled.scheduler
+        taken = asyncio.create_task(served.answer(scene=large))
+        async with asyncio.timeout(MINUTE):
+            while not scheduler.active:
+                await asyncio.sleep(0.001)
+        scheduler.drain()
+        refused = await served.post({"scene": CONTENT})
+        answer = await taken
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, Draining("", code="draining").code)
+    assert len(answer["answers"]) == 60
+
+
+@pytest.mark.parametrize("quantum", [1, 3, 7])
+@pytest.mark.parametrize("bad", [set(), {0}, {2, 3, 9}, {9}, set(range(9))])
+def test_chunks_answer_every_item_once(three: Artefact, quantum: int, bad: set[int]) -> None:
+    """However requests are cut, and whichever fail: each ends once, and those of a chunk that follow each other in one
+    ``Done``."""
+    asked = made(three, lanes=2)
+    _planning(asked).quantum_rows = quantum
+    scene = town(2, cars=10)
+    for step in scene.past_vehicle_tracks:
+        for one in step.tracks:
+            if one.track_id - 1 in bad:
+                one.yaw = math.nan
+    units = asked.expand(MotionRequest(SceneForm(scene.SerializeToString())))
+    done, failed = _played(asked, units)
+    assert failed == sorted(bad)
+    assert sorted(item for items in done for item in items) == [item for item in range(10) if item not in bad]
+    edges = {stop for items in done for stop in (items[-1] + 1,)}
+    chunk = max(quantum, min(task.MOST_CHUNK, 2 * quantum))
+    assert all(edge in {10, *bad} or edge % chunk == 0 for edge in edges)
+
+
+def _played(asked: MotionTask, units: Units[Any]) -> tuple[list[range], list[int]]:
+    """The work run without a schedule: items of each ``Done``, and those that failed."""
+
+    def ran(one: Any) -> Any:
+        return one.executor(one.rows) if isinstance(one, RowBatch) else one.call()
+
+    work, done, failed = asked.run(units), [], []
+    result: Any = None
+    while True:
+        try:
+            event = work.send(result)
+        except StopIteration:
+            return done, failed
+        result = None
+        if isinstance(event, Steps):
+            result = [ran(one) for one in event.steps]
+        elif isinstance(event, Step | RowBatch):
+            result = ran(event)
+        elif isinstance(event, Done):
+            assert len(event.payload.remarks) == event.count == len(event.predictives["trajectories"])
+            done.append(range(event.first, event.first + event.count))
+        elif isinstance(event, ItemFailed):
+            failed.append(event.item)

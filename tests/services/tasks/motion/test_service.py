@@ -1,0 +1,439 @@
+"""Requests over both protocols: equal answers in known frames, decided as the policy says, failures for themselves."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf import json_format
+
+from demur.v1 import common_pb2, motion_pb2
+from models.artefact import Artefact
+from models.tasks.motion import messages, submission
+from models.tasks.motion.frame import to_scene
+from services.policy import Decision
+from services.tasks.motion.schemas import NAMES
+from tests.models.motion.towns import town
+from tests.services.tasks.documents import misfits
+from tests.services.tasks.motion.conftest import Json, serving
+from tests.services.tasks.motion.streets import (
+    CONTENT,
+    FAST,
+    HIDDEN,
+    SLOW,
+    SPEEDS,
+    UNSEEN_STEPS,
+    agents,
+    broken,
+    rendered,
+    street,
+    tensor,
+)
+
+TIMES = 0.2 * np.arange(1, 26)
+
+
+def numbers(message: motion_pb2.MotionAnswer, name: str) -> np.ndarray:
+    """An array of an answer, in the shape that JSON has."""
+    kind = "<f8" if name == "scene_trajectories" else "<f4"
+    flat = np.frombuffer(getattr(message, name), kind)
+    return flat.reshape(message.modes, message.steps, 2) if "trajectories" in name else flat
+
+
+def timeless(answer: Json) -> Json:
+    """Without what differs from call to call."""
+    return {name: value for name, value in answer.items() if name != "prediction_id"}
+
+
+def same(answer: Json, message: motion_pb2.MotionPredictResponse) -> None:
+    """All that both protocols tell of a call."""
+    assert (answer["model"], answer["scene_id"]) == (message.model, message.scene_id)
+    assert len(answer["answers"]) == len(message.answers)
+    for said, one in zip(answer["answers"], message.answers, strict=True):
+        same_request(said, one)
+    assert [(one["item"], one["track_id"], one["error"]["code"]) for one in answer["failures"]] == [
+        (one.item, one.track_id, one.error.code) for one in message.failures
+    ]
+
+
+def same_request(said: Json, one: motion_pb2.MotionAnswer) -> None:
+    deferral = one.deferral
+    assert (said["item"], said["recorded"]) == (one.item, one.recorded)
+    assert said["decision"] == Decision(deferral.decisions[0]).name
+    assert len(deferral.decisions) == deferral.ids.count == 1
+    assert np.float32(said["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
+    assert (said["measure"], said["policy"]) == (deferral.measure, deferral.policy)
+    assert said["threshold"] == (deferral.threshold if np.isfinite(deferral.threshold) else None)
+    assert len(said["shifted"]) == bin(deferral.shifts[0]).count("1")
+    for name, key in NAMES.items():
+        assert bool(getattr(one, name)) == (key in said), name
+        if key in said:
+            np.testing.assert_array_equal(np.asarray(said[key], numbers(one, name).dtype), numbers(one, name))
+    assert one.HasField("agent") == ("track_id" in said)
+    if "track_id" in said:
+        assert (said["scene_id"], said["track_id"]) == (one.agent.scene_id, one.agent.track_id)
+    assert one.agent.HasField("pose") == ("pose" in said)
+    if "pose" in said:
+        pose = one.agent.pose
+        assert said["pose"] == {"x_m": pose.x, "y_m": pose.y, "yaw_rad": pose.yaw}
+    assert one.HasField("unseen_seconds") == ("unseen_seconds" in said)
+    assert said.get("unseen_seconds", 0.0) == one.unseen_seconds
+    assert [(remark.code, remark.message, remark.value) for remark in one.remarks] == [
+        (remark["code"], remark["message"], remark["value"]) for remark in said["remarks"]
+    ]
+
+
+async def test_all_ways_of_sending_a_scene_are_answered_alike(three: Artefact) -> None:
+    as_object = json_format.MessageToDict(street())
+    async with serving(three) as served:
+        message = await served.message(scene=CONTENT)
+        answers = [
+            await served.answer(scene=CONTENT),
+            await served.answer(scene=as_object),
+            await served.answer(scene=json.dumps(as_object).encode()),
+            (await served.form(scene=CONTENT)).json(),
+            (await served.form(scene=json.dumps(as_object).encode())).json(),
+        ]
+        binary = await served.http.post(
+            "/v1/predict",
+            content=motion_pb2.MotionPredictRequest(scene=CONTENT).SerializeToString(),
+            headers={"content-type": "application/protobuf"},
+        )
+        frames = await served.streamed({"scene": CONTENT})
+    for answer in answers:
+        same(answer, message)
+        assert [timeless(one) for one in answer["answers"]] == [timeless(one) for one in answers[0]["answers"]]
+    assert [one["track_id"] for one in answers[0]["answers"]] == [FAST, SLOW, HIDDEN]
+    same(answers[0], motion_pb2.MotionPredictResponse.FromString(binary.content))
+    (result,) = [frame.result for frame in frames if frame.WhichOneof("frame") == "result"]
+    same(answers[0], result.answer)
+    for one, other in zip(message.answers, result.answer.answers, strict=True):
+        for either in (one, other):
+            either.deferral.ids.Clear()
+        assert one.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True)
+
+
+async def test_maps_are_answered_as_the_scene_that_they_show(three: Artefact) -> None:
+    whose = [
+        {"scene_id": one.scene_id, "track_id": one.track_id, "pose": {"x": one.x, "y": one.y, "yaw": one.yaw}}
+        for one in agents()
+    ]
+    pose = ", ".join(str(value) for value in whose[0]["pose"].values())
+    async with serving(three) as served:
+        scene = await served.answer(scene=CONTENT)
+        unnamed = [await served.answer(tensor=tensor()), await served.answer(rendered=rendered())]
+        named = [
+            await served.answer(tensor=tensor(), agents=whose),
+            await served.answer(rendered=rendered(), agents=whose),
+        ]
+        message = await served.message(tensor={"values": tensor(), "agents": whose})
+        formed = (await served.form(rendered=rendered()[0], scene_id="street", track_id=str(FAST), pose=pose)).json()
+        packed = (await served.form(tensor=tensor())).json()
+    same(named[0], message)
+    for answer in named:
+        for one, other in zip(scene["answers"], answer["answers"], strict=True):
+            assert {**timeless(other), "unseen_seconds": 0} == {**timeless(one), "unseen_seconds": 0}
+    for answer in (*unnamed, packed):
+        assert answer["scene_id"] == ""
+        for one, other in zip(scene["answers"], answer["answers"], strict=True):
+            assert not {"scene_id", "track_id", "pose", "scene_trajectories_m"} & other.keys()
+            assert other["trajectories_m"] == one["trajectories_m"]
+            assert other["uncertainty"] == one["uncertainty"]
+    assert timeless(formed["answers"][0]) == timeless(scene["answers"][0])
+
+
+async def test_vehicles_keep_their_velocity_in_both_frames(three: Artefact) -> None:
+    async with serving(three) as served:
+        answer = await served.answer(scene=CONTENT)
+    for said, one in zip(answer["answers"], agents(), strict=True):
+        plans = np.array(said["trajectories_m"])
+        speed = SPEEDS[one.track_id]
+        assert plans.shape == (5, 25, 2)
+        np.testing.assert_allclose(plans[..., 0], np.broadcast_to(speed * TIMES, (5, 25)), atol=0.1 * speed + 2.5)
+        np.testing.assert_allclose(plans[..., 1], 0, atol=3.5)
+        np.testing.assert_allclose(said["scene_trajectories_m"], to_scene(plans, one.x, one.y, one.yaw), atol=1e-9)
+        assert said["pose"] == {"x_m": one.x, "y_m": one.y, "yaw_rad": one.yaw}
+
+
+async def test_confidences_scores_and_spreads_are_what_they_say(three: Artefact) -> None:
+    async with serving(three) as served:
+        answer = await served.answer(scene=CONTENT)
+    for said in answer["answers"]:
+        confidences, scores = np.array(said["confidences"]), np.array(said["scores_nats"])
+        assert confidences.sum() == pytest.approx(1, abs=1e-6)
+        assert (np.diff(confidences) <= 0).all()
+        np.testing.assert_allclose(
+            confidences, np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum(), 1e-5
+        )
+        assert said["uncertainty"] == pytest.approx(-scores.mean(), rel=1e-5)
+        total, data, knowledge = (np.array(said[f"{name}_m2"]) for name in ("total", "data", "knowledge"))
+        assert total.shape == (25,)
+        np.testing.assert_allclose(total, data + knowledge, rtol=1e-5)
+        assert knowledge[-5:].mean() > 2 * knowledge[:5].mean(), "members part with time"
+    fast, slow, _ = answer["answers"]
+    assert fast["uncertainty"] > slow["uncertainty"]
+
+
+async def test_a_vehicle_that_is_missing_now_is_answered_and_told(three: Artefact) -> None:
+    async with serving(three) as served:
+        answer = await served.answer(scene=CONTENT)
+    fast, slow, hidden = answer["answers"]
+    assert hidden["unseen_seconds"] == pytest.approx(0.2 * UNSEEN_STEPS)
+    assert not {"unseen_seconds"} & (fast.keys() | slow.keys())
+    assert hidden["pose"]["x_m"] == pytest.approx(970.0), "moved on at its velocity"
+
+
+async def test_callers_choose_vehicles(three: Artefact) -> None:
+    async with serving(three) as served:
+        both = await served.answer(scene=CONTENT, track_ids=[SLOW, str(FAST)])
+        formed = (await served.form(scene=CONTENT, track_ids=f"{SLOW}, {FAST}")).json()
+        message = await served.message(scene=CONTENT, track_ids=[SLOW, FAST])
+        everyone = await served.answer(scene=CONTENT)
+    same(both, message)
+    same(formed, message)
+    assert [(one["item"], one["track_id"]) for one in both["answers"]] == [(0, SLOW), (1, FAST)]
+    assert both["answers"][1]["trajectories_m"] == everyone["answers"][0]["trajectories_m"]
+
+
+async def test_a_request_that_fails_fails_alone(three: Artefact) -> None:
+    async with serving(three) as served:
+        whole = await served.answer(scene=CONTENT)
+        answer, message = await served.answer(scene=broken(SLOW)), await served.message(scene=broken(SLOW))
+        frames = await served.streamed({"scene": broken(SLOW)})
+    same(answer, message)
+    assert [one["track_id"] for one in answer["answers"]] == [FAST, HIDDEN]
+    (failure,) = answer["failures"]
+    assert (failure["item"], failure["track_id"], failure["error"]["code"]) == (1, SLOW, "not_finite")
+    assert failure["error"]["index"] == 1
+    assert "position.x" in failure["error"]["field"]
+    (result,) = [frame.result for frame in frames if frame.WhichOneof("frame") == "result"]
+    same(answer, result.answer)
+    assert frames[-1].progress.units_done == 2
+    fast = answer["answers"][0]
+    assert np.allclose(fast["trajectories_m"], whole["answers"][0]["trajectories_m"])
+    assert [remark["code"] for remark in fast["remarks"]] == ["left_out"]
+    assert "outside_training_range" in fast["shifted"]
+
+
+async def test_a_map_that_cannot_be_drawn_fails_alone(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
+    from models.tasks.motion.render import Renderer
+
+    draw = Renderer.draw
+
+    def sometimes(self: Renderer, agent: Any) -> Any:
+        if agent.track_id == SLOW:
+            raise RuntimeError("secret text of the renderer")
+        return draw(self, agent)
+
+    monkeypatch.setattr(Renderer, "draw", sometimes)
+    async with serving(three) as served:
+        answer, message = await served.answer(scene=CONTENT), await served.message(scene=CONTENT)
+    same(answer, message)
+    assert [one["track_id"] for one in answer["answers"]] == [FAST, HIDDEN]
+    assert answer["failures"][0]["error"]["code"] == "execution_failed"
+    assert "secret" not in json.dumps(answer)
+
+
+async def test_planning_that_fails_for_one_harms_no_other(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
+    from models.tasks.motion.planning import Planning
+
+    plan = Planning.__call__
+
+    def sometimes(self: Planning, rows: Any) -> Any:
+        speeds = rows.reshape(len(rows), 17, -1)[:, 1:3].reshape(len(rows), -1).max(axis=1)
+        if (np.abs(speeds - SPEEDS[SLOW]) < 0.5).any():
+            raise RuntimeError("out of memory")
+        return plan(self, rows)
+
+    content = street()
+    for step in content.past_vehicle_tracks:  # each sees only itself
+        for place, one in enumerate(step.tracks):
+            one.position.x += 1000.0 * place
+    async with serving(three) as served:
+        whole = await served.answer(scene=content.SerializeToString())
+        monkeypatch.setattr(Planning, "__call__", sometimes)
+        answer = await served.answer(scene=content.SerializeToString())
+    assert [one["item"] for one in answer["failures"]] == [1]
+    assert [one["trajectories_m"] for one in answer["answers"]] == [
+        one["trajectories_m"] for one in whole["answers"] if one["item"] != 1
+    ]
+
+
+async def test_where_nothing_can_be_predicted_the_call_fails(three: Artefact) -> None:
+    async with serving(three) as served:
+        error = await served.refusal(scene=broken(FAST, SLOW, HIDDEN))
+        frames = await served.streamed({"scene": broken(FAST, SLOW, HIDDEN)}, {"scene": CONTENT})
+    assert (error["code"], error["index"]) == ("not_finite", 0)
+    kinds = [kind for frame in frames if (kind := frame.WhichOneof("frame")) in ("result", "error")]
+    assert kinds == ["error", "result"]
+
+
+async def test_what_is_deferred_and_withheld_is_in_no_field_and_no_file(three: Artefact) -> None:
+    async with serving(three, withhold=True, fixed_threshold=-1e9) as served:
+        answer = await served.answer(scene=CONTENT, submission=True)
+        message = await served.message(scene=CONTENT, submission=True)
+        archive = await served.form(scene=CONTENT, accept="application/zip")
+    same(answer, message)
+    for one in answer["answers"]:
+        assert one["deferred"]
+        assert not set(NAMES.values()) & one.keys()
+        assert {"pose", "remarks", "uncertainty"} <= one.keys()
+    assert answer["files"] == {"submission.pb": ""}
+    assert not message.submission
+    assert not zipfile.ZipFile(io.BytesIO(archive.content)).read("submission.pb")
+
+
+async def test_some_may_be_withheld_and_others_not(three: Artefact, tmp_path: Path) -> None:
+    async with serving(three) as served:
+        usual = (await served.answer(scene=CONTENT))["answers"]
+    between = (usual[0]["uncertainty"] + usual[1]["uncertainty"]) / 2
+    async with serving(three, withhold=True, fixed_threshold=between) as served:
+        answer = await served.answer(scene=CONTENT, submission=True)
+    told = {one["track_id"]: "trajectories_m" in one for one in answer["answers"]}
+    assert told[SLOW]
+    assert not told[FAST]
+    path = tmp_path / "submission.pb"
+    path.write_bytes(base64.b64decode(answer["files"]["submission.pb"]))
+    assert [one.track_id for one in messages.predictions(path)] == [track for track, known in told.items() if known]
+
+
+async def test_a_caller_may_be_stricter(three: Artefact) -> None:
+    async with serving(three, fixed_threshold=1e9) as served:
+        assert {one["decision"] for one in (await served.answer(scene=CONTENT))["answers"]} == {"ANSWER"}
+        strict = await served.answer(scene=CONTENT, defer_above=-1e9)
+        formed = (await served.form(scene=CONTENT, defer_above="-1e9")).json()
+        begin = common_pb2.StreamBegin(defer_above=-1e9)
+        frames = await served.streamed({"scene": CONTENT}, begin=begin)
+        assert (await served.form(scene=CONTENT, defer_above="much")).json()["error"]["code"] == "not_a_number"
+    for answer in (strict, formed):
+        assert {one["decision"] for one in answer["answers"]} == {"CALLER_DEFERRED"}
+    (result,) = [frame.result for frame in frames if frame.WhichOneof("frame") == "result"]
+    assert {one.deferral.decisions[0] for one in result.answer.answers} == {Decision.CALLER_DEFERRED}
+
+
+async def test_a_single_model_has_no_knowledge(one: Artefact) -> None:
+    async with serving(one) as served:
+        answer, message = await served.answer(scene=CONTENT), await served.message(scene=CONTENT)
+    same(answer, message)
+    for said in answer["answers"]:
+        assert "total_m2" in said
+        assert not {"data_m2", "knowledge_m2"} & said.keys()
+
+
+async def test_the_submission_is_one_that_the_official_scorer_reads(three: Artefact, tmp_path: Path) -> None:
+    async with serving(three) as served:
+        answer = await served.answer(scene=CONTENT, submission=True)
+        message = await served.message(scene=CONTENT, submission=True)
+        other = await served.message(scene=street("another").SerializeToString(), submission=True)
+        plain = await served.answer(scene=CONTENT)
+        archive = await served.form(scene=CONTENT, accept="application/zip")
+        unnamed = await served.form(tensor=tensor(), accept="application/zip")
+        refused = await served.refusal(tensor=tensor(), submission=True)
+    assert "submission.pb" not in plain["files"]
+    assert base64.b64decode(answer["files"]["submission.pb"]) == message.submission
+    zipped = zipfile.ZipFile(io.BytesIO(archive.content))
+    assert zipped.namelist() == ["answer.json", "submission.pb"]
+    assert zipped.read("submission.pb") == message.submission
+    assert zipfile.ZipFile(io.BytesIO(unnamed.content)).namelist() == ["answer.json"]
+    assert (refused["code"], refused["field"]) == ("missing", "agents")
+    path = tmp_path / "submission.pb"
+    path.write_bytes(message.submission + other.submission)
+    found = list(messages.predictions(path))
+    assert [(one.scene_id, one.track_id) for one in found] == [
+        (scene, track) for scene in ("street", "another") for track in (FAST, SLOW, HIDDEN)
+    ]
+    for one, said in zip(found, answer["answers"], strict=False):
+        modes = one.weighted_trajectories
+        np.testing.assert_array_equal([mode.weight for mode in modes], np.array(said["confidences"], np.float32))
+        points = [[(point.x, point.y) for point in mode.trajectory.points] for mode in modes]
+        np.testing.assert_array_equal(points, said["trajectories_m"])
+        assert np.float32(one.uncertainty_measure) == np.float32(said["uncertainty"])
+        assert one.is_ood == bool(said["shifted"])
+    assert len(found[0].weighted_trajectories) <= submission.MOST_MODES
+
+
+async def test_a_job_shows_progress_and_keeps_the_submission(three: Artefact) -> None:
+    async with serving(three) as served:
+        created = await served.http.post("/v1/jobs", files={"scene": CONTENT}, data={"submission": "true"})
+        assert created.status_code == 202
+        location = created.headers["location"]
+        events = (await served.http.get(f"{location}/events")).text
+        view = (await served.http.get(location)).json()
+        file = await served.http.get(view["result"]["files"]["submission.pb"])
+        message = await served.message(scene=CONTENT, submission=True)
+        answer = await served.answer(scene=CONTENT)
+    assert events.rstrip().splitlines()[-2] == "event: done"
+    assert view["progress"]["items"] == 3
+    assert file.content == message.submission
+    assert [timeless(one) for one in view["result"]["answers"]] == [timeless(one) for one in answer["answers"]]
+
+
+async def test_chunks_of_a_stream_are_answered_in_order_and_fail_alone(three: Artefact) -> None:
+    begin = common_pb2.StreamBegin(purpose=common_pb2.PURPOSE_REPLAY)
+    requests = [
+        {"scene": CONTENT},
+        {"scene": b"no scene"},
+        {"tensor": {"values": tensor()}},
+        {},
+        {"scene": CONTENT, "purpose": common_pb2.PURPOSE_EXPLORE},
+        {"scene": CONTENT, "track_ids": [FAST]},
+    ]
+    async with serving(three) as served:
+        frames = await served.streamed(*requests, begin=begin)
+    assert frames[0].accepted.model.startswith("motion-straight-3:")
+    kinds = [(kind, getattr(frame, kind)) for frame in frames if (kind := frame.WhichOneof("frame")) != "progress"]
+    ends = [(kind, one.sequence) for kind, one in kinds if kind in ("result", "error")]
+    assert ends == [("result", 0), ("error", 1), ("result", 2), ("error", 3), ("error", 4), ("result", 5)]
+    codes = [one.error.code for kind, one in kinds if kind == "error"]
+    assert codes == ["not_a_scene", "missing", "unknown_field"]
+    told = [f.progress for f in frames if f.WhichOneof("frame") == "progress" and f.progress.HasField("sequence")]
+    assert {one.sequence for one in told} == {0, 2, 5}
+    assert frames[-1].progress.units_done == 3 + 3 + 1
+
+
+async def test_the_document_describes_bodies_and_answers(three: Artefact) -> None:
+    async with serving(three) as served:
+        document = (await served.http.get("/v1/openapi.json")).json()
+        answers = [
+            await served.answer(scene=broken(SLOW), submission=True),
+            await served.answer(tensor=tensor()),
+        ]
+        described = await served.stub.Describe(common_pb2.DescribeRequest())
+    schemas = document["components"]["schemas"]
+    for answer in answers:
+        answer.pop("files")
+        assert misfits(answer, schemas["Answer"], schemas) == []
+        for one in answer["answers"]:
+            known = schemas["Answer"]["properties"]["answers"]["items"]["properties"]
+            assert one.keys() <= known.keys()
+    content = document["paths"]["/v1/predict"]["post"]["requestBody"]["content"]
+    assert {"scene", "rendered", "tensor", "track_ids"} <= set(content["multipart/form-data"]["schema"]["properties"])
+    assert set(schemas["Request"]["properties"]) >= {"scene", "rendered", "tensor", "agents", "track_ids"}
+    assert [head.name for head in described.heads] == ["trajectories"]
+    assert len(described.features) == 17
+    assert "32 x 32 cells of 1 m" in described.features[0].description
+    assert described.max_rows == 256
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+async def test_a_large_scene_is_worked_off_in_chunks(three: Artefact, lanes: int) -> None:
+    """Each says of a request what it says of it alone."""
+    content = town(1, cars=60).SerializeToString()
+    async with serving(three, lanes=lanes, fixed_threshold=1e9) as served:
+        whole = await served.answer(scene=content)
+        some = await served.answer(scene=content, track_ids=[60, 17, 33])
+        frames = await served.streamed({"scene": content})
+    assert [one["track_id"] for one in whole["answers"]] == list(range(1, 61))
+    by_track = {one["track_id"]: one for one in whole["answers"]}
+    for one in some["answers"]:
+        other = by_track[one["track_id"]]
+        assert {**timeless(one), "item": 0} == {**timeless(other), "item": 0}
+    told = [f.progress.fraction for f in frames if f.progress.HasField("sequence")]
+    assert told == sorted(told)
+    assert len(served.assembled.tenant.pipeline.task.heads) == 1
