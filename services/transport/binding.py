@@ -132,7 +132,10 @@ class StreamFrames(Protocol):
         ...
 
     def results(self, sequence: int, answers: list[Any]) -> Iterable[tuple[Any, int]]:
-        """The frames that end a chunk, of the answers that were kept, and how many units each decides."""
+        """The frames that end a chunk, of the answers that were kept, and how many units each decides.
+
+        Of a large chunk each is made beside the event loop. Raises ``DemurError`` where the chunk failed after all.
+        """
         ...
 
     def failed(self, sequence: int, error: Any) -> Any:

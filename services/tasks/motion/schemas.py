@@ -122,8 +122,8 @@ def _answer() -> Json:
         "trajectories_m": _PATHS
         | {
             "description": f"Five trajectories [x, y], m, {_STEPS}, in the frame of the agent: origin where it is now, "
-            "x forward, y left; the most confident first. float32. Absent where the policy withholds the prediction, as "
-            "all below."
+            "x forward, y left; the most confident first. float32. Absent where the policy withholds the "
+            "prediction, as all below."
         },
         "confidences": _NUMBERS | {"description": "Of the trajectories; sum to one. float32."},
         "scores_nats": _NUMBERS | {"description": "What confidences are the softmax of, nats. float32."},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,11 +82,11 @@ class ChunkFrames:
         told = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
         return self._messages.response(progress=told)
 
-    def results(self, sequence: int, answers: list[Any]) -> list[tuple[Any, int]]:
+    def results(self, sequence: int, answers: list[Any]) -> Iterator[tuple[Any, int]]:
         frame = self._messages.response()
         frame.result.sequence = sequence
         frame.result.answer.MergeFrom(self._messages.answer(answers))
-        return [(frame, sum(one.count for one in answers if isinstance(one, Portion)))]
+        yield frame, sum(one.count for one in answers if isinstance(one, Portion))
 
     def failed(self, sequence: int, error: Any) -> Any:
         return self._messages.response(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))

@@ -107,8 +107,9 @@ class ChunkStream:
                 raise chunk.request
             units = await self._pipeline.expand(chunk.request, call, nbytes)
             kept = await self._follow(chunk.sequence, units, call, outbox)
-            for said in self._frames.results(chunk.sequence, kept):
-                outbox.put(*said)
+            said = iter(self._frames.results(chunk.sequence, kept))
+            while (frame := await self._pipeline.offload.run(nbytes, next, said, None)) is not None:
+                outbox.put(*frame)
                 await asyncio.sleep(0)  # there may be a hundred, of a megabyte each
         except Exception as failure:
             error = internal(failure)

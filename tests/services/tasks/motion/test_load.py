@@ -135,17 +135,19 @@ async def test_however_small_a_request_is_it_is_read_and_answered_beside_the_eve
     noting(scenes, "parse")
     noting(Renderer, "draw")
     noting(words, "submission")
+    noting(words, "answered")
     async with serving(three) as served:
         for body in ({"scene": CONTENT}, {"rendered": files}, {"tensor": packed}):
             await served.answer(**body)
         await served.message(scene=CONTENT, track_ids=[FAST], submission=True)
         await served.form(rendered=files[0])
+        await served.streamed({"scene": CONTENT, "submission": True})
         await served.form(scene=CONTENT, accept="application/zip")
         job = (await served.http.post("/v1/jobs", files={"scene": CONTENT}, data={"submission": "1"})).json()
         async with asyncio.timeout(MINUTE):
             while (await served.http.get(f"/v1/jobs/{job['id']}")).json()["state"] == "running":
                 await asyncio.sleep(0.02)
-    assert len(threads) == 5
+    assert len(threads) == 6
     for name, found in threads.items():
         assert threading.main_thread() not in found, name
 
