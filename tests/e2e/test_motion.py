@@ -52,8 +52,9 @@ def test_the_reference_artefact_serves_scenes_and_maps(served: Installation, sce
     assert answers.model == described.model
     assert [one.agent.track_id for one in answers] == requests
     for one, other in zip(answers, drawn, strict=True):
-        assert one.trajectories.shape == (5, 25, 2)
-        assert one.knowledge is not None
+        assert one.trajectories.shape == one.scene_trajectories.shape == (5, 25, 2)
+        assert np.sum(one.confidences) == pytest.approx(1, abs=1e-5)
+        assert one.knowledge.shape == (25,)
         np.testing.assert_allclose(other.trajectories, one.trajectories, atol=1e-3)
 
 
@@ -107,3 +108,10 @@ def test_the_commands_of_the_page_answer(served: Installation, scene: Path, tmp_
             assert zipfile.ZipFile(tmp_path / "answer.zip").namelist() == ["answer.json", "submission.pb"]
         else:
             assert json.loads(ran.stdout)["answers"], ran.stdout
+
+
+def test_it_is_among_the_services(served: Installation) -> None:
+    status = json.loads(served.run("status", "--json").stdout)["services"]["motion"]
+    assert status["ready"]
+    assert status["grpc"] == target(served)
+    assert status["model"].startswith("motion-bc-5:")
