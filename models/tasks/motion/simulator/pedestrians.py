@@ -50,15 +50,12 @@ class Walkers:
         before = self.kerbs[:, 0] - self.along
         return np.asarray((self.crossing != NONE) & (before >= 0) & (before < 0.6))
 
-    def step(self, may_cross: NDArray[np.bool_], dt: float) -> Floats:
-        """Moves all by a time step; returns their speeds, m/s. Who may not cross stops at the kerb."""
+    def step(self, may_cross: NDArray[np.bool_], dt: float) -> None:
+        """Moves all by a time step. Who may not cross stops at the kerb."""
         wanted = self.along + self.speed * dt
         held = (self.crossing != NONE) & (self.along <= self.kerbs[:, 0]) & ~may_cross
         after = np.where(held, np.minimum(wanted, np.maximum(self.kerbs[:, 0], self.along)), wanted)
-        after = np.minimum(after, self.length)
-        moved = after - self.along
-        self.along = after
-        return np.asarray(moved / dt)
+        self.along = np.minimum(after, self.length)
 
 
 def draw(
@@ -68,15 +65,24 @@ def draw(
     count: int,
     seconds: float,
     radius: float,
+    jaywalking: float,
 ) -> Walkers:
-    """People within ``radius`` metres of the middle, a third of them on their way across a road."""
-    near = [index for index, one in enumerate(crossings) if np.hypot(*one.line.mean(axis=0)) < radius]
+    """People within ``radius`` metres of the middle, two of five on their way across a road.
+
+    Args:
+        jaywalking: share of these who do so where nothing is painted.
+    """
+    near: dict[bool, list[int]] = {True: [], False: []}
+    for index, one in enumerate(crossings):
+        if np.hypot(*one.line.mean(axis=0)) < radius:
+            near[len(one.outline) == 0].append(index)
     size = int(2.2 * seconds) + 45
     lines, crossing, kerbs, length = [], [], [], []
     for _ in range(count):
         speed_room = 2.0 * seconds
-        if near and rng.random() < 0.4:
-            index = near[int(rng.integers(len(near)))]
+        here = near[bool(rng.random() < jaywalking)]
+        if here and rng.random() < 0.4:
+            index = here[int(rng.integers(len(here)))]
             line, kerb = _across(rng, crossings[index], rng.uniform(0, 1.3 * seconds), speed_room)
             crossing.append(index)
             kerbs.append(kerb)

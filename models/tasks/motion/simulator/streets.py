@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from models.tasks.motion.simulator.cities import Class, Layout
 from models.tasks.motion.simulator.curves import Points, lengths, resampled
 
-RADIUS = 165.0
-"""Streets meet within this distance of the middle, m; beyond it they run on straight and meet nothing."""
+HALF = 145.0
+"""Streets meet within a square of twice this size before it is bent, m; beyond it they run on and meet nothing."""
 RUNWAY = 160.0
 """How far they run on, m: what will come into sight starts there."""
 _KERB = 0.5
@@ -96,7 +96,7 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
     middle = bend(np.zeros((1, 2)))[0]
     grid = np.stack(np.meshgrid(columns, rows, indexing="ij"), axis=-1)
     places = bend(grid.reshape(-1, 2)) - middle
-    inside = np.hypot(*places.T) < RADIUS
+    inside = (np.abs(grid.reshape(-1, 2)) < HALF).all(axis=1)
     number = np.arange(len(places)).reshape(grid.shape[:2])
     kinds = [[_kind(rng, layout.main if one else layout.side, one) for one in lines] for lines in main]
     roads = []
@@ -117,8 +117,8 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
 
 
 def _lines(rng: np.random.Generator, span: tuple[float, float]) -> NDArray[np.float64]:
-    """Coordinates of parallel streets, one of them 0, beyond the radius on both sides."""
-    count = int((RADIUS + span[1]) / span[0]) + 2
+    """Coordinates of parallel streets, one of them 0, beyond the square on both sides."""
+    count = int((HALF + span[1]) / span[0]) + 2
     steps = rng.uniform(*span, 2 * count)
     lines = np.concatenate([[0.0], np.cumsum(steps)])
     return np.asarray(lines - lines[count])
