@@ -17,6 +17,10 @@ from models.tasks.motion.simulator.lanes import NONE
 from models.tasks.motion.simulator.places import Places
 from models.tasks.motion.simulator.routes import Routes
 
+_OVERRUN = 3.0
+"""A car without a claim that stopped so far behind its stop line, m, has not entered the junction."""
+_NEVER = 1e6
+"""Time of the claim of a car that slid into the junction without one, s: it waits for all others."""
 _TIE = 1e-6
 """Between cars whose claims are of one time, s."""
 
@@ -63,17 +67,18 @@ def look(
     """
     rows = np.arange(len(here.front))
     is_way = (routes.ways != NONE) & there[:, None]
-    entered = routes.starts <= here.front[:, None]
+    claimed = np.isfinite(since)
+    entered = routes.starts <= here.front[:, None] - np.where(claimed, 0.0, _OVERRUN)
     to_come = is_way & ~entered
     slot = to_come.argmax(axis=1)
     some = to_come[rows, slot]
     begin = np.where(some, routes.starts[rows, slot], np.inf)
     coming = Coming(np.where(some, routes.ways[rows, slot], NONE), slot, begin, begin - here.front)
     end = routes.starts + np.where(is_way, lengths[routes.ways], 0)
-    held = is_way & ((entered & (here.rear[:, None] < end)) | (~entered & np.isfinite(since)))
+    held = is_way & ((entered & (here.rear[:, None] < end)) | (~entered & claimed))
     car, lane = np.nonzero(held)
-    times = since[car, lane]
-    return Claims(car, routes.ways[car, lane], routes.starts[car, lane], np.where(np.isfinite(times), times, 0)), coming
+    times = np.where(claimed, since, _NEVER)[car, lane]
+    return Claims(car, routes.ways[car, lane], routes.starts[car, lane], times), coming
 
 
 def holds(claims: Claims, conflicts: Conflicts, here: Places) -> Floats:

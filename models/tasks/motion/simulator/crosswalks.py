@@ -35,8 +35,8 @@ def holds(ground: Ground, walkers: Walkers, ways: Routes, here: Places, speed: F
         return np.full(len(speed), np.inf)
     begin = ways.start[:, ground.span_lane[blocked]] + ground.span_from[blocked] - _LINE
     gap = begin - here.front[:, None]
-    in_time = gap > speed[:, None] ** 2 / (2 * 0.6 * hardest) - 0.3
-    return np.asarray(np.where(in_time & (gap > -0.3), begin, np.inf).min(axis=1))
+    in_time = gap > speed[:, None] ** 2 / (2 * 0.6 * hardest) - 0.5
+    return np.asarray(np.where(in_time & (gap > -0.5), begin, np.inf).min(axis=1))
 
 
 def may_cross(

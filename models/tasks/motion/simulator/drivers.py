@@ -90,7 +90,7 @@ def draw(rng: np.random.Generator, city: City, count: int, precipitation: int) -
         around(habits.braking, 0.15) * grip**0.7,
         around(habits.cornering, 0.2) * grip * sluggish,
         around(habits.patience * gap, 0.2),
-        around(habits.wander, 0.2),
+        around(habits.wander, 0.2) * np.where(long, 0.5, 1.0),
         DRY_BRAKING * grip,
     )
 

@@ -15,6 +15,8 @@ OUT, IN = 14.0, 17.0
 """Along the road from the place to the lane, and from the lane to the place, m."""
 _FIRST = 18.0
 """No place is nearer to the begin of a lane, m."""
+_ASIDE = 2.4
+"""A place is at least so far from the middle of the lane, m."""
 _LAST = 30.0
 """No place is nearer to its end, m."""
 
@@ -39,8 +41,8 @@ def draw(rng: np.random.Generator, network: Network, lane: int, begin: float = 0
     """A place along a lane, at least ``begin`` metres along; None where one cannot park."""
     one = network.lanes[lane]
     first, last = max(_FIRST, begin), float(network.lengths[lane]) - _LAST
-    aside = one.kerb - PARKING / 2
-    if one.road == NONE or not one.rightmost or aside < 2.0 or last <= first:
+    aside = one.kerb - PARKING / 2 + 0.1
+    if one.road == NONE or not one.rightmost or aside < _ASIDE or last <= first:
         return None
     return Place(lane, float(rng.uniform(first, last)), aside)
 

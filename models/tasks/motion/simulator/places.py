@@ -56,8 +56,8 @@ def locate(routes: Routes, along: Floats, wheelbase: Floats, length: Floats) -> 
 
 def leaders(
     routes: Routes, here: Places, length: Floats, speed: Floats, there: NDArray[np.bool_], leaving: Leaving
-) -> tuple[Floats, Floats, Floats]:
-    """Rear of the next car on each car's route, m, its speed, m/s, and where all cars are on all routes, m, [N, N]."""
+) -> tuple[Floats, Floats]:
+    """Rear of the next car on each car's route, m, and its speed, m/s."""
     lane, inside = here.lane, here.inside
     place = routes.start[:, lane] + inside
     tail_on = inside - length / 2 < routes.parted_until[:, lane]
@@ -68,12 +68,12 @@ def leaders(
         still = routes.start[:, leaving.lane[car]] + leaving.begun[car] + here.middle[car]
         place[:, car] = np.minimum(place[:, car], np.where(np.isfinite(still), still, np.inf))
     place[:, ~there | (aside(routes, here.middle) > _ASIDE)] = np.inf
-    np.fill_diagonal(place, -np.inf)
-    rear = np.where(place > here.middle[:, None], place - length / 2, np.inf)
+    np.fill_diagonal(place, np.inf)
+    rear = np.where(place > here.middle[:, None], place, np.inf) - length / 2
     rows = np.arange(len(lane))
     nearest = rear.argmin(axis=1)
     found = rear[rows, nearest]
-    return found, np.where(np.isfinite(found), speed[nearest], 0.0), place
+    return found, np.where(np.isfinite(found), speed[nearest], 0.0)
 
 
 def aside(routes: Routes, along: Floats) -> Floats:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from models.tasks.motion.simulator import drivers, kerbside, lights, routes, whims
+from models.tasks.motion.simulator import curves, drivers, kerbside, lights, routes, whims
 from models.tasks.motion.simulator.cities import City
 from models.tasks.motion.simulator.curves import Floats, Points
 from models.tasks.motion.simulator.drivers import Drivers
@@ -22,8 +23,20 @@ _LEAVING = 150.0
 """As ``_RADIUS``, of lanes on which one only drives away, m."""
 _SPACE = 14.0
 """Between middles of cars at least, m; trucks have room."""
+_QUEUED = 12.5
+"""Between middles of cars that wait, m; trucks have room."""
+_FLOWING = 0.7
+"""Speed of cars on the move over the limit."""
+_YIELDING = 3.0
+"""How long a car waits that has to give way, s."""
 _FASTEST = 21.0
 """Nobody drives faster, m/s."""
+_SLOWING = 0.9
+"""Braking before a junction, m/s²."""
+_KERB_APART = 12.0
+"""Between a place at the kerb and what others need there, m."""
+_TRUCK_RADIUS = 16.0
+"""Long vehicles do not go where streets bend more tightly, m."""
 _LONG = 6.0
 """Longer vehicles avoid turns and do not park at kerbs, m."""
 
@@ -69,7 +82,7 @@ class _Spot:
 
 def draw(rng: np.random.Generator, city: City, network: Network, precipitation: int, seconds: float) -> Cast:
     """Cars spread over the lanes; some wait before red lights, some leave the kerb or come to it."""
-    spots = [*_on_lanes(rng, city, network), *_at_kerbs(rng, city, network)]
+    spots = [*_at_kerbs(rng, city, network), *_on_lanes(rng, city, network)]
     count = len(spots)
     who = drivers.draw(rng, city, count, precipitation)
     who.shorten(np.array([spot.place is not None for spot in spots], bool))
@@ -78,7 +91,7 @@ def draw(rng: np.random.Generator, city: City, network: Network, precipitation: 
     cast = Cast(who, ways, mood, np.zeros(count), np.empty((0, 2)), city.habits.turns, city.habits.weaving, seconds)
     free: list[Points] = []
     for car, spot in enumerate(spots):
-        free += _send(rng, city, network, cast, car, spot)
+        free += _send(rng, city, network, cast, car, spot, free)
     speed = np.minimum(np.array([spot.speed for spot in spots]), 0.9 * ways.allowed[:, 0])
     kept = np.array(free).reshape(-1, 2)
     return Cast(who, ways, mood, speed, kept, city.habits.turns, city.habits.weaving, seconds)
@@ -86,11 +99,6 @@ def draw(rng: np.random.Generator, city: City, network: Network, precipitation: 
 
 def _on_lanes(rng: np.random.Generator, city: City, network: Network) -> list[_Spot]:
     spots: list[_Spot] = []
-    state = {
-        lights.SIGNALS * programme.number + offset: int(value)
-        for programme in network.lights
-        for offset, value in enumerate(programme.states(np.zeros(1))[0])
-    }
     busy = rng.gamma(5.0, 0.2)
     for number, lane in enumerate(network.lanes):
         if lane.road == NONE:
@@ -99,20 +107,34 @@ def _on_lanes(rng: np.random.Generator, city: City, network: Network) -> list[_S
         radius = _RADIUS if network.successors[number] else _LEAVING
         density = city.density * busy * (1.0 if lane.main else 0.6)
         position = lane.length - 10.0
-        signals = {network.lanes[way].signal for way in network.successors[number]} - {NONE}
-        if any(state[signal] not in (lights.GREEN, lights.BLINKING) for signal in signals):
-            for _ in range(rng.poisson(density / 12)):
-                if position > 8:
-                    spots.append(_Spot(number, position, 0.0))
-                    position -= _SPACE
+        for _ in range(_queue(rng, network, number, density / 1000 * _FLOWING * lane.limit)):
+            if position > 8:
+                spots.append(_Spot(number, position, 0.0))
+                position -= _QUEUED
         while True:
             position -= rng.exponential(max(1000 / density - _SPACE, 4.0))
             if position < 8:
                 break
             if distance[min(int(position), len(distance) - 1)] < radius:
-                spots.append(_Spot(number, position, rng.uniform(0.7, 1.0) * lane.limit))
+                spots.append(_Spot(number, position, _speed(rng, lane.limit, lane.length - position)))
             position -= _SPACE
     return spots
+
+
+def _queue(rng: np.random.Generator, network: Network, lane: int, flow: float) -> int:
+    """Cars that stand at the end of a lane to which ``flow`` cars come each second."""
+    following = [network.lanes[way] for way in network.successors[lane]]
+    signals = [one.signal for one in following if one.signal != NONE]
+    if signals:
+        programme, light = divmod(signals[0], lights.SIGNALS)
+        return int(rng.poisson(network.lights[programme].queue(light, flow)))
+    return int(rng.poisson(_YIELDING * flow)) if all(one.gives_way for one in following) and following else 0
+
+
+def _speed(rng: np.random.Generator, limit: float, left: float) -> float:
+    """Of a car before a junction, m/s; most will have to slow down for it."""
+    slowed = math.sqrt(2 * _SLOWING * left) if rng.random() < 0.7 else limit
+    return min(float(rng.uniform(0.65, 1.0)) * limit, slowed)
 
 
 def _at_kerbs(rng: np.random.Generator, city: City, network: Network) -> list[_Spot]:
@@ -127,8 +149,10 @@ def _at_kerbs(rng: np.random.Generator, city: City, network: Network) -> list[_S
     return spots
 
 
-def _send(rng: np.random.Generator, city: City, network: Network, cast: Cast, car: int, spot: _Spot) -> list[Points]:
-    """Gives a car its route; returns what has to be kept free at kerbs."""
+def _send(
+    rng: np.random.Generator, city: City, network: Network, cast: Cast, car: int, spot: _Spot, taken: list[Points]
+) -> list[Points]:
+    """Gives a car its route; returns what has to be kept free at kerbs for it, apart from what is ``taken``."""
     mood, style = cast.whims, cast.style(car)
     long = cast.drivers.length[car] > _LONG
     turns = (0.01, 1.0, 0.01) if long else city.habits.turns
@@ -140,9 +164,11 @@ def _send(rng: np.random.Generator, city: City, network: Network, cast: Cast, ca
             cast.routes, car, network, chain, spot.along, style, lambda line, s: kerbside.leaving(line, s, aside)
         )
         return _free(network, spot.place, -4, kerbside.OUT)
-    stop = None if long or rng.random() >= city.habits.kerb else _stop(rng, network, chain, spot)
+    stop = None if long or rng.random() >= city.habits.kerb else _stop(rng, network, chain, spot, taken)
     if stop is None:
         routes.set_route(cast.routes, car, network, chain, spot.along, style)
+        if long and curves.curvature(cast.routes.points[car], 1.0).max() > 1 / _TRUCK_RADIUS:
+            cast.drivers.shorten(np.arange(len(cast.drivers)) == car)
         return []
     place, along = stop
     mood.terminal[car] = along + cast.drivers.wheelbase[car] / 2 + cast.drivers.length[car] / 2
@@ -158,13 +184,17 @@ def _send(rng: np.random.Generator, city: City, network: Network, cast: Cast, ca
     return _free(network, place, -kerbside.IN, 5)
 
 
-def _stop(rng: np.random.Generator, network: Network, chain: list[int], spot: _Spot) -> tuple[Place, float] | None:
+def _stop(
+    rng: np.random.Generator, network: Network, chain: list[int], spot: _Spot, taken: list[Points]
+) -> tuple[Place, float] | None:
     """A place at the kerb on a car's route, and how far along the route the rear axle is there, m."""
     start = -spot.along
     for lane in chain:
         place = kerbside.draw(rng, network, lane, max(0.0, 40.0 - start))
         if place is not None and rng.random() < 0.5:
-            return place, start + place.along
+            point = place.point(network)
+            if min((float(np.hypot(*(point - other))) for other in taken), default=np.inf) > _KERB_APART:
+                return place, start + place.along
         start += float(network.lengths[lane])
     return None
 

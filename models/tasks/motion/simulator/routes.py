@@ -125,7 +125,7 @@ def set_route(
     routes.lanes[car, :count], routes.lanes[car, count:] = chain, NONE
     routes.starts[car, :count], routes.starts[car, count:] = starts[:-1], np.inf
     routes.ways[car, :count], routes.ways[car, count:] = network.conflicts.number[chain], NONE
-    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # of a lane that comes twice, the first counts
+    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # where a lane comes twice, the first time counts; below, too
     _shadows(routes, car, network, chain, starts)
 
     size = routes.points.shape[1]
@@ -154,7 +154,7 @@ def at(routes: Routes, along: Floats) -> NDArray[np.float64]:
 def _shadows(routes: Routes, car: int, network: Network, chain: list[int], starts: Floats) -> None:
     """Where cars on ways that part from the route's, or join them, are on the route."""
     found = network.conflicts
-    for lane, start, end in zip(chain, starts[:-1], starts[1:], strict=True):
+    for lane, start, end in reversed(list(zip(chain, starts[:-1], starts[1:], strict=True))):
         way = found.number[lane]
         if way == NONE:
             continue

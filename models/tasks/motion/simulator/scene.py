@@ -32,7 +32,7 @@ from models.tasks.motion.simulator.traffic import Moment, Traffic
 
 PAST = FUTURE = 25
 _TICKS = round(parking.STEP / traffic.DT)
-_WARM_UP = 7.0
+_WARM_UP = 9.0
 """Traffic before the scene begins, s."""
 _REQUESTED = 70.0
 """Vehicles are requested up to this distance from the ego vehicle, m."""

@@ -34,6 +34,8 @@ _STOP_LINE = 0.5
 """Between stop line and bumper at least, m."""
 _JERK = (12.0, 3.0)
 """Braking comes faster than power, m/s³."""
+_SETTLED = 14.0
+"""A change of lanes is over so long before the end of the lane, m."""
 _RESTLESS = 0.12
 """Standard deviation of what a foot does without need, m/s²."""
 
@@ -108,18 +110,18 @@ class Traffic:
         """``DT`` later."""
         who, ways, speed = self.drivers, self._routes, self._bodies.speed
         here = places.locate(ways, self._along, who.wheelbase, who.length)
-        rear, pace, others = places.leaders(ways, here, who.length, speed, self._there, self._leaving)
+        rear, pace = places.leaders(ways, here, who.length, speed, self._there, self._leaving)
         coming, hold = self._junctions(here, rear, pace)
         hold = np.minimum(hold, crosswalks.holds(self.ground, self.walkers, ways, here, speed, who.hardest))
         hold = np.minimum(hold, whims.holds(self._whims, who, here, speed, coming.distance, self.time))
-        hold = np.minimum(hold, self._kerb(here, others))
+        hold = np.minimum(hold, self._kerb(here))
         self._drive(here, rear, pace, hold)
         may = crosswalks.may_cross(
             self.ground, self.walkers, ways, here, speed, self._there, who.hardest, self.states()
         )
         self.walkers.step(may, DT)
         if self._tick % 5 == 0:
-            self._change_lanes(here, coming)
+            self._change_lanes(here)
         self._there &= self._along < ways.length
         self._tick += 1
 
@@ -147,13 +149,14 @@ class Traffic:
         line = np.where(unclaimed, coming.begin - _STOP_LINE, np.inf)
         return coming, np.minimum(line, claims.holds(held, conflicts, here))
 
-    def _kerb(self, here: Places, others: Floats) -> Floats:
+    def _kerb(self, here: Places) -> Floats:
         """Where cars at the kerb are held until they want to go and nobody comes, m along their routes."""
         mood, speed = self._whims, self._bodies.speed
         hold = np.full(len(speed), np.inf)
         for car in np.flatnonzero(np.isfinite(mood.go_time)):
-            apart = here.middle[car] - others[car]
-            follower = np.isfinite(apart) & (apart > -8)
+            apart = self._routes.start[:, here.lane[car]] + here.inside[car] - here.middle
+            follower = np.isfinite(apart) & (apart > -8) & self._there
+            follower[car] = False
             clear = apart[follower] - (self.drivers.length[follower] + self.drivers.length[car]) / 2
             if self.time >= mood.go_time[car] and (clear > 3 + 3.5 * speed[follower]).all():
                 mood.go_time[car] = -np.inf
@@ -195,7 +198,7 @@ class Traffic:
         gone = (body.x - line[:, 0]) * ahead[:, 0] + (body.y - line[:, 1]) * ahead[:, 1]
         self._along = self._along + np.maximum(gone, 0.0)
 
-    def _change_lanes(self, here: Places, coming: Coming) -> None:
+    def _change_lanes(self, here: Places) -> None:
         """Begins changes of cars that want to be on another lane and find a gap; ends those that are over."""
         network, mood, speed = self.ground.network, self._whims, self._bodies.speed
         over = (self._leaving.lane != NONE) & (here.rear > self._leaving.until)
@@ -216,7 +219,8 @@ class Traffic:
             style = self._cast.style(int(car))
             length = lane_changes.glide(float(speed[car]), style.cornering)
             inside = float(here.inside[car])
-            if not beside or coming.distance[car] < length + 12 or inside < here.middle[car] - here.rear[car] + 2:
+            behind = here.middle[car] - here.rear[car] + 2
+            if not beside or not behind < inside < network.lengths[lane] - length - _SETTLED:
                 continue
             other = beside[int(self._rng.integers(len(beside)))]
             moved = inside * float(network.lengths[other] / network.lengths[lane])

@@ -63,7 +63,7 @@ def draw(rng: np.random.Generator, habits: Habits, who: Drivers) -> Whims:
         rng.uniform(*_HALT, count),
         np.full(count, np.inf),
         np.full(count, -np.inf),
-        times(habits.halts),
+        times(0.5 * habits.halts),
         rng.uniform(*_HARD_FOR, count),
         rng.uniform(*_HARD, count) * who.hardest,
         times(habits.weaving),
