@@ -33,7 +33,12 @@ def data(tmp_path_factory: pytest.TempPathFactory, served: Installation) -> Path
 
 @pytest.fixture(scope="module")
 def scene(data: Path) -> Path:
-    return min((data / "eval_pb").rglob("*.pb"))
+    """The one that asks most."""
+    return max(sorted((data / "eval_pb").rglob("*.pb")), key=lambda path: len(tracks(path)))
+
+
+def tracks(scene: Path) -> list[int]:
+    return [one.track_id for one in Scene.FromString(scene.read_bytes()).prediction_requests]
 
 
 def target(served: Installation) -> str:
@@ -44,7 +49,7 @@ def test_the_reference_artefact_serves_scenes_and_maps(served: Installation, sce
     with demur.connect(target(served)) as client:
         described = client.motion.describe()
         answers = client.motion.predict(scene)
-        requests = [one.track_id for one in Scene.FromString(scene.read_bytes()).prediction_requests]
+        requests = tracks(scene)
         maps = [data / "eval_rendered" / scene.parent.name / f"{scene.stem}_{track}.npy" for track in requests]
         drawn = client.motion.predict(maps)
     assert described.model.startswith("motion-bc-5:")
@@ -81,7 +86,7 @@ def test_the_code_of_the_page_runs(
     """Asking, and then a label while the client is open."""
     asking, labelling = re.findall(r"```py\n(.*?)```", PAGE, re.DOTALL)
     code = asking + textwrap.indent(labelling, "    ")
-    track = Scene.FromString(scene.read_bytes()).prediction_requests[0].track_id
+    track = tracks(scene)[0]
     for name in ("scene.pb", "a.pb", "b.pb"):
         (tmp_path / name).write_bytes(scene.read_bytes())
     monkeypatch.chdir(tmp_path)
@@ -98,7 +103,7 @@ def test_the_commands_of_the_page_answer(served: Installation, scene: Path, tmp_
     """Those of curl."""
     (block,) = (one for one in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL) if "curl -F" in one)
     (tmp_path / "scene.pb").write_bytes(scene.read_bytes())
-    first, second = [one.track_id for one in Scene.FromString(scene.read_bytes()).prediction_requests][:2]
+    first, second = tracks(scene)[:2]
     for line in block.splitlines():
         command = line.replace("127.0.0.1:3003", f"127.0.0.1:{3003 + served.offset}").replace("curl ", "curl -sS ")
         command = command.replace("4308,4176", f"{first},{second}")
