@@ -51,22 +51,25 @@ def may_cross(
 ) -> NDArray[np.bool_]:
     """Which walkers may step onto the road: no red light, and no car that is on the crossing or could not stop."""
     may = np.ones(len(walkers), bool)
-    count = len(ground.crossing_signal)
-    if not count:
+    asking = walkers.waiting()
+    if not asking.any():
         return may
-    begin = ways.start[:, ground.span_lane] + ground.span_from
+    count = len(ground.crossing_signal)
+    asked = np.zeros(count, bool)
+    asked[walkers.crossing[asking]] = True
+    spans = np.flatnonzero(asked[ground.span_crossing])
+    begin = ways.start[:, ground.span_lane[spans]] + ground.span_from[spans]
     gap = begin - here.front[:, None]
-    width = ground.span_to - ground.span_from
+    width = (ground.span_to - ground.span_from)[spans]
     v = speed[:, None]
     passing = (gap < 0.5) & (here.rear[:, None] < begin + width + 0.3)
     # where cars need not stop for those at the kerb, people look farther
-    caution = np.where(ground.crossing_painted, 0.35, 0.2)[ground.span_crossing]
+    caution = np.where(ground.crossing_painted, 0.35, 0.2)[ground.span_crossing[spans]]
     coming = (gap >= 0.5) & (gap < v**2 / (2 * caution * hardest) + 1 + 0.4 * v) & (v > 0.7)
     danger = ((passing | coming) & there[:, None]).any(axis=0)
     closed = np.zeros(count, bool)
-    np.logical_or.at(closed, ground.span_crossing, danger)
+    np.logical_or.at(closed, ground.span_crossing[spans], danger)
     lit = ground.crossing_signal != NONE
     closed[lit] |= states[ground.crossing_signal[lit]] != lights.GREEN
-    crossing = walkers.crossing != NONE
-    may[crossing] = ~closed[walkers.crossing[crossing]]
+    may[asking] = ~closed[walkers.crossing[asking]]
     return may

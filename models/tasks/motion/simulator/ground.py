@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.simulator.curves import Floats
+from models.tasks.motion.simulator.lanes import NONE
 from models.tasks.motion.simulator.network import Network
 
 _THROUGH_TURNS = 9.0
@@ -39,6 +40,8 @@ class Ground:
     span_to: Floats
     crossing_signal: NDArray[np.intp]
     """Of each crossing; -1 without."""
+    across: NDArray[np.bool_]
+    """Whether each lane is a way across a junction, [lanes]."""
     crossing_painted: NDArray[np.bool_]
     """Whether cars give way to those who wait at it."""
 
@@ -62,5 +65,6 @@ def prepare(network: Network, seconds: float, step: float) -> Ground:
         np.array([span[2] for span in spans], np.float64),
         np.array([span[3] for span in spans], np.float64),
         np.array([one.signal for one in network.crossings], np.intp),
+        network.conflicts.number != NONE,
         np.array([len(one.outline) > 0 for one in network.crossings], bool),
     )

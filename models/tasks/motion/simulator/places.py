@@ -55,15 +55,30 @@ def locate(routes: Routes, along: Floats, wheelbase: Floats, length: Floats) -> 
 
 
 def leaders(
-    routes: Routes, here: Places, length: Floats, speed: Floats, there: NDArray[np.bool_], leaving: Leaving
+    routes: Routes,
+    here: Places,
+    length: Floats,
+    speed: Floats,
+    there: NDArray[np.bool_],
+    leaving: Leaving,
+    across: NDArray[np.bool_],
 ) -> tuple[Floats, Floats]:
-    """Rear of the next car on each car's route, m, and its speed, m/s."""
-    lane, inside = here.lane, here.inside
-    place = routes.start[:, lane] + inside
-    tail_on = inside - length / 2 < routes.parted_until[:, lane]
-    nose_in = inside + length / 2 > routes.joined_from[:, lane]
-    np.minimum(place, np.where(tail_on, routes.parted[:, lane] + inside, np.inf), out=place)
-    np.minimum(place, np.where(nose_in, routes.joined[:, lane] + inside, np.inf), out=place)
+    """Rear of the next car on each car's route, m, and its speed, m/s.
+
+    Args:
+        across: whether each lane is a way across a junction: others may part from it and join it.
+    """
+    lane = here.lane
+    place = np.take(routes.start, lane, axis=1) + here.inside
+    crossing = np.flatnonzero(across[lane])
+    if len(crossing):
+        way, inside, half = lane[crossing], here.inside[crossing], length[crossing] / 2
+        tail_on = inside - half < routes.parted_until[:, way]
+        nose_in = inside + half > routes.joined_from[:, way]
+        beside = np.minimum(
+            np.where(tail_on, routes.parted[:, way], np.inf), np.where(nose_in, routes.joined[:, way], np.inf)
+        )
+        place[:, crossing] = np.minimum(place[:, crossing], beside + inside)
     for car in np.flatnonzero(leaving.lane != NONE):
         still = routes.start[:, leaving.lane[car]] + leaving.begun[car] + here.middle[car]
         place[:, car] = np.minimum(place[:, car], np.where(np.isfinite(still), still, np.inf))

@@ -53,8 +53,8 @@ def update(
     states: NDArray[np.int64],
     time: float,
     step: float,
-) -> None:
-    """Takes back claims of cars before a light that is not green any more, and grants new ones.
+) -> bool:
+    """Takes back claims of cars before a light that is not green any more, and grants new ones; whether any changed.
 
     Args:
         front: of cars, along their routes, m.
@@ -76,12 +76,14 @@ def update(
     ready = coming.some & ~claimed & green & _attentive(ground, who, memory, coming, speed, leader)
     candidates = np.flatnonzero(ready)
     if not len(candidates):
-        return
+        return bool(revoked.any())
     kept = ~(revoked[claims.car] & (claims.begin == coming.begin[claims.car]))
     held = Claims(claims.car[kept], claims.way[kept], claims.begin[kept], claims.since[kept])
     rivals = coming.some & ~claimed & green & (memory.waited < _MOST_WAIT) & (coming.distance < _FARTHEST)
-    for order, car in enumerate(_admitted(ground, who, held, coming, candidates, rivals, front, speed)):
+    admitted = _admitted(ground, who, held, coming, candidates, rivals, front, speed)
+    for order, car in enumerate(admitted):
         memory.since[car, coming.slot[car]] = time + 1e-4 * order
+    return bool(admitted) or bool(revoked.any())
 
 
 def _green(ground: Ground, coming: Coming, states: NDArray[np.int64]) -> NDArray[np.bool_]:

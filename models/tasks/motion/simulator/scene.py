@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,18 +41,16 @@ _PEOPLE = 115.0
 """People are within this distance of the middle, m."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requested:
-    """How many of the vehicles that are seen now are requested."""
-
-    most: int = 20
-    """As in the official data; thinned at random beyond."""
-
-
 def simulate(
-    rng: np.random.Generator, city: City, precipitation: int, name: str, requested: Requested | None = None
+    rng: np.random.Generator, city: City, precipitation: int, name: str, requests: int = 20
 ) -> motion_pb2.Scene:
-    """A scene; equal generators give equal scenes."""
+    """A scene; equal generators give equal scenes.
+
+    Args:
+        precipitation: as numbered in ``drivers``.
+        name: the scene's id.
+        requests: at most; thinned at random where more vehicles are seen.
+    """
     quarter = network.draw(rng, city)
     seconds = _WARM_UP + (PAST + FUTURE) * parking.STEP
     cast = population.draw(rng, city, quarter, precipitation, seconds)
@@ -80,7 +77,7 @@ def simulate(
     _add_ego(message, frame, world, ego)
     middle = np.array([world.x[PAST - 1, ego], world.y[PAST - 1, ego]])
     map_message(message, frame, quarter, parked.lots, np.stack(lights[:PAST]), middle, rng)
-    _add_requests(rng, message, frame, seen, middle, requested or Requested())
+    _add_requests(rng, message, seen, middle, requests)
     return message
 
 
@@ -197,19 +194,12 @@ def _add_ego(message: motion_pb2.Scene, frame: Frame, world: World, ego: int) ->
         )
 
 
-def _add_requests(
-    rng: np.random.Generator,
-    message: motion_pb2.Scene,
-    frame: Frame,
-    seen: Seen,
-    middle: Points,
-    requested: Requested,
-) -> None:
+def _add_requests(rng: np.random.Generator, message: motion_pb2.Scene, seen: Seen, middle: Points, most: int) -> None:
     now = PAST - 1
     distance = np.hypot(*(seen.position[now] - middle).T)
     possible = np.flatnonzero(seen.there[now] & (distance < _REQUESTED) & seen.there[PAST:].any(axis=0))
-    if len(possible) > requested.most:
-        possible = np.sort(rng.choice(possible, requested.most, replace=False))
+    if len(possible) > most:
+        possible = np.sort(rng.choice(possible, most, replace=False))
     for index in possible:
         future = slice(now, None)
         position = np.where(seen.there[future, index, None], seen.position[future, index], np.nan)

@@ -98,7 +98,7 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
     bend = _Bending.draw(rng, layout, grid.reshape(-1, 2))
     middle = bend(np.zeros((1, 2)))[0]
     places = bend(grid.reshape(-1, 2)) - middle
-    inside = (np.abs(grid.reshape(-1, 2)) < HALF).all(axis=1)
+    inside = np.asarray((np.abs(grid.reshape(-1, 2)) < HALF).all(axis=1))
     number = np.arange(len(places)).reshape(grid.shape[:2])
     kinds = [[_kind(rng, layout.main if one else layout.side, one) for one in lines] for lines in main]
     roads = []

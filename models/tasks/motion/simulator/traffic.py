@@ -110,7 +110,7 @@ class Traffic:
         """``DT`` later."""
         who, ways, speed = self.drivers, self._routes, self._bodies.speed
         here = places.locate(ways, self._along, who.wheelbase, who.length)
-        rear, pace = places.leaders(ways, here, who.length, speed, self._there, self._leaving)
+        rear, pace = places.leaders(ways, here, who.length, speed, self._there, self._leaving, self.ground.across)
         coming, hold = self._junctions(here, rear, pace)
         hold = np.minimum(hold, crosswalks.holds(self.ground, self.walkers, ways, here, speed, who.hardest))
         hold = np.minimum(hold, whims.holds(self._whims, who, here, speed, coming.distance, self.time))
@@ -131,7 +131,7 @@ class Traffic:
         conflicts = ground.network.conflicts
         held, coming = claims.look(ways, here, memory.since, ground.length, self._there)
         if self._tick % 2 == 0:
-            right_of_way.update(
+            changed = right_of_way.update(
                 memory,
                 ground,
                 self.drivers,
@@ -144,7 +144,8 @@ class Traffic:
                 time=self.time,
                 step=2 * DT,
             )
-            held, coming = claims.look(ways, here, memory.since, ground.length, self._there)
+            if changed:
+                held, coming = claims.look(ways, here, memory.since, ground.length, self._there)
         unclaimed = coming.some & np.isinf(memory.since[np.arange(len(rear)), coming.slot])
         line = np.where(unclaimed, coming.begin - _STOP_LINE, np.inf)
         return coming, np.minimum(line, claims.holds(held, conflicts, here))
