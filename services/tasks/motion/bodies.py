@@ -163,7 +163,7 @@ def _answer(said: Said) -> dict[str, Any]:
 def _files(answers: list[Any], *, archived: bool) -> Mapping[str, bytes]:
     """The submission where it was asked for; in an archive wherever scenes and tracks are known."""
     found = words.answered(answers)
-    wanted = found.asked.submission or (archived and words.named(found.asked))
+    wanted = found.asked.submission or (archived and found.asked.named)
     return {SUBMISSION: words.submission(found)} if wanted else {}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -145,7 +145,7 @@ def _of_files(form: RenderedForm, grid: Grid) -> Input:
         if waiting:
             kept.append(values)
     tracks = _tracks(subjects)
-    return Input(subjects, tracks, _Maps(np.stack(kept)) if waiting else _Files(form.files, grid))
+    return Input(subjects, tracks, _Maps(kept) if waiting else _Files(form.files, grid))
 
 
 @dataclass(frozen=True)
@@ -166,12 +166,12 @@ class _Scene:
 class _Maps:
     """Has them."""
 
-    values: Map
-    """[N, 17, y, x]."""
+    values: Sequence[Map] | Map
+    """[N, 17, y, x], or N of [17, y, x]."""
 
     @property
     def nbytes(self) -> int:
-        return self.values.nbytes
+        return sum(one.nbytes for one in self.values)
 
     def opened(self) -> Callable[[int], Map]:
         return lambda item: self.values[item]

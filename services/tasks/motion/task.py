@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
+from models.remark import Remark
 from models.tasks.motion import appearance
-from models.tasks.motion.appearance import Remark
-from models.tasks.motion.planning import Arrays, Planning
+from models.tasks.motion.planning import Planning
 from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
 from models.tasks.motion.recipe import Recipe
 from models.tasks.motion.scenes import BadScene
@@ -25,8 +24,9 @@ from services.pipeline import Portion
 from services.policy import Shift
 from services.tasks.motion import inputs
 from services.tasks.motion.inputs import Input, Map, Source, Subject
+from services.tasks.motion.passes import planned
 from services.tasks.motion.request import MotionRequest
-from services.work import Done, ItemFailed, Progress, RowBatch, Step, Steps, Units, Work
+from services.work import Done, ItemFailed, Progress, Step, Steps, Units, Work
 
 MOST_CHUNK = 32
 """Requests whose maps are in memory at once, unless one pass takes more."""
@@ -34,6 +34,8 @@ OPEN_SECONDS = 0.005
 """Declared device time of preparing a scene for its requests."""
 ANSWER_BYTES = 16 << 10
 """Of a request, until its answer left."""
+COPIES = 4
+"""Of a map while its request is worked on: as it was drawn, in its chunk, joined with those of others, in its pass."""
 KEPT_BYTES = 1 << 20
 """Of a scene that is kept for those who label; of a larger one its id is."""
 
@@ -57,8 +59,15 @@ class Asked:
     scene_id: str
     """Of a scene; empty for maps."""
     tracks: tuple[int, ...]
+    """[N]; 0 where it is not known."""
     subjects: tuple[Subject | None, ...]
+    """[N]; None: not known, or failed."""
     submission: bool
+
+    @property
+    def named(self) -> bool:
+        """Whether scenes and tracks of all requests are known, as a submission needs them."""
+        return bool(self.scene_id) or all(one is not None and one.scene_id for one in self.subjects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class Found:
 
     asked: Asked
     remarks: tuple[tuple[Remark, ...], ...]
-    """Of these items."""
+    """Of these items; one that has any counts as shifted."""
 
 
 @dataclass(slots=True)
@@ -119,13 +128,13 @@ class MotionTask:
         """
         found = inputs.read(request.form, self._recipe.grid)
         count = len(found.tracks)
-        if request.submission and not found.scene_id and not all(one and one.scene_id for one in found.subjects):
+        asked = Asked(found.scene_id, found.tracks, found.subjects, request.submission)
+        if request.submission and not asked.named:
             raise InvalidInput(
                 "a submission names scene and track of each request; give them in agents, or do not ask for one",
                 code="missing",
                 field="agents",
             )
-        asked = Asked(found.scene_id, found.tracks, found.subjects, request.submission)
         kept = _kept(found) if self._keeps_inputs else b""
         quantum = min(self._planning.quantum_rows, count)
         pass_seconds = self._planning.seconds(quantum) / quantum
@@ -134,7 +143,10 @@ class MotionTask:
             payload=_Payload(asked, found, kept),
             count=count,
             seconds=OPEN_SECONDS + count * (self._pace.map_seconds + pass_seconds),
-            nbytes=found.source.nbytes + 2 * min(self._chunk, count) * map_bytes + count * ANSWER_BYTES + len(kept),
+            nbytes=found.source.nbytes
+            + COPIES * min(self._chunk, count) * map_bytes
+            + count * ANSWER_BYTES
+            + len(kept),
         )
 
     @property
@@ -165,7 +177,7 @@ class MotionTask:
             if isinstance(one, _Failed):
                 yield ItemFailed(item, one.error)
         good = [row for row, one in enumerate(made) if isinstance(one, _Made)]
-        for rows, said in (yield from self._planned(block, good)):
+        for rows, said in (yield from planned(self._planning, block, good)):
             if isinstance(said, DemurError):
                 for row in rows:
                     yield ItemFailed(items[row], said)
@@ -195,34 +207,7 @@ class MotionTask:
             return _Failed(refused(error, item))
         except Exception as error:
             return _Failed(execution_failed(error))
-        remarks = (*seen, *(() if not left_out else (_left_out(left_out),)))
-        return _Made(remarks, time.perf_counter() - start)
-
-    def _planned(
-        self, block: NDArray[np.float32], rows: list[int]
-    ) -> Generator[Any, Any, list[tuple[range, Arrays | DemurError]]]:
-        """What is said of consecutive rows. Where a pass fails, each row is planned by itself."""
-        passes = [piece for run in _runs(rows) for piece in _cut(run, self._planning.quantum_rows)]
-        try:
-            said = yield Steps(tuple(self._batch(block, piece) for piece in passes))
-        except DemurError:
-            return (yield from self._one_by_one(block, rows))
-        return list(_joined(zip(passes, said, strict=True)))
-
-    def _one_by_one(
-        self, block: NDArray[np.float32], rows: list[int]
-    ) -> Generator[Any, Any, list[tuple[range, Arrays | DemurError]]]:
-        found: list[tuple[range, Arrays | DemurError]] = []
-        for row in rows:
-            alone = range(row, row + 1)
-            try:
-                found.append((alone, (yield self._batch(block, alone))))
-            except DemurError as error:
-                found.append((alone, error))
-        return found
-
-    def _batch(self, block: NDArray[np.float32], rows: range) -> RowBatch:
-        return RowBatch(self._planning, block[rows.start : rows.stop])
+        return _Made((*seen, *_left_out(left_out)), time.perf_counter() - start)
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
         """Requests are answered by their portions."""
@@ -249,15 +234,18 @@ def _request(asked: Asked, item: int) -> SceneMessage:
     return found
 
 
-def _left_out(count: int) -> Remark:
-    return Remark(
-        code="left_out",
-        message=f"{count} vehicles or pedestrians of the scene have impossible numbers and are not drawn; correct them",
-        value=float(count),
-        unit="objects",
-        lower=0.0,
-        upper=0.0,
-    )
+def _left_out(count: int) -> Iterable[Remark]:
+    """What is said of objects that could not be drawn, if there are any."""
+    if count:
+        yield Remark(
+            code="left_out",
+            message=f"{count} vehicles or pedestrians of the scene have impossible numbers and are not drawn; correct "
+            "them",
+            value=float(count),
+            unit="objects",
+            lower=0.0,
+            upper=0.0,
+        )
 
 
 def _kept(found: Input) -> bytes:
@@ -270,33 +258,3 @@ def _kept(found: Input) -> bytes:
         message.ClearField(name)
     content = message.SerializeToString()
     return content if len(content) <= KEPT_BYTES else SceneMessage(id=found.scene_id).SerializeToString()
-
-
-def _runs(rows: list[int]) -> Iterator[range]:
-    """Ascending rows as ranges without gaps."""
-    start = 0
-    for place in range(1, len(rows) + 1):
-        if place == len(rows) or rows[place] != rows[place - 1] + 1:
-            yield range(rows[start], rows[place - 1] + 1)
-            start = place
-
-
-def _cut(rows: range, most: int) -> Iterator[range]:
-    return (rows[start : start + most] for start in range(0, len(rows), most))
-
-
-def _joined(parts: Iterable[tuple[range, Arrays]]) -> Iterator[tuple[range, Arrays]]:
-    """Parts that follow each other, as one."""
-    waiting: list[tuple[range, Arrays]] = []
-    for part in parts:
-        if waiting and waiting[-1][0].stop != part[0].start:
-            yield _one(waiting)
-            waiting = []
-        waiting.append(part)
-    if waiting:
-        yield _one(waiting)
-
-
-def _one(parts: list[tuple[range, Arrays]]) -> tuple[range, Arrays]:
-    rows = range(parts[0][0].start, parts[-1][0].stop)
-    return rows, tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*(said for _, said in parts), strict=True))

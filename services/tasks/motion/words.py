@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.predictive import Trajectories
+from models.remark import Remark
 from models.tasks.motion import submission_file
-from models.tasks.motion.appearance import Remark
-from models.tasks.motion.frame import to_scene
+from models.tasks.motion.frame import FARTHEST, to_scene
 from models.tasks.motion.scenes import STEP_S
 from models.tasks.motion.spec import TRAJECTORIES
 from services.pipeline import Portion
@@ -75,13 +75,8 @@ def answered(answers: list[Portion | ItemFailed]) -> Answered:
 
 
 def submission(found: Answered) -> bytes:
-    """The official submission of these answers; without what is withheld, has no number or is of an unnamed scene."""
+    """The official submission of these answers, without what is withheld, nowhere on Earth or of an unnamed scene."""
     return b"".join(_submitted(portion, found.asked) for portion in found.portions)
-
-
-def named(asked: Asked) -> bool:
-    """Whether scenes and tracks of all requests are known, as a submission needs them."""
-    return bool(asked.scene_id) or all(one is not None and one.scene_id for one in asked.subjects)
 
 
 def _said(portion: Portion, index: int) -> Said:
@@ -112,7 +107,8 @@ def _arrays(statistics: Trajectories, index: int, subject: Subject | None) -> di
 def _submitted(portion: Portion, asked: Asked) -> bytes:
     statistics, verdict = _statistics(portion), portion.verdicts[HEAD]
     whose = [asked.subjects[portion.first + index] for index in range(portion.count)]
-    told = ~verdict.hidden & ~np.isnan(verdict.uncertainty) & np.isfinite(statistics.plans).all(axis=(1, 2, 3))
+    near = (np.abs(statistics.plans) < FARTHEST).all(axis=(1, 2, 3))
+    told = near & ~verdict.hidden & ~np.isnan(verdict.uncertainty)
     rows = [index for index in np.flatnonzero(told) if (one := whose[index]) is not None and one.scene_id]
     subjects = [one for index in rows if (one := whose[index]) is not None]
     return submission_file.encoded(

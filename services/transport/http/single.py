@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from models.remark import Remark
 from services.pipeline import Portion
 from services.policy import Decision, Shift
 
 Json = dict[str, Any]
-
-
-class Remark(Protocol):
-    """Something about an input that the model may not be made for."""
-
-    @property
-    def code(self) -> str: ...
-    @property
-    def message(self) -> str: ...
-    @property
-    def value(self) -> float: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def lower(self) -> float: ...
-    @property
-    def upper(self) -> float: ...
 
 
 def decided(portion: Portion, head: str, index: int = 0) -> Json:

@@ -56,7 +56,7 @@ class MotionServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def Predict(self, request, context):
-        """One scene with its requests, or some maps, in one message of up to 16 MB.
+        """One scene with its requests, or some maps: up to 256 requests in one message of up to 16 MB.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

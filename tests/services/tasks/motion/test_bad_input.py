@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import re
 import threading
 import time
 import zlib
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -291,3 +293,9 @@ async def test_a_scene_of_much_json_is_refused_while_others_are_answered(three: 
     assert response.status_code in (413, 422)
     assert time.perf_counter() - started < 10
     assert beside < 3
+
+
+def test_every_code_is_listed_in_the_contract() -> None:
+    contract = (Path(__file__).resolve().parents[4] / "proto" / "demur" / "v1" / "common.proto").read_text()
+    listed = set(re.findall(r"\w+", contract))
+    assert {code for code, _ in BAD.values()} | {"two_inputs", "unseen", "long_id"} <= listed

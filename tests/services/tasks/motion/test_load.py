@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from models.artefact import Artefact
 from models.tasks.motion import maps, members, recipe, scenes
@@ -219,14 +221,21 @@ async def test_a_drain_lets_what_was_taken_end(three: Artefact) -> None:
     assert len(answer["answers"]) == 60
 
 
-@pytest.mark.parametrize("quantum", [1, 3, 7])
-@pytest.mark.parametrize("bad", [set(), {0}, {2, 3, 9}, {9}, set(range(9))])
-def test_chunks_answer_every_item_once(three: Artefact, quantum: int, bad: set[int]) -> None:
-    """However requests are cut, and whichever fail: each ends once, and those of a chunk that follow each other in one
-    ``Done``."""
-    asked = made(three, lanes=2)
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    quantum=st.integers(1, 12),
+    lanes=st.integers(1, 4),
+    most=st.integers(1, 12),
+    bad=st.sets(st.integers(0, 9), max_size=9),
+)
+def test_however_requests_are_cut_each_ends_once(
+    three: Artefact, monkeypatch: pytest.MonkeyPatch, quantum: int, lanes: int, most: int, bad: set[int]
+) -> None:
+    """Whichever fail: the others of a chunk that follow each other are in one ``Done``."""
+    monkeypatch.setattr(task, "MOST_CHUNK", most)
+    asked = made(three, lanes=lanes)
     _planning(asked).quantum_rows = quantum
-    scene = town(2, cars=10)
+    scene = town(2, cars=10, lanes=3, walkers=1)
     for step in scene.past_vehicle_tracks:
         for one in step.tracks:
             if one.track_id - 1 in bad:
@@ -234,10 +243,9 @@ def test_chunks_answer_every_item_once(three: Artefact, quantum: int, bad: set[i
     units = asked.expand(MotionRequest(SceneForm(scene.SerializeToString())))
     done, failed = _played(asked, units)
     assert failed == sorted(bad)
-    assert sorted(item for items in done for item in items) == [item for item in range(10) if item not in bad]
-    edges = {stop for items in done for stop in (items[-1] + 1,)}
-    chunk = max(quantum, min(task.MOST_CHUNK, 2 * quantum))
-    assert all(edge in {10, *bad} or edge % chunk == 0 for edge in edges)
+    assert [item for items in done for item in items] == [item for item in range(10) if item not in bad]
+    chunk = max(quantum, min(most, quantum * lanes))
+    assert all(items.stop in {10, *bad} or items.stop % chunk == 0 for items in done)
 
 
 def _played(asked: MotionTask, units: Units[Any]) -> tuple[list[range], list[int]]:

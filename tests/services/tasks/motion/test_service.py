@@ -17,6 +17,9 @@ from demur.v1 import common_pb2, motion_pb2
 from models.artefact import Artefact
 from models.tasks.motion import messages, submission
 from models.tasks.motion.frame import to_scene
+from models.tasks.motion.members import Members
+from models.tasks.motion.planning import Planning
+from models.tasks.motion.render import Renderer
 from services.policy import Decision
 from services.tasks.motion.schemas import NAMES
 from tests.models.motion.towns import town
@@ -222,8 +225,6 @@ async def test_a_request_that_fails_fails_alone(three: Artefact) -> None:
 
 
 async def test_a_map_that_cannot_be_drawn_fails_alone(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
-    from models.tasks.motion.render import Renderer
-
     draw = Renderer.draw
 
     def sometimes(self: Renderer, agent: Any) -> Any:
@@ -241,8 +242,6 @@ async def test_a_map_that_cannot_be_drawn_fails_alone(three: Artefact, monkeypat
 
 
 async def test_planning_that_fails_for_one_harms_no_other(three: Artefact, monkeypatch: pytest.MonkeyPatch) -> None:
-    from models.tasks.motion.planning import Planning
-
     plan = Planning.__call__
 
     def sometimes(self: Planning, rows: Any) -> Any:
@@ -263,6 +262,35 @@ async def test_planning_that_fails_for_one_harms_no_other(three: Artefact, monke
     assert [one["trajectories_m"] for one in answer["answers"]] == [
         one["trajectories_m"] for one in whole["answers"] if one["item"] != 1
     ]
+
+
+async def test_a_model_that_says_no_numbers_is_deferred_and_not_submitted(
+    three: Artefact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plan = Members.__call__
+
+    def sometimes(self: Members, maps: Any) -> Any:
+        plans, scores = plan(self, maps)
+        for number, one in enumerate(maps):
+            own = np.hypot(*one[1:3, 16, 16])
+            if abs(own - SPEEDS[SLOW]) < 0.5:
+                plans[number] = np.nan
+            elif abs(own - SPEEDS[HIDDEN]) < 0.5:
+                plans[number] = 1e8
+        return plans, scores
+
+    async with serving(three, fixed_threshold=1e9) as served:
+        monkeypatch.setattr(Members, "__call__", sometimes)
+        answer = await served.answer(scene=CONTENT, submission=True)
+        message = await served.message(scene=CONTENT, submission=True)
+    fast, slow, hidden = answer["answers"]
+    assert (fast["decision"], slow["decision"], hidden["decision"]) == ("ANSWER", "DEFER", "ANSWER")
+    assert slow["uncertainty"] is None
+    assert slow["trajectories_m"][0][0] == [None, None]
+    assert np.isnan(numbers(message.answers[1], "trajectories")).all()
+    path = tmp_path / "submission.pb"
+    path.write_bytes(message.submission)
+    assert [one.track_id for one in messages.predictions(path)] == [FAST]
 
 
 async def test_where_nothing_can_be_predicted_the_call_fails(three: Artefact) -> None:

@@ -1,0 +1,74 @@
+"""The rows of a chunk in passes that run side by side, and what becomes of a pass that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.planning import Arrays, Planning
+from services.errors import DemurError
+from services.work import RowBatch, Steps
+
+Said = list[tuple[range, Arrays | DemurError]]
+"""Consecutive rows, ascending, and what planning said of them."""
+
+
+def planned(planning: Planning, block: NDArray[np.float32], rows: list[int]) -> Generator[Any, Any, Said]:
+    """What is said of some ascending rows of a block; of those without a gap together.
+
+    Where a pass fails, each row is planned by itself, so that the failure is that of its own request.
+    """
+    passes = [piece for run in _runs(rows) for piece in _cut(run, planning.quantum_rows)]
+    try:
+        said = yield Steps(tuple(_batch(planning, block, piece) for piece in passes))
+    except DemurError:
+        return (yield from _one_by_one(planning, block, rows))
+    return list(_joined(zip(passes, said, strict=True)))
+
+
+def _one_by_one(planning: Planning, block: NDArray[np.float32], rows: list[int]) -> Generator[Any, Any, Said]:
+    found: Said = []
+    for row in rows:
+        alone = range(row, row + 1)
+        try:
+            found.append((alone, (yield _batch(planning, block, alone))))
+        except DemurError as error:
+            found.append((alone, error))
+    return found
+
+
+def _batch(planning: Planning, block: NDArray[np.float32], rows: range) -> RowBatch:
+    return RowBatch(planning, block[rows.start : rows.stop])
+
+
+def _runs(rows: list[int]) -> Iterator[range]:
+    """Ascending rows as ranges without gaps."""
+    start = 0
+    for place in range(1, len(rows) + 1):
+        if place == len(rows) or rows[place] != rows[place - 1] + 1:
+            yield range(rows[start], rows[place - 1] + 1)
+            start = place
+
+
+def _cut(rows: range, most: int) -> Iterator[range]:
+    return (rows[start : start + most] for start in range(0, len(rows), most))
+
+
+def _joined(parts: Iterable[tuple[range, Arrays]]) -> Iterator[tuple[range, Arrays]]:
+    """Parts that follow each other, as one."""
+    waiting: list[tuple[range, Arrays]] = []
+    for part in parts:
+        if waiting and waiting[-1][0].stop != part[0].start:
+            yield _one(waiting)
+            waiting = []
+        waiting.append(part)
+    if waiting:
+        yield _one(waiting)
+
+
+def _one(parts: list[tuple[range, Arrays]]) -> tuple[range, Arrays]:
+    rows = range(parts[0][0].start, parts[-1][0].stop)
+    return rows, tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*(said for _, said in parts), strict=True))
