@@ -25,7 +25,7 @@ _LOST, _RARELY = 0.04, 0.0006
 """Chance of these, and of other tracks, to be lost in a step."""
 _FOUND = 0.45
 """Chance to be found again in the next."""
-_FLIPPED = 0.2
+_FLIPPED = 0.12
 """Share of tracks whose yaw points backward; and chance of a standing one to turn in a step."""
 _FLICKER = 0.004
 _POSITION = 0.07
@@ -89,13 +89,13 @@ def vehicles(rng: np.random.Generator, world: World, ego: int) -> Seen:
     side = np.stack([-heading[..., 1], heading[..., 0]], axis=2)
     velocity = heading * world.speed[..., None]
     acceleration = heading * world.acceleration[..., None] + side * (world.speed * world.turning)[..., None]
-    moving = np.minimum(world.speed / 0.5, 1.0)[..., None]  # trackers know what stands
+    moving = np.minimum(world.speed / 0.5, 1.0)[..., None]  # what stands is told to stand
     size = world.size * np.exp(0.04 * rng.standard_normal(world.size.shape))
     return Seen(
         there,
         place + _slow(rng, place.shape, _POSITION * (0.4 + 0.6 * moving)),
-        velocity + _slow(rng, place.shape, _VELOCITY * (0.15 + 0.85 * moving)),
-        acceleration + _slow(rng, place.shape, _ACCELERATION * (0.15 + 0.85 * moving)),
+        velocity + _slow(rng, place.shape, _VELOCITY * moving),
+        acceleration + _slow(rng, place.shape, _ACCELERATION * moving),
         _ambiguous(rng, world.yaw + _slow(rng, world.yaw.shape, _YAW), world.speed),
         size,
     )

@@ -78,8 +78,15 @@ def test_a_scene_does_not_depend_on_what_else_is_made() -> None:
     first = dataset.make(job)
     dataset.make(Job(Entry("dev", "Modiin", 8), 3, 4, False))
     assert dataset.make(job).scene == first.scene
-    assert dataset.make(Job(Entry("eval", "TelAviv", 7), 3, 4, False)).scene != first.scene
-    assert dataset.make(Job(Entry("dev", "Modiin", 7), 4, 4, False)).scene != first.scene
+
+
+def test_seed_split_index_and_extra_all_make_another_scene() -> None:
+    entry = Entry("dev", "Moscow", 7)
+    others = [Entry("dev", "Moscow", 8), Entry("eval", "Moscow", 7), Entry("dev", "Moscow", 7, True), entry]
+    seeds = [3, 3, 3, 4]
+    drawn = {one.rng(seed).random() for one, seed in zip([*others, entry], [*seeds, 3], strict=True)}
+    assert len(drawn) == 5
+    assert len({one.id for one in (*others, entry)}) == 4
 
 
 def test_the_command_writes_a_folder_that_the_official_readers_take(tmp_path: Path) -> None:
