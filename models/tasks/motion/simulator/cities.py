@@ -15,7 +15,7 @@ CITIES = {
         City(
             "Moscow",
             Layout(
-                block=((120, 230), (110, 200)),
+                block=((130, 250), (120, 220)),
                 bend=7.0,
                 wave=(250, 600),
                 main=Class((2, 2, 3), (3.3, 3.7), (60,), 0.15),
@@ -31,13 +31,13 @@ CITIES = {
             Habits(
                 eagerness=0.98,
                 gap=1.3,
-                acceleration=1.6,
-                braking=1.45,
+                acceleration=1.4,
+                braking=1.3,
                 cornering=2.3,
                 patience=1.6,
                 turns=(0.17, 0.64, 0.19),
                 weaving=2.0,
-                halts=0.3,
+                halts=0.25,
                 wander=0.15,
                 kerb=0.12,
                 jaywalking=0.06,

@@ -106,17 +106,22 @@ def _on_lanes(rng: np.random.Generator, city: City, network: Network) -> list[_S
         distance = np.hypot(*lane.points.T)
         radius = _RADIUS if network.successors[number] else _LEAVING
         density = city.density * busy * (1.0 if lane.main else 0.6)
-        position = lane.length - 10.0
+        position, ahead = lane.length - 10.0, (np.inf, 0.0)  # of the car ahead: where it is, how fast
         for _ in range(_queue(rng, network, number, density / 1000 * _FLOWING * lane.limit)):
             if position > 8:
                 spots.append(_Spot(number, position, 0.0))
+                ahead = position, 0.0
                 position -= _QUEUED
         while True:
             position -= rng.exponential(max(1000 / density - _SPACE, 4.0))
             if position < 8:
                 break
             if distance[min(int(position), len(distance) - 1)] < radius:
-                spots.append(_Spot(number, position, _speed(rng, lane.limit, lane.length - position)))
+                speed = _speed(rng, lane.limit, lane.length - position)
+                room = max(0.0, ahead[0] - position - _SPACE)
+                speed = min(speed, math.sqrt(ahead[1] ** 2 + 2 * _SLOWING * room))
+                spots.append(_Spot(number, position, speed))
+                ahead = position, speed
             position -= _SPACE
     return spots
 
