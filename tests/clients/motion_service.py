@@ -19,12 +19,14 @@ from google.protobuf.message import DecodeError
 from demur.v1 import common_pb2 as common
 from demur.v1 import motion_pb2 as wire
 from demur.v1.motion_pb2_grpc import MotionServiceServicer, add_MotionServiceServicer_to_server
-from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Submission, VehicleTrack
+from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Submission
 from tests.clients.stand_in import LabelStandIn, listening, refuse
+from tests.models.motion import towns
 
 EPOCH = 0xD0
 THRESHOLD = 10.0
 STEPS = 25
+YAW = 0.5
 SPEEDS = np.array([1.0, 0.8, 1.2, 0.5, 1.5], np.float32)
 SCORES = np.array([20.0, 19.0, 18.5, 15.0, 12.0], np.float32)
 SIZE = 8
@@ -51,27 +53,17 @@ def plans(speed: float) -> np.ndarray:
     return np.stack([ahead, np.zeros_like(ahead)], axis=-1)
 
 
-def vehicle(track: int, x: float, y: float, speed: float, yaw: float) -> VehicleTrack:
-    """A car that drives along its yaw."""
-    found = VehicleTrack(track_id=track, yaw=yaw)
-    found.position.x, found.position.y = x, y
-    found.linear_velocity.x, found.linear_velocity.y = speed * math.cos(yaw), speed * math.sin(yaw)
-    found.dimensions.x, found.dimensions.y, found.dimensions.z = 4.5, 1.9, 1.6
-    return found
-
-
 def scene(name: str = "s", tracks: Sequence[int] = (7, 9), *, speed: float = 10.0, future: bool = True) -> Scene:
-    """A scene of cars beside each other that drive on as they did, the last at half the speed of the one before."""
-    found = Scene(id=name)
-    for step in (*range(-24, 1), *(range(1, STEPS + 1) if future else ())):
-        into = found.past_vehicle_tracks if step <= 0 else found.future_vehicle_tracks
-        cars = into.add()
-        for place, track in enumerate(tracks):
-            yaw, own = 0.5, speed / 2**place
-            away = 0.2 * step * own
-            x, y = 1000 + away * math.cos(yaw), -500 + 5 * place + away * math.sin(yaw)
-            cars.tracks.append(vehicle(track, x, y, own, yaw))
-    for track in tracks:
+    """A scene of cars beside each other that drive on as they did, each at half the speed of the one before."""
+    found = towns.empty(name)
+    steps = [found.future_vehicle_tracks.add() for _ in range(STEPS if future else 0)]
+    for place, track in enumerate(tracks):
+        own, x, y = speed / 2**place, 1000.0, -500.0 + 5 * place
+        towns.drive(found, track, (x, y), YAW, own)
+        for number, step in enumerate(steps, 1):
+            away = 0.2 * number * own
+            ahead = x + away * math.cos(YAW), y + away * math.sin(YAW)
+            step.tracks.append(towns.vehicle(track, ahead, YAW, own))
         found.prediction_requests.add(track_id=track)
     return found
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import demur
 from demur.v1 import common_pb2 as common
+from demur.v1 import motion_pb2 as wire
 from models.tasks.motion.protocol.motion_pb2 import Submission
 from tests.clients.motion_service import (
     SCORES,
@@ -180,6 +181,13 @@ def test_what_does_not_fit_a_message_goes_in_several(client, motion):
     agents = [demur.Agent("s", n) for n in range(70)]
     some = client.motion.predict([map_file(n) for n in range(70)], agents=agents)
     assert [(one.item, one.track_id) for one in some.failures] == [(66, 66)]
+
+
+def test_files_go_in_as_many_messages_as_their_bytes_need(client, motion):
+    sent = []
+    motion.answer = lambda request, manner: sent.append(len(request.rendered.files)) or wire.MotionPredictResponse()
+    client.motion.predict([bytes(6 << 20)] * 5)
+    assert sent == [2, 2, 1]
 
 
 def smaller(request):

@@ -37,7 +37,7 @@ async def artefact_served(
         await assembled.start()
         try:
             server = GrpcServer(assembled.tenant, chosen, metrics, assembled.desk)
-            await server.start("127.0.0.1:0")
+            await server.start(f"127.0.0.1:{chosen.grpc_port}")  # 0: any
             lifecycle.reason = ""
             await server.ready()
             app = application(assembled.tenant, chosen, metrics, lifecycle, assembled.desk, assembled.keeper)

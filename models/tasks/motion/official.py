@@ -34,6 +34,7 @@ class Wanted:
 
 ALL = Wanted()
 CANONICAL = Wanted(parts=frozenset({False, True}))
+"""What is in one of the parts of the data set."""
 
 
 @dataclass(frozen=True, slots=True)

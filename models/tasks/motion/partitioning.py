@@ -12,7 +12,7 @@ from typing import Literal
 from models.tasks.motion import canonical, folders, messages, official, tags
 from models.tasks.motion.canonical import Partition
 from models.tasks.motion.folders import RENDERED, SCENES, TAGS, Split, rendered_name
-from models.tasks.motion.official import SceneFile, Wanted
+from models.tasks.motion.official import SceneFile
 from models.tasks.motion.writer import PROVENANCE
 from models.workbench import Progress
 
@@ -24,8 +24,8 @@ def divide(
 ) -> list[Path]:
     """Writes the scenes of a data set that a partition names as another data set, and returns what was written.
 
-    A training split has in-domain scenes, the others both parts. Rules of the partition lie beside them, so that
-    whoever reads the folder knows in-domain from shifted.
+    Each split gets the scenes of both parts that the partition has for it. The rules lie beside them, so that whoever
+    reads the folder knows in-domain from shifted.
 
     Args:
         how: ``link`` to the scenes and maps, ``copy`` them, or only ``list`` the paths of the scenes of each part, in
@@ -47,7 +47,7 @@ def divide(
     for done, one in enumerate(splits):
         if progress is not None:
             progress(done / len(splits), one.scenes.name)
-        files = _chosen(one, partition)
+        files = official.scene_files(one, official.CANONICAL, partition)
         count, paths = _list(files, out, one.name) if how == "list" else _place(files, one, out, how == "copy")
         found, written = found + count, written + paths
     if not found:
@@ -57,11 +57,6 @@ def divide(
     if progress is not None:
         progress(1.0, out.name)
     return written
-
-
-def _chosen(split: Split, partition: Partition) -> Iterator[SceneFile]:
-    parts = frozenset({False}) if split.name == "train" else frozenset({False, True})
-    return official.scene_files(split, Wanted(parts=parts), partition)
 
 
 def _list(files: Iterator[SceneFile], out: Path, name: str) -> tuple[int, list[Path]]:

@@ -45,7 +45,7 @@ class Picture:
     """Variance of the position at each step, m², [T]."""
     title: str
     details: tuple[str, ...] = ()
-    """Lines below the title."""
+    """Lines below the title, two at most."""
     data: NDArray[np.floating[Any]] | None = None
     knowledge: NDArray[np.floating[Any]] | None = None
     truth: NDArray[np.floating[Any]] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -34,6 +34,7 @@ def render(
 
     Raises:
         BadFile: a scene that cannot be read, or no scenes.
+        ChildProcessError: a process died; the maps that it had drawn stay.
     """
     folder = split.rendered or split.beside(RENDERED)
     target = replace(split, rendered=folder)
@@ -91,6 +92,10 @@ def _drawn(split: Split, grid: Grid, again: bool, processes: int) -> Iterator[in
                     return
                 finished, running = wait(running, return_when=FIRST_COMPLETED)
                 yield from (one.result() for one in finished)
+        except BrokenExecutor as error:
+            raise ChildProcessError(
+                f"a process that was drawing died ({error}); give it memory, or take fewer processes, and start again"
+            ) from error
         finally:
             for one in running:
                 one.cancel()

@@ -16,7 +16,7 @@ from models.tasks.motion.picture import Picture, draw
 from models.tasks.motion.scenes import Scene
 from models.tasks.motion.surroundings import Cells, Surroundings, future, surroundings
 
-_SHOWN_ID = 34
+_SHOWN_ID, _SHOWN_REMARKS = 34, 3
 _ERRORS = {"minade": "min ADE {:.2f} m", "weightedade": "weighted ADE {:.2f} m", "cnll": "cNLL {:.1f} nats"}
 
 
@@ -36,19 +36,19 @@ def figure(answer: demur.MotionAnswer, asked: Scene | bytes, name: str = "") -> 
         raise ValueError("the prediction is withheld")
     truth = None
     around: Surroundings | Cells
-    details = [f"{answer.comparison.replace('_', ' ')}, policy {answer.policy}"]
+    decided, judged = [answer.comparison.replace("_", " ")], []
     if isinstance(asked, Scene):
         agent = scenes.agent(asked, answer.agent.track_id)
         around, truth = surroundings(asked, agent), future(asked, agent)
-        details[0] = f"{agent.speed:.1f} m/s   ·   {details[0]}"
+        decided.insert(0, f"{agent.speed:.1f} m/s")
         if agent.unseen_steps:
-            details.append(f"last seen {agent.unseen_steps * scenes.STEP_S:.1f} s ago, moved on at its velocity")
+            decided.insert(1, f"last seen {agent.unseen_steps * scenes.STEP_S:.1f} s ago")
     else:
         around = Cells(maps.read_rendered(asked, OFFICIAL), OFFICIAL.resolution)
     if truth is not None and truth.shape == answer.trajectories.shape[1:] and np.isfinite(truth).all():
-        details.append(_errors(truth, answer.trajectories, answer.confidences))
-    if answer.remarks:
-        details.append("   ·   ".join(remark.code.replace("_", " ") for remark in answer.remarks))
+        judged += _errors(truth, answer.trajectories, answer.confidences)
+    codes = [remark.code.replace("_", " ") for remark in answer.remarks]
+    judged += [*codes[:_SHOWN_REMARKS], *(["…"] if len(codes) > _SHOWN_REMARKS else [])]
     return draw(
         Picture(
             around=around,
@@ -59,7 +59,7 @@ def figure(answer: demur.MotionAnswer, asked: Scene | bytes, name: str = "") -> 
             knowledge=answer.knowledge,
             truth=truth,
             title=f"{_title(answer) or name}: {answer.verdict}",
-            details=tuple(details),
+            details=tuple("   ·   ".join(line) for line in (decided, judged) if line),
         )
     )
 
@@ -82,6 +82,6 @@ def _title(answer: demur.MotionAnswer) -> str:
     return f"Scene {short}, track {track}" if scene else f"Track {track}"
 
 
-def _errors(truth: NDArray[Any], plans: NDArray[Any], weights: NDArray[Any]) -> str:
+def _errors(truth: NDArray[Any], plans: NDArray[Any], weights: NDArray[Any]) -> list[str]:
     found = request_errors(truth[None], plans[None], weights[None], padded=False)
-    return "   ·   ".join(words.format(found[name][0]) for name, words in _ERRORS.items())
+    return [words.format(found[name][0]) for name, words in _ERRORS.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 
 import numpy as np
@@ -28,10 +27,8 @@ PLACES = {"a": MOSCOW, "b": SKOLKOVO, "c": SLEET, "d": SNOW, "e": MOSCOW}
 
 def written(root: Path, split: str = "dev", per_folder: int = 2, rendered: bool = False) -> folders.Split:
     """Five scenes, given in another order than that of their names."""
-    names = list(PLACES)
-    random.Random(4).shuffle(names)
     with Writer(root, split, per_folder) as writer:
-        for name in names:
+        for name in "dbeac":
             scene = drive_scene(name, [Drive(1), Drive(2, (9.0, 9.0))], {1: [2], 2: [0, 6]}, PLACES[name])
             maps = {track: b"map" for track in (1, 2)} if rendered else {}
             writer.add(scene, maps, {"city": name.upper()})
@@ -164,9 +161,7 @@ def test_lines_that_slipped_by_one_are_noticed(tmp_path: Path) -> None:
     assert split.tags is not None
     lines = split.tags.read_text().splitlines(keepends=True)
     split.tags.write_text("".join([*lines[1:], lines[0]]))
-    with pytest.raises(
-        BadFile, match=r"\.pb: the scene says (track|precipitation) \w+, and its line in .*dev_tags.txt"
-    ):
+    with pytest.raises(BadFile, match=r"\.pb: the scene says \w+ \w+, and its line in .*dev_tags.txt"):
         list(official.all_requests(split))
 
 

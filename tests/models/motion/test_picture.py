@@ -19,9 +19,10 @@ from models.tasks.motion import picture, scenes
 from models.tasks.motion.grid import OFFICIAL
 from models.tasks.motion.picture import Picture, draw, ellipse
 from models.tasks.motion.picture_ground import VEHICLE
-from models.tasks.motion.protocol.motion_pb2 import Scene, Vector3, VehicleTrack
+from models.tasks.motion.protocol.motion_pb2 import Scene
 from models.tasks.motion.render import Renderer
 from models.tasks.motion.surroundings import Cells, future, surroundings
+from tests.models.motion import towns
 
 STEPS = 25
 TRACK = 7
@@ -43,33 +44,19 @@ def a_scene(
     """A car on a road, one ahead on its left, a crosswalk, a pedestrian; in its future it turns at ``turn`` rad/s."""
     cos, sin = math.cos(yaw), math.sin(yaw)
 
-    def placed(ahead: float, left: float) -> Vector3:
-        return Vector3(x=x + cos * ahead - sin * left, y=y + sin * ahead + cos * left)
+    def placed(ahead: float, left: float) -> tuple[float, float]:
+        return x + cos * ahead - sin * left, y + sin * ahead + cos * left
 
-    def car(track: int, ahead: float, left: float) -> VehicleTrack:
-        found = VehicleTrack(track_id=track, position=placed(ahead, left), yaw=yaw)
-        found.dimensions.x, found.dimensions.y = 4.4, 1.9
-        found.linear_velocity.x, found.linear_velocity.y = speed * cos, speed * sin
-        return found
-
-    scene = Scene(id="s")
-    for step in range(-24, 1):
-        tracks = scene.past_vehicle_tracks.add().tracks
-        if step <= -unseen:
-            tracks.append(car(TRACK, 0.2 * step * speed, 0.0))
-        tracks.append(car(8, 12 + 0.2 * step * speed, 3.5))
-        walking = scene.past_pedestrian_tracks.add().tracks.add(track_id=9, position=placed(32, 2 + 0.05 * step))
-        walking.dimensions.x = walking.dimensions.y = 0.6
-    for ahead, left in arc(speed, turn)[:futures]:
-        scene.future_vehicle_tracks.add().tracks.append(car(TRACK, ahead, left))
+    scene = towns.empty("s")
+    towns.drive(scene, TRACK, placed(0, 0), yaw, speed, unseen=unseen, length=4.4)
+    towns.drive(scene, 8, placed(12, 3.5), yaw, speed, length=4.4)
+    towns.walk(scene, 9, placed(32, 2), (-sin, cos), (0.6, 0.6))
+    towns.lane(scene, [placed(-80, 0), placed(0, 0), placed(80, 0)])
+    towns.road(scene, [placed(*point) for point in ((-80, -5), (80, -5), (80, 6), (-80, 6))])
+    towns.crosswalk(scene, [placed(*point) for point in BOX])
+    for place in arc(speed, turn)[:futures]:
+        scene.future_vehicle_tracks.add().tracks.append(towns.vehicle(TRACK, placed(*place), yaw, speed))
     scene.prediction_requests.add(track_id=TRACK)
-    lane = scene.path_graph.lanes.add()
-    lane.centers.extend([placed(-80, 0), placed(0, 0), placed(80, 0)])
-    for outline, into in (
-        ([(-80, -5), (80, -5), (80, 6), (-80, 6)], scene.path_graph.road_polygons.add()),
-        (BOX, scene.path_graph.crosswalks.add()),
-    ):
-        into.geometry.points.extend(placed(*point) for point in outline)
     return scene
 
 
@@ -207,8 +194,8 @@ def test_a_vehicle_that_is_missing_now_is_drawn_where_it_was_moved_on_to() -> No
 def test_a_bare_scene_is_drawn() -> None:
     message = a_scene(futures=0)
     message.ClearField("path_graph")
-    message.ClearField("past_pedestrian_tracks")
-    del message.past_vehicle_tracks[:-1]
+    for name in ("past_vehicle_tracks", "past_pedestrian_tracks", "traffic_lights"):
+        del getattr(message, name)[:-1]
     assert draw(a_picture(message)).startswith(b"\x89PNG")
 
 

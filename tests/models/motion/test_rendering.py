@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -60,6 +62,19 @@ def test_maps_that_are_there_stay_unless_they_are_asked_for_again(tmp_path: Path
     rendering.render(folders.split(tmp_path, "dev"), GRID, again=True)
     assert read_rendered_file(path, GRID).any()
     assert not list(tmp_path.rglob("*.part"))
+
+
+class Deadly:
+    """Ends the process that it is sent to."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (1,)
+
+
+def test_a_process_that_dies_ends_the_drawing_in_words(tmp_path: Path) -> None:
+    deadly: Any = Deadly()
+    with pytest.raises(ChildProcessError, match="a process that was drawing died"):
+        rendering.render(written(tmp_path), deadly, processes=2)
 
 
 def test_scenes_that_cannot_be_read_are_named_by_either_number_of_processes(tmp_path: Path) -> None:

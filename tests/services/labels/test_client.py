@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,40 +19,24 @@ from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
 from services.labels.signature import sign
 from tests.contract.serving import serving
+from tests.services.background import background
 from tests.services.tabular import TABULAR
 
 COLUMNS = {"speed": [2.0, 3.0, 4.0], "wave": [0.5, 9.0, 8.0]}
 """The first row is answered, the others are deferred."""
 
 
-class Running:
-    """A service on an event loop of its own, so that a blocking client can be in the test's thread."""
-
-    def __init__(self, **settings: Any) -> None:
-        self._settings = settings
-        self._ready, self._end = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()))
-
-    def __enter__(self) -> Running:
-        self._thread.start()
-        assert self._ready.wait(20)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._end.set()
-        self._thread.join(20)
-
-    async def _serve(self) -> None:
-        async with serving(TABULAR, **self._settings) as served:
-            self.target = f"127.0.0.1:{served.server.port}"
-            self._ready.set()
-            await asyncio.to_thread(self._end.wait)
+@asynccontextmanager
+async def tabular(**settings: Any) -> AsyncIterator[str]:
+    """Where the toy service listens."""
+    async with serving(TABULAR, **settings) as served:
+        yield f"127.0.0.1:{served.server.port}"
 
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[demur.Client]:
     settings: dict[str, Any] = {"home": tmp_path, "census": "power", "audit_rate": 0.0001, "max_rows": 100_000}
-    with Running(recorded=True, **settings) as running, demur.connect(running.target, actor="anna") as client:
+    with background(tabular(recorded=True, **settings)) as target, demur.connect(target, actor="anna") as client:
         yield client
 
 
@@ -212,7 +196,7 @@ async def test_the_asynchronous_client_commits_too(tmp_path: Path) -> None:
 
 
 def test_a_service_without_a_ledger_says_so() -> None:
-    with Running() as running, demur.connect(running.target, retry=demur.Retry(attempts=1)) as client:
+    with background(tabular()) as target, demur.connect(target, retry=demur.Retry(attempts=1)) as client:
         for call in (
             lambda: client.labels.submit(demur.Label("0" * 16 + "-1", 1.0)),
             lambda: client.requests.claim(),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 
 from models.tasks.motion.frame import Float32
 from models.tasks.motion.objects import Objects
-from models.tasks.motion.render.areas import fill
 from models.tasks.motion.render.raster import Cells
 from models.tasks.motion.render.shapes import touching
 
@@ -54,7 +54,7 @@ def _paint(out: Float32, corners: Cells, values: Float32) -> None:
         return
     labels = np.zeros((size, size), np.int32)
     for label, box in near:
-        fill(labels, [box], label + 1)
+        cv2.fillPoly(labels, [box], label + 1)
     flat = labels.reshape(-1)
     covered = np.flatnonzero(flat)
     out.reshape(len(out), -1)[:, covered] = values[flat[covered] - 1].T

@@ -17,8 +17,6 @@ from models.tasks.motion.render.raster import Cells
 
 MOST_WORK = 10**8
 """Sum over rows of the square of the number of edges: 0.1 s."""
-_EASY = 64
-"""Corners; fewer need no check."""
 _ABOVE = 1 << 13
 """Rows above the map from which outlines are followed; those that begin farther are cut there."""
 
@@ -29,10 +27,17 @@ def fill(image: NDArray[Any], outlines: Sequence[Cells], value: float) -> None:
     Raises:
         BadScene: ``too_complex``.
     """
-    cut = [piece for outline in outlines if len(piece := _cut(outline))]
-    if cut:
-        _check_work(cut, len(image))
-        cv2.fillPoly(image, cut, value)
+    if not outlines:
+        return
+    rows = np.concatenate([outline[:, 1] for outline in outlines])
+    if rows.min() < -_ABOVE:
+        outlines = [piece for outline in outlines if len(piece := _cut(outline))]
+    # no row has more edges than there are corners; closing edges are no longer than all others together
+    steps = np.abs(np.diff(np.clip(rows, -_ABOVE, len(image)))).sum(dtype=np.int64)
+    if 2 * len(rows) * steps > MOST_WORK:
+        _check_work(outlines, len(image))
+    if outlines:
+        cv2.fillPoly(image, outlines, value)
 
 
 def _cut(outline: Cells) -> Cells:
@@ -52,9 +57,6 @@ def _cut(outline: Cells) -> Cells:
 
 
 def _check_work(outlines: Sequence[Cells], size: int) -> None:
-    corners = sum(len(outline) for outline in outlines)
-    if corners <= _EASY:
-        return
     ends = np.concatenate([np.stack([outline[:, 1], np.roll(outline[:, 1], 1)]) for outline in outlines], axis=1)
     ends = np.clip(ends, -_ABOVE, size) + _ABOVE
     rows = size + _ABOVE + 1

@@ -7,7 +7,7 @@ import numpy as np
 from models.tasks.motion.frame import Float32, to_frame
 from models.tasks.motion.grid import Grid
 from models.tasks.motion.render.agents import draw_pedestrians, draw_vehicles
-from models.tasks.motion.render.map_layers import draw_crosswalks, draw_lanes, draw_road
+from models.tasks.motion.render.map_layers import MapLayers, draw_road
 from models.tasks.motion.render.raster import cells, to_map
 from models.tasks.motion.render.shapes import touching
 from models.tasks.motion.scenes import Agent, Scene
@@ -44,8 +44,8 @@ class Renderer:
     """
 
     def __init__(self, scene: Scene, grid: Grid) -> None:
-        self._grid, self._graph = grid, scene.graph
         graph = scene.graph
+        self._grid, self._graph, self._layers = grid, graph, MapLayers(graph)
         self._origin = _origin(scene)
         boxes = (scene.vehicles, scene.ego, scene.pedestrians)
         parts = [one.corners.reshape(-1, 2) for one in boxes]
@@ -58,6 +58,9 @@ class Renderer:
         """The map around an agent of the scene, [17, y, x] by ``CHANNEL_NAMES``.
 
         An agent that is missing now is drawn where it was moved on to; the released code does not draw it.
+
+        Raises:
+            BadScene: ``too_complex``: outlines of the map would take too long.
         """
         x, y = self._origin
         frame = to_frame(agent.x - x, agent.y - y, agent.yaw)
@@ -71,8 +74,8 @@ class Renderer:
         draw_vehicles(out[:6], objects.joined(self._ego), np.concatenate([*corners, ego]), frame)
         draw_pedestrians(out[6:9], self._pedestrians, pedestrians, frame)
         size, graph = self._grid.size, self._graph
-        draw_crosswalks(out[9:11], graph, touching(crosswalks, graph.crosswalks.bounds, size))
-        draw_lanes(out[11:16], graph, touching(lanes, graph.lanes.bounds, size))
+        self._layers.draw_crosswalks(out[9:11], touching(crosswalks, graph.crosswalks.bounds, size))
+        self._layers.draw_lanes(out[11:16], touching(lanes, graph.lanes.bounds, size))
         draw_road(out[16:], touching(road, graph.road_polygons.bounds, size))
         return out
 

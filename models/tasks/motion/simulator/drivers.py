@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.tasks.motion.simulator.cities import City
 from models.tasks.motion.simulator.curves import Floats
@@ -56,6 +57,13 @@ class Drivers:
     def __len__(self) -> int:
         return len(self.length)
 
+    def shorten(self, which: NDArray[np.bool_]) -> None:
+        """Makes vehicles ordinary cars."""
+        self.length[which] = np.minimum(self.length[which], 4.6)
+        self.width[which] = np.minimum(self.width[which], 1.9)
+        self.height[which] = np.minimum(self.height[which], 1.6)
+        self.wheelbase[which] = 0.6 * self.length[which]
+
 
 def draw(rng: np.random.Generator, city: City, count: int, precipitation: int) -> Drivers:
     """Drivers of a city on a day."""
@@ -66,7 +74,7 @@ def draw(rng: np.random.Generator, city: City, count: int, precipitation: int) -
         return np.asarray(mean * np.exp(spread * np.clip(rng.standard_normal(count), -2, 2)))
 
     long = rng.random(count) < city.trucks
-    length = np.where(long, rng.uniform(7, 12, count), np.clip(rng.normal(4.5, 0.35, count), 3.6, 5.4))
+    length = np.where(long, rng.uniform(7, 11, count), np.clip(rng.normal(4.5, 0.35, count), 3.6, 5.4))
     width = np.where(long, rng.uniform(2.3, 2.5, count), np.clip(rng.normal(1.85, 0.08, count), 1.6, 2.1))
     height = np.where(long, rng.uniform(2.8, 3.4, count), rng.uniform(1.4, 1.9, count))
     sluggish = np.where(long, 0.6, 1.0)
@@ -82,7 +90,7 @@ def draw(rng: np.random.Generator, city: City, count: int, precipitation: int) -
         around(habits.braking, 0.15) * grip**0.7,
         around(habits.cornering, 0.2) * grip * sluggish,
         around(habits.patience * gap, 0.2),
-        around(habits.wander, 0.2),
+        around(habits.wander, 0.2) * np.where(long, 0.5, 1.0),
         DRY_BRAKING * grip,
     )
 

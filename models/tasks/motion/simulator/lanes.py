@@ -9,6 +9,8 @@ import numpy as np
 from models.tasks.motion.simulator.curves import Points, lengths
 
 NONE = -1
+CROSSWALK = (0.8, 4.3)
+"""From the stop line to the crosswalk's edges, m."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Lane:
     """m/s."""
     road: int = NONE
     """Of lanes of roads."""
+    main: bool = False
+    """Of lanes of roads: whether it is a main one."""
     rightmost: bool = False
     """Of lanes of roads: whether the kerb is beside it."""
     kerb: float = 0.0

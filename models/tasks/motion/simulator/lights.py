@@ -19,6 +19,8 @@ _YELLOW = 3.0
 _CLEARING = 2.0
 _BLINKING = 3.0
 _READY = 1.0
+_DISCHARGE = 0.45
+"""Vehicles of one lane that pass a green light, 1/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Programme:
 
     @classmethod
     def draw(cls, rng: np.random.Generator, first: int) -> Programme:
-        green = (float(rng.uniform(12, 32)), float(rng.uniform(12, 32)))
+        green = (float(rng.uniform(18, 45)), float(rng.uniform(18, 45)))
         return cls(first, green, float(rng.uniform(0, sum(green) + 2 * (_YELLOW + _CLEARING))), True)
 
     @property
@@ -59,10 +61,13 @@ class Programme:
         walkers = [self._walkers(1 - axis, times) for axis in (0, 1)]
         return np.stack([*vehicles, *walkers], axis=1)
 
-    def remaining(self, axis: int, time: float) -> float:
-        """How long those who cross the arms of an axis may still start, s; negative while they may not."""
-        into, green = self._into(1 - axis, np.array([time]))
-        return float(green - _YELLOW - into[0]) if into[0] < green - _YELLOW else -1.0
+    def queue(self, axis: int, flow: float) -> float:
+        """How many vehicles wait before the light of an axis at time 0, of ``flow`` a second that come."""
+        into, green = self._into(axis, np.zeros(1))
+        red = float(into[0]) - green
+        if red > 0:
+            return flow * red
+        return max(0.0, flow * (self.cycle - green) - (_DISCHARGE - flow) * float(into[0]))
 
     def _into(self, axis: int, times: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
         """Seconds since the axis' green began, and how long it lasts."""

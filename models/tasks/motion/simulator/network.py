@@ -7,12 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.simulator import conflicts, junctions, roads, streets
+from models.tasks.motion.simulator import conflicts, junctions, roads, roundabouts, sites, streets
 from models.tasks.motion.simulator.cities import City
 from models.tasks.motion.simulator.conflicts import Conflicts
 from models.tasks.motion.simulator.curves import Floats, Points
 from models.tasks.motion.simulator.lanes import Crossing, Draft, Lane
 from models.tasks.motion.simulator.lights import Programme
+
+_WILD = 6
+"""Places where people cross without a crosswalk."""
+_WILD_WITHIN = 90.0
+"""m from the middle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +46,21 @@ def draw(rng: np.random.Generator, city: City) -> Network:
     """A quarter of a city."""
     plan = streets.draw(rng, city.layout)
     nodes = [int(node) for node in np.flatnonzero(plan.inside)]
-    sites = [junctions.plan(rng, plan, node, city.layout) for node in nodes]
-    sites = [site for site in sites if site.arms]
-    trims = {(arm.road, site.node): trim for site in sites for arm, trim in zip(site.arms, site.trims, strict=True)}
+    planned = [sites.plan(rng, plan, node, city.layout) for node in nodes]
+    planned = [site for site in planned if site.arms]
+    trims = {(arm.road, site.node): trim for site in planned for arm, trim in zip(site.arms, site.trims, strict=True)}
     draft = Draft()
     built = roads.build(draft, plan, trims)
     lights: list[Programme] = []
-    for site in sites:
-        junctions.build(rng, draft, site, plan, built, lights)
+    for site in planned:
+        if site.ring:
+            roundabouts.build(draft, site, plan, built)
+        else:
+            junctions.build(rng, draft, site, plan, built, lights)
+    for _ in range(_WILD):
+        wild = roads.wild_crossing(rng, draft, built, _WILD_WITHIN)
+        if wild is not None:
+            draft.crossings.append(wild)
     return Network(
         tuple(draft.lanes),
         tuple(tuple(draft.successors.get(index, ())) for index in range(len(draft.lanes))),

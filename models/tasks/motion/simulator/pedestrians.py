@@ -13,6 +13,14 @@ from models.tasks.motion.simulator.lanes import NONE, Crossing
 
 _SPREAD = 0.8
 """Half the width in which people walk beside each other, m."""
+_CROSSING = 0.45
+"""Share of people who are on their way across a road."""
+_WAITING = 1.1
+"""From where a crossing's line begins on the pavement to where people wait, m: half a metre before the kerb."""
+_NEAR = 6.0
+"""A crossing leads to a pavement that is not farther from its end, m."""
+_END = 8
+"""Points of a pavement beside its end: one does not walk to there."""
 
 
 @dataclass(slots=True)
@@ -50,15 +58,12 @@ class Walkers:
         before = self.kerbs[:, 0] - self.along
         return np.asarray((self.crossing != NONE) & (before >= 0) & (before < 0.6))
 
-    def step(self, may_cross: NDArray[np.bool_], dt: float) -> Floats:
-        """Moves all by a time step; returns their speeds, m/s. Who may not cross stops at the kerb."""
+    def step(self, may_cross: NDArray[np.bool_], dt: float) -> None:
+        """Moves all by a time step. Who may not cross stops at the kerb."""
         wanted = self.along + self.speed * dt
         held = (self.crossing != NONE) & (self.along <= self.kerbs[:, 0]) & ~may_cross
         after = np.where(held, np.minimum(wanted, np.maximum(self.kerbs[:, 0], self.along)), wanted)
-        after = np.minimum(after, self.length)
-        moved = after - self.along
-        self.along = after
-        return np.asarray(moved / dt)
+        self.along = np.minimum(after, self.length)
 
 
 def draw(
@@ -68,30 +73,36 @@ def draw(
     count: int,
     seconds: float,
     radius: float,
+    jaywalking: float,
 ) -> Walkers:
-    """People within ``radius`` metres of the middle, a third of them on their way across a road."""
-    near = [index for index, one in enumerate(crossings) if np.hypot(*one.line.mean(axis=0)) < radius]
-    size = int(2.2 * seconds) + 45
+    """People within ``radius`` metres of the middle, some of them on their way across a road.
+
+    Args:
+        jaywalking: share of these who do so where nothing is painted.
+    """
+    near: dict[bool, list[int]] = {True: [], False: []}
+    for index, one in enumerate(crossings):
+        if np.hypot(*one.line.mean(axis=0)) < radius:
+            near[len(one.outline) == 0].append(index)
     lines, crossing, kerbs, length = [], [], [], []
+    room = 2.0 * seconds
+    size = int(2.2 * room)
     for _ in range(count):
-        speed_room = 2.0 * seconds
-        if near and rng.random() < 0.4:
-            index = near[int(rng.integers(len(near)))]
-            line, kerb = _across(rng, crossings[index], rng.uniform(0, 1.3 * seconds), speed_room)
-            crossing.append(index)
-            kerbs.append(kerb)
+        here = near[bool(rng.random() < jaywalking)]
+        found, kerb = NONE, (np.inf, np.inf)
+        if here and rng.random() < _CROSSING:
+            found = here[int(rng.integers(len(here)))]
+            line, kerb = _across(rng, crossings[found], pavements, rng.uniform(1, 1.3 * seconds), room)
         else:
-            line = _along(rng, pavements, speed_room, radius)
-            crossing.append(NONE)
-            kerbs.append((np.inf, np.inf))
-        total = float(curves.lengths(line)[-1])
-        length.append(min(total, size - 2.0))
+            line = _along(rng, pavements, room, radius)
+        crossing.append(found)
+        kerbs.append(kerb)
+        length.append(min(float(curves.lengths(line)[-1]), size - 2.0))
         lines.append(curves.at(line, np.arange(size, dtype=np.float64)))
-    speed = np.clip(rng.normal(1.35, 0.25, count), 0.7, 2.2)
     return Walkers(
         np.array(lines).reshape(count, size, 2),
         np.zeros(count),
-        speed,
+        np.clip(rng.normal(1.35, 0.25, count), 0.7, 2.2),
         np.array(crossing, np.intp),
         np.array(kerbs).reshape(count, 2),
         np.array(length),
@@ -112,16 +123,26 @@ def _along(rng: np.random.Generator, pavements: tuple[Points, ...], distance: fl
 
 
 def _across(
-    rng: np.random.Generator, crossing: Crossing, before: float, after: float
+    rng: np.random.Generator, crossing: Crossing, pavements: tuple[Points, ...], before: float, after: float
 ) -> tuple[Points, tuple[float, float]]:
-    """To a crossing along the road, over it and on; and where the kerbs are along that line."""
-    line = crossing.line if rng.random() < 0.5 else crossing.line[::-1]
-    ahead = line[1] - line[0]
-    width = float(np.hypot(*ahead))
-    ahead = ahead / width
-    beside = np.array([-ahead[1], ahead[0]]) * rng.choice([-1.0, 1.0])
-    beyond = np.array([-ahead[1], ahead[0]]) * rng.choice([-1.0, 1.0])
-    shift = np.array([-ahead[1], ahead[0]]) * rng.uniform(-1.2, 1.2)
-    corners = np.stack([line[0] - before * beside, line[0], line[1], line[1] + after * beyond]) + shift
-    kerb = 1.1  # people wait half a metre from the kerb, beyond which the line of the crossing begins
-    return corners, (before + kerb, before + width - kerb)
+    """Along the pavement to a crossing, over it and on; and where along that line the kerbs are."""
+    ends = crossing.line if rng.random() < 0.5 else crossing.line[::-1]
+    ahead = (ends[1] - ends[0]) / np.hypot(*(ends[1] - ends[0]))
+    ends = ends + np.array([-ahead[1], ahead[0]]) * rng.uniform(-1.2, 1.2)
+    come = _from(rng, ends[0], pavements, before)[::-1]
+    leave = _from(rng, ends[1], pavements, after)
+    line = np.concatenate([come, ends, leave])
+    known = curves.lengths(line)
+    return line, (float(known[len(come)]) + _WAITING, float(known[len(come) + 1]) - _WAITING)
+
+
+def _from(rng: np.random.Generator, place: Points, pavements: tuple[Points, ...], distance: float) -> Points:
+    """The pavement away from a place near it, nearest points first; nothing where there is none."""
+    away = [np.hypot(*(line - place).T) for line in pavements]
+    line, apart = min(zip(pavements, away, strict=True), key=lambda pair: float(pair[1].min()))
+    nearest = int(np.argmin(apart))
+    if apart[nearest] > _NEAR:
+        return np.empty((0, 2))
+    back, ahead = line[:nearest][::-1], line[nearest + 1 :]
+    ways = [way for way in (back, ahead) if len(way) >= _END] or [max(back, ahead, key=len)]
+    return ways[int(rng.integers(len(ways)))][: max(1, round(distance))]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from models.tasks.motion.protocol import motion_pb2
 from models.tasks.motion.simulator import lights
-from models.tasks.motion.simulator.curves import Floats, Points
+from models.tasks.motion.simulator.curves import STEP, Floats, Points, curvature
 from models.tasks.motion.simulator.lanes import NONE
 from models.tasks.motion.simulator.network import Network
 
@@ -63,7 +63,7 @@ def map_message(
         if len(piece) < 2:
             continue
         to = graph.lanes.add(max_velocity=lane.limit, gives_way_to_some_lane=lane.gives_way)
-        to.centers.extend(_vectors(frame.points(simplified(piece))))
+        to.centers.extend(_vectors(frame.points(thinned(piece))))
         to.traffic_light_section_ids.main_section_id = 0
         if lane.signal != NONE:
             to.traffic_light_section_ids.main_section_id = _FIRST_SECTION + lane.signal
@@ -87,7 +87,16 @@ def map_message(
             sections.add(id=_FIRST_SECTION + signal, state=int(step[signal]))
 
 
-def simplified(points: Points, tolerance: float = _TOLERANCE) -> Points:
+def thinned(points: Points) -> Points:
+    """A smooth curve with points as dense as its curvature needs to stay within the tolerance."""
+    need = np.sqrt(curvature(points, STEP) / (8 * _TOLERANCE)) * STEP
+    count = np.cumsum(need) - need[0]
+    keep = np.append(True, np.diff(np.floor(count)) > 0)
+    keep[-1] = True
+    return np.asarray(points[keep])
+
+
+def simplified(points: Points, tolerance: float = 2 * _TOLERANCE) -> Points:
     """The curve with as few of its points as keep it within the tolerance of the chain (Douglas and Peucker 1973)."""
     keep = np.zeros(len(points), bool)
     keep[[0, -1]] = True

@@ -8,7 +8,7 @@ import numpy as np
 
 from models.tasks.motion.simulator import curves
 from models.tasks.motion.simulator.curves import Points
-from models.tasks.motion.simulator.lanes import Draft, Lane
+from models.tasks.motion.simulator.lanes import Crossing, Draft, Lane
 from models.tasks.motion.simulator.streets import Plan, Road
 
 PAVEMENT = 1.6
@@ -48,13 +48,32 @@ def build(draft: Draft, plan: Plan, trims: dict[tuple[int, int], float]) -> list
     return built
 
 
+def wild_crossing(rng: np.random.Generator, draft: Draft, built: list[Built], near: float) -> Crossing | None:
+    """A line over a road where nothing is painted, within ``near`` metres of the middle; None if not found."""
+    for _ in range(10):
+        one = built[int(rng.integers(len(built)))]
+        place = int(rng.integers(len(one.centre)))
+        middle = one.centre[place]
+        if not (10 < place < len(one.centre) - 10) or np.hypot(*middle) > near:
+            continue
+        ahead = one.centre[place + 1] - one.centre[place - 1]
+        right = np.array([ahead[1], -ahead[0]]) / np.hypot(*ahead) * (one.road.half + PAVEMENT)
+        spans = []
+        for number in (*one.forward, *one.backward):
+            away = np.hypot(*(draft.lanes[number].points - middle).T)
+            along = float(curves.lengths(draft.lanes[number].points)[int(np.argmin(away))])
+            spans.append((number, along - 1.0, along + 1.0))
+        return Crossing(np.stack([middle - right, middle + right]), np.empty((0, 2)), tuple(spans))
+    return None
+
+
 def _lanes(draft: Draft, index: int, road: Road, centre: Points, count: int, against: int) -> tuple[int, ...]:
     """Adds the lanes along one direction of a centre line; returns them from the middle outwards."""
     numbers = []
     for place in range(count):
         right = road.carriageway - (count - place - 0.5) * road.width
         points = curves.resampled(curves.parallel(centre, right))
-        lane = Lane(points, road.limit, index, place == count - 1, road.half - right)
+        lane = Lane(points, road.limit, index, road.main, place == count - 1, road.half - right)
         numbers.append(draft.add(lane))
     for number in numbers:
         draft.beside[number] = [other for other in (number - 1, number + 1) if other in numbers]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +10,15 @@ from numpy.typing import NDArray
 
 from models.tasks.motion.simulator import curves
 from models.tasks.motion.simulator.conflicts import JOIN, PART
-from models.tasks.motion.simulator.curves import Floats
+from models.tasks.motion.simulator.curves import Floats, Points
 from models.tasks.motion.simulator.lanes import NONE
 from models.tasks.motion.simulator.network import Network
 
 _MOST_LANES = 24
 _SLACK = 30.0
 """Line beyond the last point that a car can reach, m."""
+_SLOWEST = 1.0
+"""No line allows less, m/s."""
 
 
 @dataclass(slots=True)
@@ -26,6 +29,8 @@ class Routes:
     """[N, 24], then -1."""
     starts: Floats
     """Of each lane of the route, [N, 24], then infinite."""
+    ways: NDArray[np.intp]
+    """Number of each lane of the route among the ways across junctions, [N, 24]; -1 for others."""
     start: Floats
     """Of each lane of the network, [N, lanes]; infinite where it is not on the route."""
     parted: Floats
@@ -36,30 +41,43 @@ class Routes:
     """As ``start``, for ways that join one on the route; set so that the ends of both are at one place."""
     joined_from: Floats
     """How far along such a way a car's front has come into the route, [N, lanes]."""
-    ways: NDArray[np.intp]
-    """Number of each lane of the route among the ways across junctions, [N, 24]; -1 for others."""
     points: NDArray[np.float64]
     """[N, P, 2], 1 m apart."""
+    aside: Floats
+    """How far each point is to the right of its lane, [N, P], m."""
     allowed: Floats
     """Speed at each point that leaves time to brake for what comes, m/s, [N, P]."""
     length: Floats
     """[N], m."""
 
 
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How fast a driver takes a line."""
+
+    eagerness: float
+    """Wanted speed over the limit."""
+    cornering: float
+    """Sideways acceleration, m/s²."""
+    braking: float
+    """m/s²."""
+
+
 def empty(count: int, network: Network, reach: float) -> Routes:
     """Room for routes of ``reach`` metres at most."""
-    lanes, points = len(network.lanes), int(reach) + 2
+    lanes, points = (count, len(network.lanes)), (count, int(reach) + 2)
     return Routes(
         np.full((count, _MOST_LANES), NONE, np.intp),
         np.full((count, _MOST_LANES), np.inf),
-        np.full((count, lanes), np.inf),
-        np.full((count, lanes), np.inf),
-        np.full((count, lanes), -np.inf),
-        np.full((count, lanes), np.inf),
-        np.full((count, lanes), np.inf),
         np.full((count, _MOST_LANES), NONE, np.intp),
-        np.zeros((count, points, 2)),
-        np.zeros((count, points)),
+        np.full(lanes, np.inf),
+        np.full(lanes, np.inf),
+        np.full(lanes, -np.inf),
+        np.full(lanes, np.inf),
+        np.full(lanes, np.inf),
+        np.zeros((*points, 2)),
+        np.zeros(points),
+        np.zeros(points),
         np.zeros(count),
     )
 
@@ -67,13 +85,18 @@ def empty(count: int, network: Network, reach: float) -> Routes:
 def choose(
     rng: np.random.Generator, network: Network, first: int, distance: float, turns: tuple[float, float, float]
 ) -> list[int]:
-    """A chain of lanes of at least ``distance`` metres, or to where the streets end."""
+    """A chain of lanes of at least ``distance`` metres, or to where the streets end.
+
+    Args:
+        turns: weights of going left, straight on and right.
+    """
     chain, total = [first], float(network.lengths[first])
     while total < distance and len(chain) < _MOST_LANES:
         following = network.successors[chain[-1]]
         if not following:
             break
-        weights = np.array([_weight(network, lane, turns) for lane in following])
+        movements = [network.lanes[lane].movement for lane in following]
+        weights = np.array([1.0 if movement == NONE else turns[movement] for movement in movements])
         chain.append(following[int(rng.choice(len(following), p=weights / weights.sum()))])
         total += float(network.lengths[chain[-1]])
     return chain
@@ -85,29 +108,39 @@ def set_route(
     network: Network,
     chain: list[int],
     begun: float,
-    eagerness: float,
-    cornering: float,
-    braking: float,
+    style: Style,
+    moved: Callable[[Points, Floats], tuple[Points, Floats]] | None = None,
 ) -> None:
-    """Makes a chain of lanes the route of a car, which begins ``begun`` metres along the first lane."""
-    for table, fill in (
-        (routes.start, np.inf),
-        (routes.parted, np.inf),
-        (routes.parted_until, -np.inf),
-        (routes.joined, np.inf),
-        (routes.joined_from, np.inf),
-    ):
-        table[car] = fill
-    lengths = network.lengths[chain]
-    starts = np.concatenate([[0.0], np.cumsum(lengths)]) - begun
+    """Makes a chain of lanes the route of a car, which begins ``begun`` metres along the first lane.
+
+    Args:
+        moved: what makes the line to drive of the middle of the lanes [P, 2] and the distances of its points, and
+            says how far aside it is, [P], m.
+    """
+    for table in (routes.start, routes.parted, routes.joined, routes.joined_from):
+        table[car] = np.inf
+    routes.parted_until[car] = -np.inf
+    starts = np.concatenate([[0.0], np.cumsum(network.lengths[chain])]) - begun
     count = len(chain)
     routes.lanes[car, :count], routes.lanes[car, count:] = chain, NONE
     routes.starts[car, :count], routes.starts[car, count:] = starts[:-1], np.inf
-    ways = network.conflicts.number[chain]
-    routes.ways[car, :count], routes.ways[car, count:] = ways, NONE
-    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # of a lane that comes twice, the first counts
+    routes.ways[car, :count], routes.ways[car, count:] = network.conflicts.number[chain], NONE
+    routes.start[car, chain[::-1]] = starts[:-1][::-1]  # where a lane comes twice, the first time counts; below, too
     _shadows(routes, car, network, chain, starts)
-    _line(routes, car, network, chain, begun, eagerness, cornering, braking)
+
+    size = routes.points.shape[1]
+    along = np.arange(size, dtype=np.float64)
+    line, limit, total = _middle(network, chain, begun, along)
+    if moved is None:
+        routes.aside[car] = 0.0
+    else:
+        line, routes.aside[car] = moved(line, along)
+    bend = np.sqrt(style.cornering / np.maximum(curves.curvature(line, 1.0), 1e-4))
+    energy = np.minimum(limit * style.eagerness, bend) ** 2 + 2 * style.braking * along
+    least = np.minimum.accumulate(energy[::-1])[::-1] - 2 * style.braking * along
+    routes.points[car] = line
+    routes.allowed[car] = np.sqrt(np.maximum(least, _SLOWEST**2))
+    routes.length[car] = min(total, size - _SLACK)
 
 
 def at(routes: Routes, along: Floats) -> NDArray[np.float64]:
@@ -118,14 +151,10 @@ def at(routes: Routes, along: Floats) -> NDArray[np.float64]:
     return np.asarray(routes.points[rows, low] * (1 - share) + routes.points[rows, low + 1] * share)
 
 
-def _weight(network: Network, lane: int, turns: tuple[float, float, float]) -> float:
-    movement = network.lanes[lane].movement
-    return 1.0 if movement == NONE else turns[movement]
-
-
 def _shadows(routes: Routes, car: int, network: Network, chain: list[int], starts: Floats) -> None:
+    """Where cars on ways that part from the route's, or join them, are on the route."""
     found = network.conflicts
-    for lane, start, end in zip(chain, starts[:-1], starts[1:], strict=True):
+    for lane, start, end in reversed(list(zip(chain, starts[:-1], starts[1:], strict=True))):
         way = found.number[lane]
         if way == NONE:
             continue
@@ -139,31 +168,15 @@ def _shadows(routes: Routes, car: int, network: Network, chain: list[int], start
         routes.joined_from[car, others] = found.start[joining, way]
 
 
-def _line(
-    routes: Routes,
-    car: int,
-    network: Network,
-    chain: list[int],
-    begun: float,
-    eagerness: float,
-    cornering: float,
-    braking: float,
-) -> None:
-    size = routes.points.shape[1]
+def _middle(network: Network, chain: list[int], begun: float, along: Floats) -> tuple[Points, Floats, float]:
+    """The middle of a chain's lanes at distances along it, the limit there, m/s, and the length, m."""
     pieces = [network.lanes[lane].points for lane in chain]
     counts = [len(piece) - 1 for piece in pieces]
     joined = np.concatenate([*(piece[:-1] for piece in pieces), pieces[-1][-1:]])
     known = curves.lengths(joined) - begun
-    along = np.arange(size, dtype=np.float64)
     line = np.stack([np.interp(along, known, joined[:, axis]) for axis in (0, 1)], axis=1)
-    beyond = np.maximum(along - known[-1], 0)[:, None]
     ahead = joined[-1] - joined[-2]
-    line += beyond * ahead / np.hypot(*ahead)
+    line += np.maximum(along - known[-1], 0)[:, None] * ahead / np.hypot(*ahead)
     limits = np.repeat([network.lanes[lane].limit for lane in chain], counts)
-    limit = limits[np.clip(np.searchsorted(known, along, "right") - 1, 0, len(limits) - 1)] * eagerness
-    bend = np.sqrt(cornering / np.maximum(curves.curvature(line, 1.0), 1e-4))
-    energy = np.minimum(limit, bend) ** 2 + 2 * braking * along
-    least = np.minimum.accumulate(energy[::-1])[::-1]
-    routes.points[car] = line
-    routes.allowed[car] = np.sqrt(np.maximum(least - 2 * braking * along, 1.0))
-    routes.length[car] = min(float(known[-1]), size - _SLACK)
+    limit = limits[np.clip(np.searchsorted(known, along, "right") - 1, 0, len(limits) - 1)]
+    return line, limit, float(known[-1])

@@ -4,48 +4,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion import maneuvers
 from models.tasks.motion.protocol import motion_pb2
-from models.tasks.motion.simulator import circumstances, network, parking, sensing, traffic
+from models.tasks.motion.simulator import (
+    circumstances,
+    ground,
+    network,
+    parking,
+    pedestrians,
+    population,
+    sensing,
+    traffic,
+)
 from models.tasks.motion.simulator.cities import City
 from models.tasks.motion.simulator.curves import Floats, Points
+from models.tasks.motion.simulator.network import Network
 from models.tasks.motion.simulator.parking import Parked
+from models.tasks.motion.simulator.pedestrians import Walkers
 from models.tasks.motion.simulator.placing import Frame, map_message
 from models.tasks.motion.simulator.sensing import Seen, World
 from models.tasks.motion.simulator.traffic import Moment, Traffic
 
 PAST = FUTURE = 25
-STEP = 0.2
-"""s."""
-_TICKS = 2  # of the traffic in a step
-_WARM_UP = 7.0
+_TICKS = round(parking.STEP / traffic.DT)
+_WARM_UP = 9.0
 """Traffic before the scene begins, s."""
 _REQUESTED = 70.0
 """Vehicles are requested up to this distance from the ego vehicle, m."""
 _EGO = 60.0
 """The ego vehicle is within this distance of the middle now, m."""
-
-
-@dataclass(frozen=True, slots=True)
-class Requested:
-    """How many of the vehicles that are seen now are requested."""
-
-    most: int = 20
-    """As in the official data; thinned at random beyond."""
+_PEOPLE = 115.0
+"""People are within this distance of the middle, m."""
 
 
 def simulate(
-    rng: np.random.Generator, city: City, precipitation: int, name: str, requested: Requested | None = None
+    rng: np.random.Generator, city: City, precipitation: int, name: str, requests: int = 20
 ) -> motion_pb2.Scene:
-    """A scene; equal generators give equal scenes."""
+    """A scene; equal generators give equal scenes.
+
+    Args:
+        precipitation: as numbered in ``drivers``.
+        name: the scene's id.
+        requests: at most; thinned at random where more vehicles are seen.
+    """
     quarter = network.draw(rng, city)
-    seconds = _WARM_UP + (PAST + FUTURE) * STEP
-    running = traffic.start(rng, city, quarter, precipitation, seconds)
+    seconds = _WARM_UP + (PAST + FUTURE) * parking.STEP
+    cast = population.draw(rng, city, quarter, precipitation, seconds)
+    running = Traffic(rng, ground.prepare(quarter, seconds, traffic.DT), cast, _people(rng, city, quarter, seconds))
     for _ in range(round(_WARM_UP / traffic.DT)):
         running.step()
     moments: list[Moment] = []
@@ -55,7 +64,7 @@ def simulate(
         lights.append(running.states())
         for _ in range(_TICKS):
             running.step()
-    parked = parking.draw(rng, city, quarter, 150.0)
+    parked = parking.draw(rng, city, quarter, cast.kept_free, PAST + FUTURE)
     world = _world(running, moments, parked)
     ego = _ego(rng, world, len(running.drivers))
     seen = sensing.vehicles(rng, world, ego)
@@ -68,28 +77,32 @@ def simulate(
     _add_ego(message, frame, world, ego)
     middle = np.array([world.x[PAST - 1, ego], world.y[PAST - 1, ego]])
     map_message(message, frame, quarter, parked.lots, np.stack(lights[:PAST]), middle, rng)
-    _add_requests(rng, message, frame, seen, middle, requested or Requested())
+    _add_requests(rng, message, seen, middle, requests)
     return message
+
+
+def _people(rng: np.random.Generator, city: City, quarter: Network, seconds: float) -> Walkers:
+    street = sum(float((np.hypot(*kerb.T) < _PEOPLE).sum()) for kerb, _ in quarter.kerbs) / 2
+    count = int(rng.poisson(street * city.pedestrians / 100))
+    jaywalking = city.habits.jaywalking
+    return pedestrians.draw(rng, quarter.crossings, quarter.pavements, count, seconds, _PEOPLE, jaywalking)
 
 
 def _world(running: Traffic, moments: list[Moment], parked: Parked) -> World:
     """Cars on the move and parked ones."""
-    steps, count = len(moments), len(parked.x)
 
     def joined(name: str, still: Floats) -> Floats:
-        moving = np.stack([getattr(moment, name) for moment in moments])
-        return np.concatenate([moving, np.broadcast_to(still, (steps, count))], axis=1)
+        return np.concatenate([np.stack([getattr(moment, name) for moment in moments]), still], axis=1)
 
-    none = np.zeros(count)
-    who = running.drivers
+    who, none = running.drivers, np.zeros(parked.x.shape)
     return World(
         joined("x", parked.x),
         joined("y", parked.y),
         joined("yaw", parked.yaw),
-        joined("speed", none),
+        joined("speed", parked.speed),
         joined("acceleration", none),
-        joined("turning", none),
-        joined("there", np.ones(count)).astype(bool),
+        joined("turning", parked.turning),
+        joined("there", none == 0).astype(bool),
         np.concatenate(
             [
                 np.stack([who.length, who.width, who.height], axis=1),
@@ -181,19 +194,12 @@ def _add_ego(message: motion_pb2.Scene, frame: Frame, world: World, ego: int) ->
         )
 
 
-def _add_requests(
-    rng: np.random.Generator,
-    message: motion_pb2.Scene,
-    frame: Frame,
-    seen: Seen,
-    middle: Points,
-    requested: Requested,
-) -> None:
+def _add_requests(rng: np.random.Generator, message: motion_pb2.Scene, seen: Seen, middle: Points, most: int) -> None:
     now = PAST - 1
     distance = np.hypot(*(seen.position[now] - middle).T)
     possible = np.flatnonzero(seen.there[now] & (distance < _REQUESTED) & seen.there[PAST:].any(axis=0))
-    if len(possible) > requested.most:
-        possible = np.sort(rng.choice(possible, requested.most, replace=False))
+    if len(possible) > most:
+        possible = np.sort(rng.choice(possible, most, replace=False))
     for index in possible:
         future = slice(now, None)
         position = np.where(seen.there[future, index, None], seen.position[future, index], np.nan)

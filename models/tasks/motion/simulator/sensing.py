@@ -9,17 +9,22 @@ from numpy.typing import NDArray
 
 from models.tasks.motion.simulator.curves import Floats
 
-RANGE = 95.0
+RANGE = 115.0
 """Vehicles are tracked up to this distance, m, with some spread."""
 PEOPLE_RANGE = 60.0
 _SPREAD = 10.0
-_BLOCKED = 0.75
-"""A line of sight is blocked by a vehicle whose middle is nearer to it, m, and which is not seen past at its end."""
+_TALL = 1.83
+"""Sensors on the roof look over lower vehicles, m."""
+_BLOCKED = 0.9
+"""A line of sight is blocked by a tall vehicle whose middle is nearer to it, m."""
 _NEAR = 3.0
 """What is this near to an end of the line does not block it, m."""
-_LOST = 0.012
-"""Chance of a track to be lost in a step, and to come back in the next."""
+_CARELESS = 0.12
+"""Share of tracks that are lost now and then."""
+_LOST, _RARELY = 0.04, 0.0006
+"""Chance of these, and of other tracks, to be lost in a step."""
 _FOUND = 0.45
+"""Chance to be found again in the next."""
 _FLIPPED = 0.2
 """Share of tracks whose yaw points backward; and chance of a standing one to turn in a step."""
 _FLICKER = 0.004
@@ -73,7 +78,11 @@ def vehicles(rng: np.random.Generator, world: World, ego: int) -> Seen:
     """The tracks of all vehicles but the ego vehicle (never ``there``)."""
     steps, count = world.x.shape
     place = np.stack([world.x, world.y], axis=2)
-    there = world.there & _in_range(rng, place, place[:, ego], RANGE) & ~_hidden(place, ego, world.there)
+    there = (
+        world.there
+        & _in_range(rng, place, place[:, ego], RANGE)
+        & ~_hidden(place, ego, world.there, world.size[:, 2] > _TALL)
+    )
     there &= _kept(rng, steps, count)
     there[:, ego] = False
     heading = np.stack([np.cos(world.yaw), np.sin(world.yaw)], axis=2)
@@ -123,24 +132,28 @@ def _in_range(rng: np.random.Generator, place: Floats, ego: Floats, reach: float
     return np.asarray(distance < reach + _SPREAD * np.clip(rng.standard_normal(place.shape[1]), -2, 1.5))
 
 
-def _hidden(place: Floats, ego: int, there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Behind another vehicle, [T, N]."""
+def _hidden(place: Floats, ego: int, there: NDArray[np.bool_], tall: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Behind a tall vehicle, [T, N]."""
     own = place - place[:, ego, None]
     distance = np.hypot(own[..., 0], own[..., 1])
     towards = own / np.maximum(distance, 1e-6)[..., None]
-    along = np.einsum("tij,tkj->tik", towards, own)  # of k on the line of sight to i
-    across = np.abs(towards[..., :1] * own[:, None, :, 1] - towards[..., 1:] * own[:, None, :, 0])
-    between = (along > _NEAR) & (along < distance[..., None] - _NEAR) & there[:, None]
-    return np.asarray((between & (across < _BLOCKED)).any(axis=2))
+    hidden = np.zeros(distance.shape, bool)
+    for one in np.flatnonzero(tall & (np.arange(len(tall)) != ego)):
+        x, y = own[:, one, None, 0], own[:, one, None, 1]
+        along = towards[..., 0] * x + towards[..., 1] * y
+        across = np.abs(towards[..., 0] * y - towards[..., 1] * x)
+        between = (along > _NEAR) & (along < distance - _NEAR) & there[:, one, None]
+        hidden |= between & (across < _BLOCKED)
+    return hidden
 
 
 def _kept(rng: np.random.Generator, steps: int, count: int) -> NDArray[np.bool_]:
     """Whether the tracker has not lost an object: a chain of two states, [T, N]."""
     kept = np.ones((steps, count), bool)
     chance = rng.random((steps, count))
-    careless = rng.gamma(0.5, 2.0, count)  # most tracks are never lost, some often
+    lost = np.where(rng.random(count) < _CARELESS, _LOST, _RARELY)
     for step in range(1, steps):
-        kept[step] = np.where(kept[step - 1], chance[step] >= _LOST * careless, chance[step] < _FOUND)
+        kept[step] = np.where(kept[step - 1], chance[step] >= lost, chance[step] < _FOUND)
     return kept
 
 

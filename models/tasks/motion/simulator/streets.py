@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from models.tasks.motion.simulator.cities import Class, Layout
 from models.tasks.motion.simulator.curves import Points, lengths, resampled
 
-RADIUS = 165.0
-"""Streets meet within this distance of the middle, m; beyond it they run on straight and meet nothing."""
+HALF = 145.0
+"""Streets meet within a square of twice this size before it is bent, m; beyond it they run on and meet nothing."""
 RUNWAY = 160.0
 """How far they run on, m: what will come into sight starts there."""
 _KERB = 0.5
@@ -20,6 +20,8 @@ _KERB = 0.5
 PARKING = 2.3
 """Width of a row of parked cars, m."""
 KMH = 1 / 3.6
+_SHARPEST = 0.5
+"""Cosine of the sharpest angle at which streets meet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +94,11 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
     main = [rng.random(len(lines)) < layout.main_share for lines in (rows, columns)]
     along = rng.uniform(-0.5, 0.5) * np.mean(layout.block[0])
     columns, rows = (columns - along, rows) if rng.random() < 0.5 else (columns, rows - along)
-    bend = _Bending(rng, layout)
-    middle = bend(np.zeros((1, 2)))[0]
     grid = np.stack(np.meshgrid(columns, rows, indexing="ij"), axis=-1)
+    bend = _Bending.draw(rng, layout, grid.reshape(-1, 2))
+    middle = bend(np.zeros((1, 2)))[0]
     places = bend(grid.reshape(-1, 2)) - middle
-    inside = np.hypot(*places.T) < RADIUS
+    inside = np.asarray((np.abs(grid.reshape(-1, 2)) < HALF).all(axis=1))
     number = np.arange(len(places)).reshape(grid.shape[:2])
     kinds = [[_kind(rng, layout.main if one else layout.side, one) for one in lines] for lines in main]
     roads = []
@@ -117,28 +119,46 @@ def draw(rng: np.random.Generator, layout: Layout) -> Plan:
 
 
 def _lines(rng: np.random.Generator, span: tuple[float, float]) -> NDArray[np.float64]:
-    """Coordinates of parallel streets, one of them 0, beyond the radius on both sides."""
-    count = int((RADIUS + span[1]) / span[0]) + 2
+    """Coordinates of parallel streets, one of them 0, beyond the square on both sides."""
+    count = int((HALF + span[1]) / span[0]) + 2
     steps = rng.uniform(*span, 2 * count)
     lines = np.concatenate([[0.0], np.cumsum(steps)])
     return np.asarray(lines - lines[count])
 
 
+@dataclass(frozen=True, slots=True)
 class _Bending:
     """A smooth displacement of the plane: two waves in random directions."""
 
-    def __init__(self, rng: np.random.Generator, layout: Layout) -> None:
-        self.amplitude = layout.bend * rng.uniform(0.5, 1.2, 2)
+    waves: Points
+    """Wave vectors, rad/m, [2, 2]."""
+    phase: NDArray[np.float64]
+    """rad, [2]."""
+    shift: Points
+    """Largest displacement by each wave, m, [2, 2]."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, layout: Layout, nodes: Points) -> _Bending:
+        """As strong as the layout says, or less where streets would meet at too sharp an angle."""
         heading = rng.uniform(0, 2 * np.pi, 2)
         number = 2 * np.pi / rng.uniform(*layout.wave, 2)
-        self.waves = np.stack([np.cos(heading), np.sin(heading)], axis=1) * number[:, None]
-        self.phase = rng.uniform(0, 2 * np.pi, 2)
+        waves = np.stack([np.cos(heading), np.sin(heading)], axis=1) * number[:, None]
         turned = heading + rng.uniform(0.3, 0.7, 2) * np.pi
-        self.towards = np.stack([np.cos(turned), np.sin(turned)], axis=1)
+        towards = np.stack([np.cos(turned), np.sin(turned)], axis=1)
+        amplitude = layout.bend * rng.uniform(0.5, 1.2, 2)
+        bending = cls(waves, rng.uniform(0, 2 * np.pi, 2), towards * amplitude[:, None])
+        while bending._sharpest(nodes) > _SHARPEST:
+            bending = cls(waves, bending.phase, 0.85 * bending.shift)
+        return bending
 
     def __call__(self, points: Points) -> Points:
-        waves = np.sin(points @ self.waves.T + self.phase) * self.amplitude
-        return np.asarray(points + waves @ self.towards)
+        return np.asarray(points + np.sin(points @ self.waves.T + self.phase) @ self.shift)
+
+    def _sharpest(self, nodes: Points) -> float:
+        """Largest absolute cosine of the angles between streets at nodes."""
+        rows, columns = (self(nodes + step) - self(nodes - step) for step in np.eye(2))
+        cosine = (rows * columns).sum(axis=1) / (np.hypot(*rows.T) * np.hypot(*columns.T))
+        return float(np.abs(cosine).max())
 
 
 def _kind(rng: np.random.Generator, kind: Class, main: bool) -> Road:

@@ -7,23 +7,37 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.simulator import bicycle, drivers, lights, pedestrians, population, right_of_way, routes
+from models.tasks.motion.simulator import (
+    bicycle,
+    claims,
+    crosswalks,
+    drivers,
+    lane_changes,
+    places,
+    right_of_way,
+    routes,
+    whims,
+)
 from models.tasks.motion.simulator.bicycle import Bodies
-from models.tasks.motion.simulator.cities import City
+from models.tasks.motion.simulator.claims import Coming
 from models.tasks.motion.simulator.curves import Floats
-from models.tasks.motion.simulator.drivers import Drivers
+from models.tasks.motion.simulator.ground import Ground
 from models.tasks.motion.simulator.lanes import NONE
-from models.tasks.motion.simulator.network import Network
 from models.tasks.motion.simulator.pedestrians import Walkers
-from models.tasks.motion.simulator.population import Start
-from models.tasks.motion.simulator.right_of_way import Claims, Coming
-from models.tasks.motion.simulator.routes import Routes
+from models.tasks.motion.simulator.places import Leaving, Places
+from models.tasks.motion.simulator.population import Cast
+from models.tasks.motion.simulator.right_of_way import Patience
 
 DT = 0.1
 """Step, s."""
-_GO = (lights.GREEN, lights.BLINKING)
 _STOP_LINE = 0.5
 """Between stop line and bumper at least, m."""
+_JERK = (12.0, 3.0)
+"""Braking comes faster than power, m/s³."""
+_SETTLED = 14.0
+"""A change of lanes is over so long before the end of the lane, m."""
+_RESTLESS = 0.12
+"""Standard deviation of what a foot does without need, m/s²."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,295 +59,197 @@ class Moment:
     """Whether the car has not left the quarter."""
     people: Floats
     """Places, m, [M, 2]."""
-    paces: Floats
-    """Their speeds, m/s, [M]."""
 
 
 class Traffic:
     """Cars and people of a quarter; ``step`` moves them by ``DT``."""
 
-    def __init__(
-        self,
-        rng: np.random.Generator,
-        city: City,
-        network: Network,
-        who: Drivers,
-        start: Start,
-        ways: Routes,
-        walkers: Walkers,
-        seconds: float,
-    ) -> None:
-        """Args: ``seconds`` is how long at most the traffic will go on."""
-        self.rng, self.network, self.drivers, self.routes, self.walkers = rng, network, who, ways, walkers
-        count = len(who)
-        self.time = 0.0
-        self.along = np.zeros(count)
-        """Rear axle, from the start of the route, m."""
-        line = routes.at(ways, self.along)
-        ahead = routes.at(ways, self.along + 1.0) - line
-        self.bodies = Bodies(
-            line[:, 0], line[:, 1], np.arctan2(ahead[:, 1], ahead[:, 0]), start.speed, np.zeros(count), who.wheelbase
-        )
-        self.acceleration = np.zeros(count)
-        self.turning = np.zeros(count)
-        self.there = np.ones(count, bool)
-        self.since = np.full(ways.lanes.shape, np.inf)
-        """When a car's claim on each lane of its route was granted, s."""
-        self.last = ways.lanes.shape[1] - 1
-        self.waited = np.zeros(count)
-        """How long a car has stood at its stop line, s."""
-        self.stopped = np.zeros(count, bool)
-        """Whether a car has stopped before its stop sign."""
-        self.paces = np.zeros(len(walkers))
-        self.drift = rng.standard_normal(count)
-        self.wavering = rng.standard_normal(count)
-        lanes = network.lanes
-        found = network.conflicts.ways
-        self.rank = np.array([lanes[way].rank for way in found], np.intp)
-        self.limit = np.array(
-            [min(lanes[way].limit, 9.0) if lanes[way].movement != 1 else lanes[way].limit for way in found]
-        )
-        self.stop_sign = np.array([lanes[way].stop for way in found], bool)
-        self.way_length = network.lengths[found]
-        self.way_signal = network.signals[found]
-        times = np.arange(0, seconds + 2 * DT, DT)
-        states = [programme.states(times) for programme in network.lights]
-        self.lights = np.concatenate(states, axis=1) if states else np.empty((len(times), 0), np.int64)
-        """[T, lights]."""
-        self.programmes = network.lights
-        spans = [(number, *span) for number, one in enumerate(network.crossings) for span in one.spans]
-        self.span_crossing = np.array([span[0] for span in spans], np.intp)
-        self.span_lane = np.array([span[1] for span in spans], np.intp)
-        self.span_from = np.array([span[2] for span in spans])
-        self.span_to = np.array([span[3] for span in spans])
-        self.crossing_signal = np.array([one.signal for one in network.crossings], np.intp)
-        self.tick = 0
+    def __init__(self, rng: np.random.Generator, ground: Ground, cast: Cast, walkers: Walkers) -> None:
+        self.ground, self.drivers, self.walkers = ground, cast.drivers, walkers
+        self._rng, self._cast, self._routes, self._whims = rng, cast, cast.routes, cast.whims
+        count = len(cast.drivers)
+        self._along = np.zeros(count)  # rear axle, from the start of the route, m
+        line = routes.at(cast.routes, self._along)
+        ahead = routes.at(cast.routes, self._along + 1.0) - line
+        heading = np.arctan2(ahead[:, 1], ahead[:, 0])
+        self._bodies = Bodies(line[:, 0], line[:, 1], heading, cast.speed, np.zeros(count), cast.drivers.wheelbase)
+        self._acceleration = np.zeros(count)
+        self._turning = np.zeros(count)
+        self._there = np.ones(count, bool)
+        memory = np.full(cast.routes.lanes.shape, np.inf)
+        self._patience = Patience(memory, np.zeros(count), np.zeros(count, bool))
+        self._leaving = Leaving(np.full(count, NONE, np.intp), np.zeros(count), np.zeros(count))
+        self._wander = rng.standard_normal(count)
+        self._restless = rng.standard_normal(count)
+        self._tick = 0
+
+    @property
+    def time(self) -> float:
+        """s."""
+        return self._tick * DT
 
     def moment(self) -> Moment:
         """What can be seen now."""
-        body, middle = self.bodies, self.drivers.wheelbase / 2
+        body, middle = self._bodies, self.drivers.wheelbase / 2
         return Moment(
             body.x + middle * np.cos(body.yaw),
             body.y + middle * np.sin(body.yaw),
-            body.yaw.copy(),
-            body.speed.copy(),
-            self.acceleration.copy(),
-            self.turning.copy(),
-            self.there.copy(),
+            body.yaw,
+            body.speed,
+            self._acceleration,
+            self._turning,
+            self._there.copy(),
             self.walkers.places(),
-            self.paces.copy(),
         )
 
     def states(self) -> NDArray[np.int64]:
         """Of all lights now."""
-        return np.asarray(self.lights[self.tick])
+        return np.asarray(self.ground.lights[self._tick])
 
     def step(self) -> None:
         """``DT`` later."""
-        who, ways, body = self.drivers, self.routes, self.bodies
-        count = len(who)
-        rows = np.arange(count)
-        middle = self.along + who.wheelbase / 2
-        front, rear = middle + who.length / 2, middle - who.length / 2
-        speed = body.speed
-        place = (ways.starts <= middle[:, None]).sum(axis=1) - 1
-        lane = ways.lanes[rows, place]
-        inside_lane = middle - ways.starts[rows, place]
-
-        leader_rear, leader_speed = self._leaders(lane, inside_lane, middle)
-        claims, coming, slot = self._ways(front, rear)
-        if self.tick % 2 == 0:
-            self._admit(claims, coming, slot, front, leader_rear, leader_speed)
-            claims, coming, slot = self._ways(front, rear)
-
-        hold = right_of_way.holds(claims, self.network.conflicts, front, rear, count)
-        unclaimed = (coming.way != NONE) & ~np.isfinite(self.since[rows, np.minimum(slot, self.last)])
-        hold = np.minimum(hold, np.where(unclaimed, coming.begin - _STOP_LINE, np.inf))
-        hold = np.minimum(hold, self._people_ahead(front, speed))
-
-        aim = np.clip((self.along + 0.5 * speed).astype(np.intp), 0, ways.allowed.shape[1] - 1)
-        wanted = ways.allowed[rows, aim]
-        wish = drivers.wish(who, speed, wanted)
-        behind = drivers.follow(who, speed, leader_rear - front, leader_speed)
-        before = drivers.halt(who, speed, hold - front)
-        self.wavering += -0.05 * self.wavering + np.sqrt(0.1) * self.rng.standard_normal(count)
-        wanted_acceleration = wish - np.maximum(behind, before) + 0.12 * self.wavering * np.minimum(speed / 4, 1)
-        change = np.clip(wanted_acceleration - self.acceleration, -1.2, 0.35)
-        self.acceleration = np.clip(self.acceleration + change, -who.hardest, who.acceleration * 1.2)
-        standing = (speed < 0.05) & (self.acceleration < 0.15)
-        self.acceleration = np.where(standing, 0.0, self.acceleration)
-        self._move(standing)
-        self._walk(front, rear, speed)
-        self.there &= self.along < ways.length
-        self.tick += 1
-        self.time = self.tick * DT
-
-    def _leaders(self, lane: NDArray[np.intp], inside: Floats, middle: Floats) -> tuple[Floats, Floats]:
-        """Rear of the next car on each car's route, m, and its speed, m/s."""
-        ways, length = self.routes, self.drivers.length
-        place = ways.start[:, lane] + inside
-        parted = np.where(inside - length / 2 < ways.parted_until[:, lane], ways.parted[:, lane] + inside, np.inf)
-        joined = np.where(inside + length / 2 > ways.joined_from[:, lane], ways.joined[:, lane] + inside, np.inf)
-        place = np.minimum(np.minimum(place, parted), joined)
-        ahead = (place > middle[:, None]) & self.there[None]
-        np.fill_diagonal(ahead, False)
-        rear = np.where(ahead, place - length / 2, np.inf)
-        nearest = rear.argmin(axis=1)
-        rows = np.arange(len(lane))
-        found = rear[rows, nearest]
-        return found, np.where(np.isfinite(found), self.bodies.speed[nearest], 0.0)
-
-    def _ways(self, front: Floats, rear: Floats) -> tuple[Claims, Coming, NDArray[np.intp]]:
-        """Claims, ways to come, and which lane of each route that is."""
-        ways = self.routes
-        rows = np.arange(len(front))
-        is_way = ways.ways != NONE
-        entered = ways.starts <= front[:, None]
-        to_come = is_way & ~entered & np.isfinite(ways.starts)
-        slot = np.where(to_come.any(axis=1), to_come.argmax(axis=1), ways.ways.shape[1])
-        safe = np.minimum(slot, ways.ways.shape[1] - 1)
-        some = slot < ways.ways.shape[1]
-        way = np.where(some & self.there, ways.ways[rows, safe], NONE)
-        begin = np.where(some, ways.starts[rows, safe], np.inf)
-        coming = Coming(way, begin, begin - front)
-        length = np.where(is_way, self.way_length[ways.ways], 0)
-        on = is_way & entered & (rear[:, None] < ways.starts + length) & self.there[:, None]
-        with_claim = on | (np.isfinite(self.since) & to_come & self.there[:, None])
-        car, lane = np.nonzero(with_claim)
-        since = np.where(np.isfinite(self.since[car, lane]), self.since[car, lane], 0.0)
-        return Claims(car, ways.ways[car, lane], ways.starts[car, lane], since), coming, slot
-
-    def _admit(
-        self,
-        claims: Claims,
-        coming: Coming,
-        slot: NDArray[np.intp],
-        front: Floats,
-        leader_rear: Floats,
-        leader_speed: Floats,
-    ) -> None:
-        """Grants claims, and takes back those of cars before a light that is not green any more."""
-        who, speed = self.drivers, self.bodies.speed
-        rows = np.arange(len(who))
-        safe = np.minimum(slot, self.last)
-        state = np.full(len(who), lights.GREEN)
-        signal = np.where(coming.way != NONE, self.way_signal[coming.way], NONE)
-        lit = signal != NONE
-        state[lit] = self.states()[signal[lit]]
-        go = np.isin(state, _GO)
-        claimed = (coming.way != NONE) & np.isfinite(self.since[rows, safe])
-        revoked = claimed & ~go & right_of_way.stops_for_yellow(coming.distance, speed)
-        self.since[rows[revoked], safe[revoked]] = np.inf
-        claimed &= ~revoked
-
-        near = coming.distance < 6 + speed + speed**2 / (2 * 1.8)
-        at_line = (coming.distance < 4) & (speed < 0.3) & (coming.way != NONE)
-        self.waited = np.where(at_line, self.waited + 2 * DT, np.where(speed > 1, 0.0, self.waited))
-        self.stopped = (self.stopped & (coming.distance < 6)) | at_line
-        sign = np.where(coming.way != NONE, self.stop_sign[coming.way], False)
-        begin = np.where(coming.way != NONE, coming.begin, 0.0)
-        end = begin + self.way_length[coming.way]
-        room = (leader_rear - end > who.length + 2) | (leader_speed > 3)
-        first = leader_rear > coming.begin
-        ready = (coming.way != NONE) & ~claimed & near & go & (~sign | self.stopped) & room
-        # a car behind another follows its claim: it asks when the other has passed the line or is about to
-        ready &= first | (leader_speed > 2)
-        candidates = np.flatnonzero(ready)
-        if not len(candidates):
-            return
-        kept = ~(revoked[claims.car] & (claims.begin == coming.begin[claims.car]))
-        current = Claims(claims.car[kept], claims.way[kept], claims.begin[kept], claims.since[kept])
-        rivals = (coming.way != NONE) & ~claimed & go & ~right_of_way.tired(self.waited)
-        admitted = right_of_way.admit(
-            current,
-            coming,
-            candidates,
-            self.network.conflicts,
-            self.rank,
-            self.limit,
-            front=front,
-            speed=speed,
-            length=who.length,
-            patience=who.patience,
-            rivals=rivals & (coming.distance < 90),
+        who, ways, speed = self.drivers, self._routes, self._bodies.speed
+        here = places.locate(ways, self._along, who.wheelbase, who.length)
+        rear, pace = places.leaders(ways, here, who.length, speed, self._there, self._leaving, self.ground.across)
+        coming, hold = self._junctions(here, rear, pace)
+        hold = np.minimum(hold, crosswalks.holds(self.ground, self.walkers, ways, here, speed, who.hardest))
+        hold = np.minimum(hold, whims.holds(self._whims, who, here, speed, coming.distance, self.time))
+        hold = np.minimum(hold, self._kerb(here))
+        self._drive(here, rear, pace, hold)
+        may = crosswalks.may_cross(
+            self.ground, self.walkers, ways, here, speed, self._there, who.hardest, self.states()
         )
-        for order, car in enumerate(admitted):
-            self.since[car, slot[car]] = self.time + 1e-4 * order
+        self.walkers.step(may, DT)
+        if self._tick % 5 == 0:
+            self._change_lanes(here)
+        self._there &= self._along < ways.length
+        self._tick += 1
 
-    def _people_ahead(self, front: Floats, speed: Floats) -> Floats:
-        """Where each car has to wait for people on a crossing, m."""
-        busy = np.zeros(len(self.crossing_signal), bool)
-        walkers = self.walkers
-        there = walkers.on_road() | (walkers.waiting() & (walkers.crossing != NONE))
-        zebra = self.crossing_signal[walkers.crossing] == NONE if len(self.crossing_signal) else there
-        busy[walkers.crossing[walkers.on_road() | (there & zebra)]] = True
-        blocked = busy[self.span_crossing]
-        if not blocked.any():
-            return np.full(len(front), np.inf)
-        begin = self.routes.start[:, self.span_lane[blocked]] + self.span_from[blocked] - 0.8
-        gap = begin - front[:, None]
-        can_stop = gap > speed[:, None] ** 2 / (2 * 0.6 * self.drivers.hardest)
-        return np.asarray(np.where(can_stop & (gap > -0.3), begin, np.inf).min(axis=1))
-
-    def _move(self, standing: NDArray[np.bool_]) -> None:
-        body, ways, who = self.bodies, self.routes, self.drivers
-        ahead = bicycle.lookahead(body.speed, body.wheelbase)
-        target = routes.at(ways, self.along + ahead)
-        self.drift += -0.02 * self.drift + 0.2 * self.rng.standard_normal(len(who))
-        dx, dy = target[:, 0] - body.x, target[:, 1] - body.y
-        distance = np.maximum(np.hypot(dx, dy), 1e-6)
-        aside = who.wander * self.drift * np.minimum(body.speed / 5, 1)
-        target = target + np.stack([-dy, dx], axis=1) * (aside / distance)[:, None]
-        before = body.yaw
-        moving = np.where(standing, 0.0, self.acceleration)
-        steering = body.steering
-        bicycle.steer(body, target, DT)
-        body.steering = np.where(standing, steering, body.steering)
-        bicycle.advance(body, moving, DT)
-        self.turning = (body.yaw - before) / DT
-        line = routes.at(ways, self.along)
-        tangent = routes.at(ways, self.along + 0.5) - line
-        tangent /= np.maximum(np.hypot(*tangent.T), 1e-9)[:, None]
-        self.along = self.along + np.maximum(
-            (body.x - line[:, 0]) * tangent[:, 0] + (body.y - line[:, 1]) * tangent[:, 1], 0.0
-        )
-
-    def _walk(self, front: Floats, rear: Floats, speed: Floats) -> None:
-        walkers = self.walkers
-        if not len(walkers):
-            return
-        may = np.ones(len(walkers), bool)
-        if len(self.crossing_signal):
-            begin = self.routes.start[:, self.span_lane] + self.span_from
-            gap = begin - front[:, None]
-            passing = (gap < 0.5) & (rear[:, None] < begin + (self.span_to - self.span_from) + 0.3)
-            coming = (gap >= 0.5) & (
-                gap < speed[:, None] ** 2 / (2 * 0.35 * self.drivers.hardest) + 1 + 0.3 * speed[:, None]
+    def _junctions(self, here: Places, rear: Floats, pace: Floats) -> tuple[Coming, Floats]:
+        """Next junctions, and where each car has to wait at one, m along its route."""
+        ground, ways, memory = self.ground, self._routes, self._patience
+        conflicts = ground.network.conflicts
+        held, coming = claims.look(ways, here, memory.since, ground.length, self._there)
+        if self._tick % 2 == 0:
+            changed = right_of_way.update(
+                memory,
+                ground,
+                self.drivers,
+                held,
+                coming,
+                front=here.front,
+                speed=self._bodies.speed,
+                leader=(rear, pace),
+                states=self.states(),
+                time=self.time,
+                step=2 * DT,
             )
-            danger = ((passing | (coming & (speed[:, None] > 0.7))) & self.there[:, None]).any(axis=0)
-            unsafe = np.zeros(len(self.crossing_signal), bool)
-            np.logical_or.at(unsafe, self.span_crossing, danger)
-            red = np.zeros(len(self.crossing_signal), bool)
-            lit = self.crossing_signal != NONE
-            red[lit] = self.states()[self.crossing_signal[lit]] != lights.GREEN
-            closed = unsafe | red
-            crossing = walkers.crossing != NONE
-            may[crossing] = ~closed[walkers.crossing[crossing]]
-        self.paces = walkers.step(may, DT)
+            if changed:
+                held, coming = claims.look(ways, here, memory.since, ground.length, self._there)
+        unclaimed = coming.some & np.isinf(memory.since[np.arange(len(rear)), coming.slot])
+        line = np.where(unclaimed, coming.begin - _STOP_LINE, np.inf)
+        return coming, np.minimum(line, claims.holds(held, conflicts, here))
 
+    def _kerb(self, here: Places) -> Floats:
+        """Where cars at the kerb are held until they want to go and nobody comes, m along their routes."""
+        mood, speed = self._whims, self._bodies.speed
+        hold = np.full(len(speed), np.inf)
+        for car in np.flatnonzero(np.isfinite(mood.go_time)):
+            apart = self._routes.start[:, here.lane[car]] + here.inside[car] - here.middle
+            follower = np.isfinite(apart) & (apart > -8) & self._there
+            follower[car] = False
+            clear = apart[follower] - (self.drivers.length[follower] + self.drivers.length[car]) / 2
+            if self.time >= mood.go_time[car] and (clear > 3 + 3.5 * speed[follower]).all():
+                mood.go_time[car] = -np.inf
+            else:
+                hold[car] = here.front[car] + 0.1
+        return hold
 
-def start(rng: np.random.Generator, city: City, network: Network, precipitation: int, seconds: float) -> Traffic:
-    """The traffic of a quarter at its start, for ``seconds`` at most."""
-    placed = population.place(rng, city, network)
-    who = drivers.draw(rng, city, len(placed.lane), precipitation)
-    ways = routes.empty(len(placed.lane), network, 20 * seconds + 70)
-    for car, (lane, along) in enumerate(zip(placed.lane, placed.along, strict=True)):
-        reach = min(20.0, network.lanes[lane].limit * 1.3 + 2) * seconds + 40
-        chain = routes.choose(rng, network, int(lane), along + reach, city.habits.turns)
-        routes.set_route(ways, car, network, chain, along, who.eagerness[car], who.cornering[car], who.braking[car])
-    speed = np.minimum(placed.speed, 0.9 * ways.allowed[:, 0])
-    people = pedestrians.draw(
-        rng, network.crossings, network.pavements, rng.poisson(placed.street * city.pedestrians / 100), seconds, 120.0
-    )
-    start = Start(placed.lane, placed.along, speed, placed.street)
-    return Traffic(rng, city, network, who, start, ways, people, seconds)
+    def _drive(self, here: Places, rear: Floats, pace: Floats, hold: Floats) -> None:
+        """Accelerates and steers, given the rear and the pace of the car ahead and where to stop."""
+        who, ways, body = self.drivers, self._routes, self._bodies
+        rows, speed = np.arange(len(rear)), body.speed
+        aim = np.clip((self._along + 0.5 * speed).astype(np.intp), 0, ways.allowed.shape[1] - 1)
+        wish = drivers.wish(who, speed, ways.allowed[rows, aim])
+        care = np.maximum(
+            drivers.follow(who, speed, rear - here.front, pace), drivers.halt(who, speed, hold - here.front)
+        )
+        self._restless = 0.95 * self._restless + 0.31 * self._rng.standard_normal(len(rows))
+        wish = wish - care + _RESTLESS * self._restless * np.minimum(speed / 4, 1)
+        hard = whims.braking(self._whims, speed, self.time)
+        wish = np.where(hard > 0, np.minimum(wish, -hard), wish)
+        change = np.clip(wish - self._acceleration, -_JERK[0] * DT, _JERK[1] * DT)
+        power = np.clip(self._acceleration + change, -who.hardest, 1.2 * who.acceleration)
+        standing = (speed < 0.05) & (power < 0.15)
+        power = np.where(standing, 0.0, power)
+
+        target = routes.at(ways, self._along + bicycle.lookahead(speed, body.wheelbase))
+        self._wander = 0.98 * self._wander + 0.2 * self._rng.standard_normal(len(rows))
+        dx, dy = target[:, 0] - body.x, target[:, 1] - body.y
+        aside = who.wander * self._wander * np.minimum(speed / 5, 1) / np.maximum(np.hypot(dx, dy), 1e-6)
+        before, steering = body.yaw, body.steering
+        bicycle.steer(body, target + np.stack([-dy, dx], axis=1) * aside[:, None], DT)
+        body.steering = np.where(standing, steering, body.steering)
+        bicycle.advance(body, power, DT)
+        self._turning = (body.yaw - before) / DT
+        self._acceleration = np.where(body.speed > 0, power, np.maximum((body.speed - speed) / DT, power))
+        line = routes.at(ways, self._along)
+        ahead = routes.at(ways, self._along + 0.5) - line
+        ahead /= np.maximum(np.hypot(*ahead.T), 1e-9)[:, None]
+        gone = (body.x - line[:, 0]) * ahead[:, 0] + (body.y - line[:, 1]) * ahead[:, 1]
+        self._along = self._along + np.maximum(gone, 0.0)
+
+    def _change_lanes(self, here: Places) -> None:
+        """Begins changes of cars that want to be on another lane and find a gap; ends those that are over."""
+        network, mood, speed = self.ground.network, self._whims, self._bodies.speed
+        over = (self._leaving.lane != NONE) & (here.rear > self._leaving.until)
+        for car in np.flatnonzero(over):
+            self._routes.start[car, self._leaving.lane[car]] = np.inf
+        self._leaving.lane[over] = NONE
+        wanting = (
+            self._there
+            & (mood.change_time <= self.time)
+            & (self._leaving.lane == NONE)
+            & np.isinf(mood.terminal)
+            & ~np.isfinite(mood.go_time)
+            & (speed > 3)
+        )
+        for car in np.flatnonzero(wanting):
+            lane = int(here.lane[car])
+            beside = network.beside[lane]
+            style = self._cast.style(int(car))
+            length = lane_changes.glide(float(speed[car]), style.cornering)
+            inside = float(here.inside[car])
+            behind = here.middle[car] - here.rear[car] + 2
+            if not beside or not behind < inside < network.lengths[lane] - length - _SETTLED:
+                continue
+            other = beside[int(self._rng.integers(len(beside)))]
+            moved = inside * float(network.lengths[other] / network.lengths[lane])
+            if not lane_changes.has_gap(int(car), other, moved, here, self.drivers, speed, self._there):
+                continue
+            self._begin_change(int(car), lane, other, moved, length, here)
+
+    def _begin_change(self, car: int, lane: int, other: int, inside: float, length: float, here: Places) -> None:
+        begun = float(self._along[car])
+        behind = float(here.middle[car]) - begun  # of the middle, the rear axle
+        lane_changes.change(
+            self._rng,
+            self._routes,
+            self.ground.network,
+            car,
+            other,
+            inside - behind,
+            rear=begun,
+            length=length,
+            distance=self._cast.reach(car, self.time),
+            turns=self._cast.turns,
+            style=self._cast.style(car),
+        )
+        here_before = float(here.inside[car]) - behind
+        self._routes.start[car, lane] = -here_before
+        self._leaving.lane[car], self._leaving.begun[car] = lane, here_before
+        self._leaving.until[car] = 0.6 * length
+        self._patience.since[car] = np.inf
+        self._whims.reset(car, begun)
+        self._whims.change_time[car] = self.time + self._rng.exponential(60 / max(self._cast.weaving, 1e-6))
+        self._along[car] = 0.0

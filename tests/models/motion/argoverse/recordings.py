@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 FRAMES = 110
 START_NS = 315_966_000_000_000_000
@@ -27,8 +27,14 @@ def straight(at: tuple[float, float], yaw: float, speed: float) -> Path2:
 EGO = straight((100.0, 50.0), 0.4, 5.0)
 
 
-def quaternion(yaw: float) -> dict[str, float]:
-    return {"qw": math.cos(yaw / 2), "qx": 0.0, "qy": 0.0, "qz": math.sin(yaw / 2)}
+def attitude(yaw: float) -> Rotation:
+    """Of the recording car, which leans on a hill."""
+    return Rotation.from_euler("ZYX", [yaw, 0.3, 0.2])
+
+
+def quaternion(rotation: Rotation) -> dict[str, float]:
+    qx, qy, qz, qw = rotation.as_quat().tolist()
+    return {"qw": qw, "qx": qx, "qy": qy, "qz": qz}
 
 
 def map_document() -> dict[str, Any]:
@@ -68,21 +74,18 @@ def write_log(
     for frame, stamp in enumerate(stamps):
         x, y, yaw = EGO(frame / 10)
         for offset in (-30_000_000, 0):  # poses come more often than boxes
-            poses.append({"timestamp_ns": stamp + offset, **quaternion(yaw), "tx_m": x, "ty_m": y, "tz_m": 1.0})
+            place = {"tx_m": x, "ty_m": y, "tz_m": 1.0}
+            poses.append({"timestamp_ns": stamp + offset, **quaternion(attitude(yaw)), **place})
         for name, (category, path) in actors.items():
             if frame in (unseen or {}).get(name, range(0)):
                 continue
             there_x, there_y, there_yaw = path(frame / 10)
-            ahead = np.array([there_x - x, there_y - y])
-            turn = np.array([[math.cos(yaw), math.sin(yaw)], [-math.sin(yaw), math.cos(yaw)]])
-            seen_x, seen_y = (turn @ ahead).tolist()
+            seen = attitude(yaw).inv().apply([there_x - x, there_y - y, 0.5]).tolist()
+            turned = attitude(yaw).inv() * Rotation.from_euler("Z", there_yaw)
             box = {"length_m": 4.5, "width_m": 1.9, "height_m": 1.6, "num_interior_pts": 9}
-            place = {"tx_m": seen_x, "ty_m": seen_y, "tz_m": 0.5}
+            place = dict(zip(("tx_m", "ty_m", "tz_m"), seen, strict=True))
             boxes.append(
-                {"timestamp_ns": stamp, "track_uuid": name, "category": category}
-                | box
-                | place
-                | quaternion(there_yaw - yaw)
+                {"timestamp_ns": stamp, "track_uuid": name, "category": category} | box | place | quaternion(turned)
             )
     more(boxes)
     folder.mkdir(parents=True)

@@ -14,7 +14,7 @@ from models.tasks.motion import folders, official, scenes, truth
 from models.tasks.motion.argoverse import convert, logs, windows
 from models.tasks.motion.argoverse.recording import Recording
 from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag
-from tests.models.motion.argoverse.recordings import EGO, Path2, straight, write_log, write_scenario
+from tests.models.motion.argoverse.recordings import EGO, Path2, attitude, straight, write_log, write_scenario
 
 
 def turning(t: float) -> tuple[float, float, float]:
@@ -67,7 +67,8 @@ def test_a_window_has_25_steps_of_either_kind_and_now_is_the_last_of_the_past(tm
         np.testing.assert_allclose((state.position.x, state.position.y), CAR(0.2 * number)[:2], atol=1e-6)
         assert (state.dimensions.x, state.dimensions.y) == (4.5, 1.9)
     assert math.hypot(state.linear_velocity.x, state.linear_velocity.y) == pytest.approx(8.0)
-    assert scene.past_ego_track[-1].position.x == pytest.approx(EGO(4.8)[0] + 1.4 * math.cos(0.4))
+    ahead = attitude(0.4).apply([1.4, 0.0, 0.0])[0]
+    assert scene.past_ego_track[-1].position.x == pytest.approx(EGO(4.8)[0] + ahead)
 
 
 def test_vehicles_seen_now_are_asked_for_and_tagged(tmp_path: Path) -> None:

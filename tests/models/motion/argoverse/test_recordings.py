@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from models.evaluation.judged import BadFile
 from models.tasks.motion.argoverse import logs, scenarios
 from models.tasks.motion.argoverse.actors import EGO_CENTRE
-from tests.models.motion.argoverse.recordings import EGO, straight, write_log, write_scenario
+from tests.models.motion.argoverse.recordings import EGO, attitude, straight, write_log, write_scenario
 
 CAR, WALKER = straight((120.0, 50.0), -0.3, 8.0), straight((110.0, 40.0), 1.5, 1.2)
 ACTORS = {
@@ -54,7 +55,7 @@ def test_the_ego_is_there_once_with_its_centre_ahead_of_its_axle(tmp_path: Path)
     ego = logs.read(log(tmp_path), 11.0).ego
     assert ego is not None
     assert ego.track == 0
-    ahead = np.array([math.cos(0.4), math.sin(0.4)]) * EGO_CENTRE
+    ahead = attitude(0.4).apply([EGO_CENTRE, 0.0, 0.0])[:2]
     np.testing.assert_allclose(ego.position[:, :2], [EGO(t / 10)[:2] + ahead for t in range(110)])
     np.testing.assert_allclose(ego.yaw, 0.4)
 
@@ -143,3 +144,10 @@ def test_quaternions_turn_as_matrices_do(one: np.ndarray, other: np.ndarray, poi
     np.testing.assert_allclose(np.linalg.norm(turned, axis=1), np.linalg.norm(points, axis=1), atol=1e-9)
     ahead = logs.rotated(one, np.tile([1.0, 0.0, 0.0], (3, 1)))
     np.testing.assert_allclose(logs.yaw(one), np.arctan2(ahead[:, 1], ahead[:, 0]), atol=1e-9)
+
+
+def test_without_pyarrow_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = log(tmp_path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(BadFile, match=r"reading Argoverse 2 needs pyarrow: pip install 'demur\[evaluate\]'"):
+        logs.read(folder, 11.0)

@@ -151,3 +151,12 @@ def test_a_neighbour_with_impossible_numbers_is_left_out() -> None:
     assert np.array_equal(drawn(without), drawn(with_it))
     scene = scenes.parse(with_it.SerializeToString())
     assert scene.left_out == ("past_vehicle_tracks[24].tracks[12]", "past_pedestrian_tracks[24].tracks[6]")
+
+
+def test_the_ego_vehicle_is_drawn_over_others_and_later_vehicles_over_earlier_ones() -> None:
+    town = towns.empty()
+    for track, at in enumerate([(0.0, 0.0), (20.0, 0.0), (21.0, 0.0), (40.0, 0.0)], 1):
+        towns.drive(town, track, at, 0.0, float(track))
+    town.past_ego_track.extend(towns.vehicle(0, (41.0, 0.0), 0.0, 9.0) for _ in range(25))
+    ahead = drawn(town)[1, 64]
+    assert [ahead[64 + x] for x in (0, 17, 18, 22, 37, 38, 42)] == pytest.approx([1, 2, 3, 3, 4, 9, 9])
