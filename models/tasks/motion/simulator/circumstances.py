@@ -6,7 +6,7 @@ import numpy as np
 
 from models.tasks.motion.protocol import motion_pb2
 from models.tasks.motion.simulator import drivers
-from models.tasks.motion.simulator.cities import City
+from models.tasks.motion.simulator.city import City
 
 _PRECIPITATION = {
     drivers.NONE: "kNoPrecipitation",

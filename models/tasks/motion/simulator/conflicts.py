@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.simulator.curves import Floats
+from models.tasks.motion.simulator.curves import Floats, resampled
 from models.tasks.motion.simulator.lanes import NONE, Lane
 
 APART = 2.5
 """Vehicles on centre lines farther apart than this pass each other, m."""
 PART, CROSS, JOIN = 1, 2, 3
+_STEP = 1.6
+"""Between the points of ways that are compared, m."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +46,27 @@ def find(lanes: list[Lane], successors: dict[int, list[int]]) -> Conflicts:
     for way in ways:
         junctions[lanes[way].junction].append(way)
     for here in junctions.values():
-        points = np.concatenate([lanes[way].points for way in here])
-        counts = np.array([len(lanes[way].points) for way in here])
-        borders = np.concatenate([[0], np.cumsum(counts)[:-1]])
-        squared = _squared(points)
-        near = np.minimum.reduceat(squared, borders, axis=1) < APART**2  # [points, ways]
-        for row, way in enumerate(here):
-            own = near[borders[row] : borders[row] + counts[row]]
-            step = lanes[way].length / (counts[row] - 1)
-            for column in np.flatnonzero(own.any(axis=0)):
+        lines = [resampled(lanes[way].points, _STEP) for way in here]
+        borders = np.concatenate([[0], np.cumsum([len(line) for line in lines])[:-1]])
+        everything = np.concatenate(lines).astype(np.float32)
+        for way, line in zip(here, lines, strict=True):
+            squared = _squared(line.astype(np.float32), everything)
+            near = np.minimum.reduceat(squared, borders, axis=1) < APART**2  # [points, ways]
+            step = lanes[way].length / (len(line) - 1)
+            for column in np.flatnonzero(near.any(axis=0)):
                 other = here[column]
                 if other == way:
                     continue
-                at = np.flatnonzero(own[:, column])
+                at = np.flatnonzero(near[:, column])
                 pair = number[way], number[other]
-                kind[pair] = (
-                    PART if before[way] == before[other] else JOIN if successors[way] == successors[other] else CROSS
-                )
-                start[pair] = at[0] * step - step
-                end[pair] = at[-1] * step + step
+                parts, joins = before[way] == before[other], successors[way] == successors[other]
+                kind[pair] = PART if parts else JOIN if joins else CROSS
+                start[pair], end[pair] = (at[0] - 0.5) * step, (at[-1] + 0.5) * step
     return Conflicts(np.array(ways, np.intp), number, kind, start, end)
 
 
-def _squared(points: NDArray[Any]) -> NDArray[np.float32]:
-    """Squared distances of all pairs, m²."""
-    moved = np.asarray(points - points.mean(axis=0), np.float32)
-    norm = (moved**2).sum(axis=1)
-    return np.asarray(norm[:, None] + norm[None] - 2 * (moved @ moved.T))
+def _squared(points: NDArray[np.float32], others: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Squared distances, m², [points, others]."""
+    x = points[:, None, 0] - others[None, :, 0]
+    y = points[:, None, 1] - others[None, :, 1]
+    return x * x + y * y

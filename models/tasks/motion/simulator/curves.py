@@ -65,12 +65,14 @@ def turn(start: Points, heading: Points, end: Points, exit_heading: Points) -> P
 
 
 def curvature(points: Points, step: float) -> Floats:
-    """Absolute curvature at points ``step`` metres apart, over two steps either side, 1/m, [..., n].
+    """Absolute curvature at points ``step`` metres apart, over two steps either side, 1/m, [..., n]; 0 of few points.
 
     Args:
         points: one curve or many, [..., n, 2].
     """
     heading = np.unwrap(np.arctan2(*np.moveaxis(np.gradient(points, axis=-2), -1, 0)[::-1]), axis=-1)
     change = np.zeros(heading.shape)
-    change[..., 2:-2] = np.abs(heading[..., 4:] - heading[..., :-4]) / (4 * step)
+    if heading.shape[-1] > 4:
+        change[..., 2:-2] = np.abs(heading[..., 4:] - heading[..., :-4]) / (4 * step)
+        change[..., :2], change[..., -2:] = change[..., 2:3], change[..., -3:-2]
     return change

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.simulator.cities import City
+from models.tasks.motion.simulator.city import City
 from models.tasks.motion.simulator.curves import Floats
 
 NONE, RAIN, SLEET, SNOW = range(4)

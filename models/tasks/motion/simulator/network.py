@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.simulator import conflicts, junctions, roads, roundabouts, sites, streets
-from models.tasks.motion.simulator.cities import City
+from models.tasks.motion.simulator.city import City
 from models.tasks.motion.simulator.conflicts import Conflicts
 from models.tasks.motion.simulator.curves import Floats, Points
 from models.tasks.motion.simulator.lanes import Crossing, Draft, Lane

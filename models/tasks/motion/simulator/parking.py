@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.tasks.motion.simulator import curves
-from models.tasks.motion.simulator.cities import City
+from models.tasks.motion.simulator.city import City
 from models.tasks.motion.simulator.curves import Floats, Points
 from models.tasks.motion.simulator.lanes import rectangle
 from models.tasks.motion.simulator.network import Network
@@ -161,7 +161,7 @@ def _lots(rng: np.random.Generator, city: City, network: Network) -> tuple[list[
                 offsets = offsets[np.abs(offsets) > 4.5]  # where one drives in
             points = centre + side * away * (depth / 2 - _DEEP / 2) + offsets[:, None] * along
             points = points + rng.normal(0, 0.12, points.shape)
-            places.append(np.column_stack([points, np.full(len(points), np.arctan2(away[1], away[0]))]))
+            places.append(np.column_stack([points, np.full(len(points), np.arctan2(side * away[1], side * away[0]))]))
     return places, areas
 
 

@@ -53,7 +53,6 @@ def map_message(
     lots: tuple[Points, ...],
     states: NDArray[np.int64],
     middle: Points,
-    rng: np.random.Generator,
 ) -> None:
     """Adds the map around ``middle`` and the states [T, lights] of its traffic lights."""
     graph = message.path_graph

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.tasks.motion.simulator import curves, drivers, kerbside, lights, routes, whims
-from models.tasks.motion.simulator.cities import City
+from models.tasks.motion.simulator.city import City
 from models.tasks.motion.simulator.curves import Floats, Points
 from models.tasks.motion.simulator.drivers import Drivers
 from models.tasks.motion.simulator.kerbside import Place

@@ -65,7 +65,7 @@ def build(draft: Draft, site: Site, streets: Plan, roads: list[Built]) -> None:
 
 
 def _arc(centre: Points, ring: float, start: float, end: float) -> Points:
-    angles = np.linspace(start, end, max(3, math.ceil((end - start) * ring)))
+    angles = np.linspace(start, end, max(3, math.ceil((end - start) * ring) + 1))
     return np.asarray(centre + ring * np.stack([np.cos(angles), np.sin(angles)], axis=1))
 
 

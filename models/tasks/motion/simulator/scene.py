@@ -6,39 +6,22 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from models.tasks.motion import maneuvers
 from models.tasks.motion.protocol import motion_pb2
-from models.tasks.motion.simulator import (
-    circumstances,
-    ground,
-    network,
-    parking,
-    pedestrians,
-    population,
-    sensing,
-    traffic,
-)
-from models.tasks.motion.simulator.cities import City
-from models.tasks.motion.simulator.curves import Floats, Points
-from models.tasks.motion.simulator.network import Network
-from models.tasks.motion.simulator.parking import Parked
-from models.tasks.motion.simulator.pedestrians import Walkers
+from models.tasks.motion.simulator import circumstances, recording, sensing
+from models.tasks.motion.simulator.city import City
+from models.tasks.motion.simulator.curves import Points
 from models.tasks.motion.simulator.placing import Frame, map_message
+from models.tasks.motion.simulator.recording import FUTURE, PAST
 from models.tasks.motion.simulator.sensing import Seen, World
-from models.tasks.motion.simulator.traffic import Moment, Traffic
 
-PAST = FUTURE = 25
-_TICKS = round(parking.STEP / traffic.DT)
-_WARM_UP = 9.0
-"""Traffic before the scene begins, s."""
 _REQUESTED = 70.0
 """Vehicles are requested up to this distance from the ego vehicle, m."""
 _EGO = 60.0
 """The ego vehicle is within this distance of the middle now, m."""
-_PEOPLE = 115.0
-"""People are within this distance of the middle, m."""
+_FIRST_TRACK, _FIRST_WALKER = 1001, 5001
+"""Numbers of tracks."""
 
 
 def simulate(
@@ -51,65 +34,21 @@ def simulate(
         name: the scene's id.
         requests: at most; thinned at random where more vehicles are seen.
     """
-    quarter = network.draw(rng, city)
-    seconds = _WARM_UP + (PAST + FUTURE) * parking.STEP
-    cast = population.draw(rng, city, quarter, precipitation, seconds)
-    running = Traffic(rng, ground.prepare(quarter, seconds, traffic.DT), cast, _people(rng, city, quarter, seconds))
-    for _ in range(round(_WARM_UP / traffic.DT)):
-        running.step()
-    moments: list[Moment] = []
-    lights: list[NDArray[np.int64]] = []
-    for _ in range(PAST + FUTURE):
-        moments.append(running.moment())
-        lights.append(running.states())
-        for _ in range(_TICKS):
-            running.step()
-    parked = parking.draw(rng, city, quarter, cast.kept_free, PAST + FUTURE)
-    world = _world(running, moments, parked)
-    ego = _ego(rng, world, len(running.drivers))
+    found = recording.record(rng, city, precipitation)
+    world = found.world
+    ego = _ego(rng, world, found.moving)
     seen = sensing.vehicles(rng, world, ego)
-    place = np.stack([moment.people for moment in moments])
-    walking = sensing.people(rng, place, np.stack([world.x[:, ego], world.y[:, ego]], axis=1))
+    middle = np.stack([world.x[:, ego], world.y[:, ego]], axis=1)
+    walking = sensing.people(rng, found.people, middle)
     frame = Frame.draw(rng, city.origin)
     message = motion_pb2.Scene(id=name, scene_tags=circumstances.draw(rng, city, precipitation))
-    _add_vehicles(message, frame, seen, rng)
-    _add_people(message, frame, walking, rng)
+    _add_vehicles(message, frame, seen)
+    _add_people(message, frame, walking)
     _add_ego(message, frame, world, ego)
-    middle = np.array([world.x[PAST - 1, ego], world.y[PAST - 1, ego]])
-    map_message(message, frame, quarter, parked.lots, np.stack(lights[:PAST]), middle, rng)
-    _add_requests(rng, message, seen, middle, requests)
+    now = PAST - 1
+    map_message(message, frame, found.network, found.lots, found.lights[:PAST], middle[now])
+    _add_requests(rng, message, seen, middle[now], requests)
     return message
-
-
-def _people(rng: np.random.Generator, city: City, quarter: Network, seconds: float) -> Walkers:
-    street = sum(float((np.hypot(*kerb.T) < _PEOPLE).sum()) for kerb, _ in quarter.kerbs) / 2
-    count = int(rng.poisson(street * city.pedestrians / 100))
-    jaywalking = city.habits.jaywalking
-    return pedestrians.draw(rng, quarter.crossings, quarter.pavements, count, seconds, _PEOPLE, jaywalking)
-
-
-def _world(running: Traffic, moments: list[Moment], parked: Parked) -> World:
-    """Cars on the move and parked ones."""
-
-    def joined(name: str, still: Floats) -> Floats:
-        return np.concatenate([np.stack([getattr(moment, name) for moment in moments]), still], axis=1)
-
-    who, none = running.drivers, np.zeros(parked.x.shape)
-    return World(
-        joined("x", parked.x),
-        joined("y", parked.y),
-        joined("yaw", parked.yaw),
-        joined("speed", parked.speed),
-        joined("acceleration", none),
-        joined("turning", parked.turning),
-        joined("there", none == 0).astype(bool),
-        np.concatenate(
-            [
-                np.stack([who.length, who.width, who.height], axis=1),
-                np.stack([parked.length, parked.width, parked.height], axis=1),
-            ]
-        ),
-    )
 
 
 def _ego(rng: np.random.Generator, world: World, moving: int) -> int:
@@ -127,7 +66,7 @@ def _vector(plane: Sequence[float], z: float = 0.0) -> motion_pb2.Vector3:
     return motion_pb2.Vector3(x=plane[0], y=plane[1], z=z)
 
 
-def _add_vehicles(message: motion_pb2.Scene, frame: Frame, seen: Seen, rng: np.random.Generator) -> None:
+def _add_vehicles(message: motion_pb2.Scene, frame: Frame, seen: Seen) -> None:
     position = frame.points(seen.position)
     velocity, acceleration = frame.vectors(seen.velocity), frame.vectors(seen.acceleration)
     yaw = sensing.wrapped(seen.yaw + frame.turn)
@@ -157,11 +96,7 @@ def _add_vehicles(message: motion_pb2.Scene, frame: Frame, seen: Seen, rng: np.r
         )
 
 
-_FIRST_TRACK = 1001
-_FIRST_WALKER = 5001
-
-
-def _add_people(message: motion_pb2.Scene, frame: Frame, seen: Seen, rng: np.random.Generator) -> None:
+def _add_people(message: motion_pb2.Scene, frame: Frame, seen: Seen) -> None:
     position, velocity = frame.points(seen.position), frame.vectors(seen.velocity)
     for step in range(PAST + FUTURE):
         to = message.past_pedestrian_tracks if step < PAST else message.future_pedestrian_tracks

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.tasks.motion.simulator import curves
-from models.tasks.motion.simulator.cities import Layout
+from models.tasks.motion.simulator.city import Layout
 from models.tasks.motion.simulator.curves import Points
 from models.tasks.motion.simulator.lanes import CROSSWALK, Crossing
 from models.tasks.motion.simulator.roads import PAVEMENT, Built

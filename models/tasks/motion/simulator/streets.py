@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.simulator.cities import Class, Layout
+from models.tasks.motion.simulator.city import Class, Layout
 from models.tasks.motion.simulator.curves import Points, lengths, resampled
 
 HALF = 145.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from models.tasks.motion.simulator.cities import Habits
+from models.tasks.motion.simulator.city import Habits
 from models.tasks.motion.simulator.curves import Floats
 from models.tasks.motion.simulator.drivers import Drivers
 from models.tasks.motion.simulator.places import Places
