@@ -59,7 +59,7 @@ class Planning:
 
     def measure(self, rows: Float32) -> None:
         """Warms up with maps as rows [n, 17 y x], n > 1, fits the model of the duration, and bounds the quantum."""
-        self._pace.measure(self, rows, len(rows), repeats=1)
+        self._pace.measure(self, rows, len(rows), repeats=3)
         self.quantum_rows = self._pace.rows_within(QUANTUM_SECONDS, MOST_REQUESTS)
         if not self._independent(rows):
             self.quantum_rows = 1

@@ -34,6 +34,8 @@ OPEN_SECONDS = 0.005
 """Declared device time of preparing a scene for its requests."""
 ANSWER_BYTES = 16 << 10
 """Of a request, until its answer left."""
+LEFT_OUT = "left_out"
+"""Code of the remark on a scene some of whose objects could not be drawn."""
 COPIES = 4
 """Of a map while its request is worked on: as it was drawn, in its chunk, joined with those of others, in its pass."""
 KEPT_BYTES = 1 << 20
@@ -238,7 +240,7 @@ def _left_out(count: int) -> Iterable[Remark]:
     """What is said of objects that could not be drawn, if there are any."""
     if count:
         yield Remark(
-            code="left_out",
+            code=LEFT_OUT,
             message=f"{count} vehicles or pedestrians of the scene have impossible numbers and are not drawn; correct "
             "them",
             value=float(count),
