@@ -161,7 +161,7 @@ def test_parked_cars_stand_except_those_that_back_out() -> None:
             parked = np.arange(world.x.shape[1]) >= found.moving
             moved = np.hypot(world.x[-1] - world.x[0], world.y[-1] - world.y[0])[parked]
             backing += int((moved > 0.5).sum())
-            assert world.speed[:, parked].max() <= 0
+            assert world.speed[:, parked].max(initial=0) <= 0
             assert moved.max(initial=0) < 6
     assert backing < 12
 
