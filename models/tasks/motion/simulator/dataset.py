@@ -21,7 +21,7 @@ from models.workbench import Progress
 
 SIMULATOR = "simulated by models/tasks/motion/simulator of Demur"
 LICENCE = "CC0-1.0"
-MOST_REQUESTS = 8
+MOST_REQUESTS = 10
 """Of a scene, unless asked otherwise; thinned at random where more vehicles are seen."""
 
 CANONICAL: Mapping[str, Mapping[str, int]] = {

@@ -33,8 +33,10 @@ _FASTEST = 21.0
 """Nobody drives faster, m/s."""
 _SLOWING = 0.9
 """Braking before a junction, m/s²."""
-_KERB_APART = 12.0
-"""Between a place at the kerb and what others need there, m."""
+_KERB_APART = 6.0
+"""Between what two cars need at a kerb, m."""
+_INTO = (-kerbside.IN, 5.0)
+"""What a car needs that comes to a place at the kerb, m before and behind it."""
 _TRUCK_RADIUS = 16.0
 """Long vehicles do not go where streets bend more tightly, m."""
 _LONG = 6.0
@@ -186,7 +188,7 @@ def _send(
         style,
         lambda line, s: kerbside.entering(line, s, place.aside, along),
     )
-    return _free(network, place, -kerbside.IN, 5)
+    return _free(network, place, *_INTO)
 
 
 def _stop(
@@ -197,8 +199,9 @@ def _stop(
     for lane in chain:
         place = kerbside.draw(rng, network, lane, max(0.0, 40.0 - start))
         if place is not None and rng.random() < 0.5:
-            point = place.point(network)
-            if min((float(np.hypot(*(point - other))) for other in taken), default=np.inf) > _KERB_APART:
+            needed = np.stack(_free(network, place, *_INTO))
+            apart = [float(np.hypot(*(needed - other).T).min()) for other in taken]
+            if min(apart, default=np.inf) > _KERB_APART:
                 return place, start + place.along
         start += float(network.lengths[lane])
     return None
