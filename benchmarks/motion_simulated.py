@@ -131,7 +131,8 @@ def told(one: Found) -> str:
         f"{np.mean(one.requests):.1f} requests, {one.valid / one.scenes:.2f} valid; of the moving: speed "
         f"{np.mean(one.speed):.1f} m/s, ADE {np.mean(one.ade):.2f} m, FDE {np.mean(one.fde):.2f} m "
         f"(median {fde[0]:.1f}, 90 % {fde[1]:.1f}), change of speed {np.std(one.gain):.2f} m/s² "
-        f"({gain[0]:.1f} to {gain[1]:.1f}), turned by more than 30° {np.mean(np.abs(one.turned) > 30):.2f}; tags {share}"
+        f"({gain[0]:.1f} to {gain[1]:.1f}), turned by more than 30° {np.mean(np.abs(one.turned) > 30):.2f}; "
+        f"tags {share}"
     )
 
 

@@ -11,7 +11,7 @@ from models.tasks.motion.simulator.curves import Floats
 from models.tasks.motion.simulator.lanes import NONE
 from models.tasks.motion.simulator.routes import Routes
 
-_ASIDE = 1.7
+ASIDE = 1.7
 """A car that is farther to the side of its lane is in nobody's way, m."""
 
 
@@ -82,7 +82,7 @@ def leaders(
     for car in np.flatnonzero(leaving.lane != NONE):
         still = routes.start[:, leaving.lane[car]] + leaving.begun[car] + here.middle[car]
         place[:, car] = np.minimum(place[:, car], np.where(np.isfinite(still), still, np.inf))
-    place[:, ~there | (aside(routes, here.middle) > _ASIDE)] = np.inf
+    place[:, ~there | (aside(routes, here.middle) > ASIDE)] = np.inf
     np.fill_diagonal(place, np.inf)
     rear = np.where(place > here.middle[:, None], place, np.inf) - length / 2
     rows = np.arange(len(lane))

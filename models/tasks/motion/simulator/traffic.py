@@ -36,6 +36,8 @@ _JERK = (12.0, 3.0)
 """Braking comes faster than power, m/s³."""
 _SETTLED = 14.0
 """A change of lanes is over so long before the end of the lane, m."""
+_SET_OFF = 1.5
+"""Who leaves the kerb faster than this does not wait any more, m/s."""
 _RESTLESS = 0.12
 """Standard deviation of what a foot does without need, m/s²."""
 
@@ -152,16 +154,16 @@ class Traffic:
 
     def _kerb(self, here: Places) -> Floats:
         """Where cars at the kerb are held until they want to go and nobody comes, m along their routes."""
-        mood, speed = self._whims, self._bodies.speed
+        mood, speed, length = self._whims, self._bodies.speed, self.drivers.length
         hold = np.full(len(speed), np.inf)
-        for car in np.flatnonzero(np.isfinite(mood.go_time)):
+        waiting = np.isfinite(mood.go_time)
+        mood.go_time[waiting & (places.aside(self._routes, here.middle) < places.ASIDE)] = -np.inf
+        for car in np.flatnonzero(waiting & (speed < _SET_OFF)):
             apart = self._routes.start[:, here.lane[car]] + here.inside[car] - here.middle
             follower = np.isfinite(apart) & (apart > -8) & self._there
             follower[car] = False
-            clear = apart[follower] - (self.drivers.length[follower] + self.drivers.length[car]) / 2
-            if self.time >= mood.go_time[car] and (clear > 3 + 3.5 * speed[follower]).all():
-                mood.go_time[car] = -np.inf
-            else:
+            clear = apart[follower] - (length[follower] + length[car]) / 2
+            if self.time < mood.go_time[car] or (clear < 3 + 3.5 * speed[follower]).any():
                 hold[car] = here.front[car] + 0.1
         return hold
 
