@@ -13,6 +13,7 @@ from models.tasks.motion.simulator.curves import Floats, Points
 from models.tasks.motion.simulator.network import Network
 from models.tasks.motion.simulator.parking import STEP, Parked
 from models.tasks.motion.simulator.pedestrians import Walkers
+from models.tasks.motion.simulator.population import Cast
 from models.tasks.motion.simulator.sensing import World
 from models.tasks.motion.simulator.traffic import Moment, Traffic
 
@@ -23,6 +24,8 @@ _WARM_UP = 9.0
 """Traffic before the recording begins, s."""
 _PEOPLE = 115.0
 """People are within this distance of the middle, m."""
+_FEWEST = 2
+"""Cars on the move of a scene."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +47,8 @@ class Recording:
 
 def record(rng: np.random.Generator, city: City, precipitation: int) -> Recording:
     """Traffic of a quarter that is drawn anew; equal generators record equal things."""
-    quarter = network.draw(rng, city)
     seconds = _WARM_UP + (PAST + FUTURE) * STEP
-    cast = population.draw(rng, city, quarter, precipitation, seconds)
+    quarter, cast = _peopled(rng, city, precipitation, seconds)
     running = Traffic(rng, ground.prepare(quarter, seconds, traffic.DT), cast, _people(rng, city, quarter, seconds))
     for _ in range(round(_WARM_UP / traffic.DT)):
         running.step()
@@ -66,6 +68,15 @@ def record(rng: np.random.Generator, city: City, precipitation: int) -> Recordin
         np.stack([moment.people for moment in moments]),
         np.stack(lights),
     )
+
+
+def _peopled(rng: np.random.Generator, city: City, precipitation: int, seconds: float) -> tuple[Network, Cast]:
+    """A quarter with traffic: where nobody drives, there is nobody to look from."""
+    while True:
+        quarter = network.draw(rng, city)
+        cast = population.draw(rng, city, quarter, precipitation, seconds)
+        if len(cast.drivers) >= _FEWEST:
+            return quarter, cast
 
 
 def _people(rng: np.random.Generator, city: City, quarter: Network, seconds: float) -> Walkers:
