@@ -1,0 +1,135 @@
+"""Scenes of traffic: what drawing costs a request, and a scene of 60 requests from end to end.
+
+    python -m benchmarks.motion_scene [--seconds 20] [--only drawing service]
+
+*drawing*: reading and drawing of a simulated scene on one core, processor time of the thread. *service*: the real
+``demur serve motion`` on all cores, asked over gRPC and HTTP about one request and about a scene of 60; beside it the
+passes of the same maps through the same members on one core, without a service.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import demur
+from benchmarks import machine, service
+from benchmarks.figures import Figure, table
+from benchmarks.timing import interleaved
+from models import artefact as artefacts
+from models.tasks.motion import members as members_of
+from models.tasks.motion import scenes
+from models.tasks.motion.grid import OFFICIAL
+from models.tasks.motion.render import Renderer
+from models.tasks.motion.simulator import scene as simulator
+from models.tasks.motion.simulator.cities import CITIES
+from models.tasks.motion.simulator.drivers import NONE
+from services.settings import available_cores
+
+ROOT = Path(__file__).resolve().parents[1]
+MANY = 60
+"""Requests of the large scene."""
+ONE = 1
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    given = parser.parse_args(arguments)
+    sys.stdout.write(f"{machine.line()}\n")
+    figures = [figure for part in given.only for figure in PARTS[part](given.seconds)]
+    sys.stdout.write(f"{table(figures)}\n")
+    return 0
+
+
+def crowded(requests: int = MANY) -> bytes:
+    """The first simulated scene of a dense city in which so many vehicles are asked about."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        found = simulator.simulate(rng, CITIES["TelAviv"], NONE, f"crowded_{seed}", requests)
+        if len(found.prediction_requests) == requests:
+            return found.SerializeToString(deterministic=True)
+    raise ValueError(f"none of 100 scenes has {requests} requests")
+
+
+def drawing(seconds: float) -> Iterator[Figure]:
+    """Of the large scene."""
+    content = crowded()
+    scene = scenes.parse(content)
+    agents = [scenes.agent(scene, track) for track in scenes.requested(scene)]
+    renderer = Renderer(scene, OFFICIAL)
+
+    def draw() -> None:
+        for agent in agents:
+            renderer.draw(agent)
+
+    cases = {"parse": lambda: scenes.parse(content), "prepare": lambda: Renderer(scene, OFFICIAL), "draw": draw}
+    timed = interleaved(cases, seconds, clock=time.thread_time)
+    part = f"drawing: {MANY} requests, {len(scene.message.path_graph.lanes)} lanes, {len(content) // 1000} kB, one core"
+    yield Figure(part, "reading and checking the scene", 1e3 * timed["parse"].p50, "ms")
+    yield Figure(part, "preparing it for drawing", 1e3 * timed["prepare"].p50, "ms")
+    yield Figure(
+        part, "drawing one request", 1e3 * timed["draw"].p50 / MANY, "ms", note=f"± {timed['draw'].spread():.0%}"
+    )
+
+
+def served(seconds: float) -> Iterator[Figure]:
+    """One request, and the large scene, over both protocols."""
+    content = crowded()
+    scene = scenes.parse(content)
+    tracks = scenes.requested(scene)
+    renderer = Renderer(scene, OFFICIAL)
+    maps = np.stack([renderer.draw(scenes.agent(scene, track)) for track in tracks])
+    directory = ROOT / "artefacts" / "motion" / "bc-5"
+    members = members_of.members(artefacts.read(directory, "motion"))
+    with (
+        service.running(set(range(available_cores())), "motion", ledger="none") as one,
+        demur.connect(one.grpc) as client,
+    ):
+
+        def ask(count: int) -> demur.MotionAnswers:
+            return client.motion.predict(content, track_ids=tracks[:count], purpose="replay")
+
+        def post() -> None:
+            request = urllib.request.Request(f"http://{service.HOST}:{one.http_port}/v1/predict", *_form(content))
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                answer.read()
+
+        cases = {
+            "one": lambda: ask(ONE),
+            "many": lambda: ask(MANY),
+            "post": post,
+            "bare one": lambda: members(maps[:ONE]),
+            "bare": lambda: members(maps),
+        }
+        timed = interleaved(cases, seconds, warm_up=2)
+    part = f"service: small BC, K = {members.count}, Q = {members.samples}, {available_cores()} cores"
+    for name, title in (
+        ("one", "one request of the scene, gRPC, p50"),
+        ("bare one", "its pass alone, one core"),
+        ("many", f"the scene of {MANY}, gRPC, p50"),
+        ("post", f"the scene of {MANY}, HTTP form, p50"),
+        ("bare", f"{MANY} passes alone, one core"),
+    ):
+        yield Figure(part, title, 1e3 * timed[name].p50, "ms", note=f"± {timed[name].spread():.0%}")
+    yield Figure(part, "scene over its passes on one core", timed["many"].p50 / timed["bare"].p50, "1")
+
+
+def _form(content: bytes) -> tuple[bytes, dict[str, str]]:
+    mark = "demur-motion-scene"
+    head = f'--{mark}\r\ncontent-disposition: form-data; name="scene"; filename="scene.pb"\r\n\r\n'.encode()
+    purpose = f'\r\n--{mark}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nreplay\r\n--{mark}--\r\n'.encode()
+    return head + content + purpose, {"content-type": f"multipart/form-data; boundary={mark}"}
+
+
+PARTS = {"drawing": drawing, "service": served}
+
+if __name__ == "__main__":
+    sys.exit(main())
