@@ -36,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MANY = 60
 """Requests of the large scene."""
 ONE = 1
+COPIES = 1_000_000
+"""Added to the numbers of tracks."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,14 +51,25 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def crowded(requests: int = MANY) -> bytes:
-    """The first simulated scene of a dense city in which so many vehicles are asked about."""
+def crowded() -> bytes:
+    """A simulated scene of a dense city with so many requests: each vehicle drives beside a copy of itself.
+
+    The simulator asks about some twenty vehicles, of which those near the measuring car are seen.
+    """
     for seed in range(100):
         rng = np.random.default_rng(seed)
-        found = simulator.simulate(rng, CITIES["TelAviv"], NONE, f"crowded_{seed}", requests)
-        if len(found.prediction_requests) == requests:
-            return found.SerializeToString(deterministic=True)
-    raise ValueError(f"none of 100 scenes has {requests} requests")
+        found = simulator.simulate(rng, CITIES["TelAviv"], NONE, f"crowded_{seed}", MANY // 2)
+        if len(found.prediction_requests) == MANY // 2:
+            break
+    for step in (*found.past_vehicle_tracks, *found.future_vehicle_tracks):
+        for track in tuple(step.tracks):
+            copy = step.tracks.add()
+            copy.CopyFrom(track)
+            copy.track_id += COPIES
+            copy.position.x += 1.0
+    for request in tuple(found.prediction_requests):
+        found.prediction_requests.add(track_id=request.track_id + COPIES)
+    return bytes(found.SerializeToString(deterministic=True))
 
 
 def drawing(seconds: float) -> Iterator[Figure]:
