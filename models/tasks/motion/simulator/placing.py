@@ -89,7 +89,7 @@ def map_message(
 
 
 def thinned(points: Points) -> Points:
-    """A smooth curve with points as dense as its curvature needs to stay within the tolerance."""
+    """A smooth curve with points as dense as its curvature needs to stay within about twice the tolerance."""
     if len(points) <= _FEW:
         return points
     need = np.sqrt(curvature(points, STEP) / (8 * _TOLERANCE)) * STEP
