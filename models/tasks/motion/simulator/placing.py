@@ -17,6 +17,8 @@ _MAPPED = 165.0
 """The map reaches so far from the ego vehicle, m."""
 _TOLERANCE = 0.05
 """Points of lines are left out where the line moves by less, m."""
+_FEW = 5
+"""Lines of so few points, 1 m apart, keep them: their curvature is not known."""
 _FIRST_SECTION = 101
 
 
@@ -87,7 +89,9 @@ def map_message(
 
 
 def thinned(points: Points) -> Points:
-    """A smooth curve with points as dense as its curvature needs to stay within the tolerance."""
+    """A smooth curve with points as dense as its curvature needs to stay within about twice the tolerance."""
+    if len(points) <= _FEW:
+        return points
     need = np.sqrt(curvature(points, STEP) / (8 * _TOLERANCE)) * STEP
     count = np.cumsum(need) - need[0]
     keep = np.append(True, np.diff(np.floor(count)) > 0)
