@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -113,7 +114,13 @@ def _listing(split: Split, grid: Grid) -> str:
     for place in (split.scenes, split.rendered, split.tags, split.root / canonical.FILE):
         if place is None or not place.exists():
             continue
-        for path in [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file()):
+        for path in [place] if place.is_file() else sorted(_files(place)):
             state = path.stat()
             digest.update(f"{path.relative_to(split.root)} {state.st_size} {state.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Also in folders that are links."""
+    for place, _, names in os.walk(folder, followlinks=True):
+        yield from (Path(place) / name for name in names)

@@ -63,6 +63,17 @@ def test_examples_are_gathered_once_and_again_when_files_change(tmp_path: Path) 
     assert again["dev"] != first["dev"]
 
 
+def test_files_behind_links_are_looked_at(tmp_path: Path) -> None:
+    data = city.write(tmp_path / "data", scenes_each=1)
+    (tmp_path / "linked").mkdir()
+    for entry in data.iterdir():
+        (tmp_path / "linked" / entry.name).symlink_to(entry)
+    first = gathering.gathered(tmp_path / "linked", tmp_path / "kept", OFFICIAL)
+    map_file = next((data / "dev_rendered").rglob("*.npy"))
+    map_file.write_bytes(map_file.read_bytes())
+    assert gathering.gathered(tmp_path / "linked", tmp_path / "kept", OFFICIAL)["dev"] != first["dev"]
+
+
 def test_fewer_scenes_are_spaced_evenly(data: Path, tmp_path: Path) -> None:
     found = gathering.stored(folders.split(data, "dev"), tmp_path / "dev", OFFICIAL, most_scenes=2)
     assert sorted(set(found.scenes)) == ["dev-Moscow-000", "dev-Skolkovo-003"]
