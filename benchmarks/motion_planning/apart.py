@@ -13,6 +13,7 @@ from benchmarks.motion_planning.ensembles import Array, noise, opened
 from models.executors.graph import Graph, Value
 from models.tasks.motion import export_encoders
 from models.tasks.motion.export_encoders import array
+from models.tasks.motion.export_plans import input_weights
 from models.tasks.motion.grid import CHANNELS
 from models.tasks.motion.members import STEPS
 from models.tasks.motion.networks.decoders import SCALE_FLOOR
@@ -84,12 +85,13 @@ def _scorer(network: Network, count: int, scoring: Scoring) -> Graph:
 def sampled(graph: Graph, network: Network, state: Value, drift: Value, draws: Value) -> tuple[Value, Value]:
     """Plans [Q, T, 2] of noise [Q, T, 2] and their densities [Q]."""
     hidden = graph.op("Expand", state, [SAMPLES, 1])
-    y: Value = graph.constant(np.zeros((SAMPLES, 2)))
+    y = moved = graph.constant(np.zeros((SAMPLES, 2)))
     positions, scales = [], []
     for x in _steps(graph, draws, 1):
-        hidden = _cell(graph, network, y, hidden)
+        hidden = _cell(graph, network, _seen(graph, network, y, moved), hidden)
         mean, scale = _said(graph, network, hidden)
-        y = y + (drift + mean + scale * x)
+        moved = mean + scale * x
+        y = y + (drift + moved)
         positions.append(graph.op("Unsqueeze", y, [1]))
         scales.append(graph.op("Unsqueeze", scale, [1]))
     terms = draws * draws * -0.5 - graph.op("Log", graph.op("Concat", *scales, axis=1))
@@ -103,14 +105,15 @@ def scored(
     """Densities [count] of plans [count, T, 2]."""
     hidden = graph.op("Expand", state, [count, 1])
     along = graph.op("Transpose", plans, perm=[1, 0, 2])
-    before = graph.op("Concat", np.zeros((1, count, 2)), graph.op("Slice", along, [0], [STEPS - 1], [0]), axis=0)
+    before = _before(graph, along, count)
     moved = along - before - drift
+    seen = _seen(graph, network, before, _before(graph, moved, count))
     if scoring == "gru":
-        mean, scale = _said(graph, network, _whole(graph, network, before, hidden))
+        mean, scale = _said(graph, network, _whole(graph, network, seen, hidden))
         return density(graph, graph.op("Unsqueeze", moved, [1]), mean, scale, [0, 1, 3])
     total: Value | None = None
-    for y, step in zip(_steps(graph, before, 0), _steps(graph, moved, 0), strict=True):
-        hidden = _cell(graph, network, y, hidden)
+    for given, step in zip(_steps(graph, seen, 0), _steps(graph, moved, 0), strict=True):
+        hidden = _cell(graph, network, given, hidden)
         term = density(graph, step, *_said(graph, network, hidden), [1])
         total = term if total is None else total + term
     assert total is not None
@@ -127,9 +130,18 @@ def _steps(graph: Graph, x: Value, axis: int) -> list[Value]:
     return [graph.op("Squeeze", part, [axis]) for part in graph.split(x, [1] * STEPS, axis=axis)]
 
 
-def _cell(graph: Graph, network: Network, y: Value, hidden: Value) -> Value:
+def _before(graph: Graph, along: Value, count: int) -> Value:
+    """What comes before each of [T, count, 2]: zero before the first."""
+    return graph.op("Concat", np.zeros((1, count, 2)), graph.op("Slice", along, [0], [STEPS - 1], [0]), axis=0)
+
+
+def _seen(graph: Graph, network: Network, y: Value, moved: Value) -> Value:
+    return graph.op("Concat", y, moved, axis=-1) if network.sizes.sees_steps else y
+
+
+def _cell(graph: Graph, network: Network, seen: Value, hidden: Value) -> Value:
     cell, width = network.decoder.cell, network.sizes.hidden
-    given = graph.op("Gemm", y, array(cell.weight_ih).T / network.sizes.unit, array(cell.bias_ih))
+    given = graph.op("Gemm", seen, input_weights(network).T, array(cell.bias_ih))
     kept = graph.op("Gemm", hidden, array(cell.weight_hh).T, array(cell.bias_hh))
     given_r, given_z, given_n = graph.split(given, [width] * 3, axis=1)
     kept_r, kept_z, kept_n = graph.split(kept, [width] * 3, axis=1)
@@ -137,16 +149,16 @@ def _cell(graph: Graph, network: Network, y: Value, hidden: Value) -> Value:
     return n + graph.sigmoid(given_z + kept_z) * (hidden - n)
 
 
-def _whole(graph: Graph, network: Network, before: Value, hidden: Value) -> Value:
+def _whole(graph: Graph, network: Network, seen: Value, hidden: Value) -> Value:
     """Hidden states [T, 1, count, hidden] by the operator GRU, whose gates are in another order."""
     cell = network.decoder.cell
-    parts = (cell.weight_ih / network.sizes.unit, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+    parts = (input_weights(network), *map(array, (cell.weight_hh, cell.bias_ih, cell.bias_hh)))
     given, kept, given_bias, kept_bias = (
-        np.concatenate([np.split(array(one), 3)[gate] for gate in (1, 0, 2)]) for one in parts
+        np.concatenate([np.split(one, 3)[gate] for gate in (1, 0, 2)]) for one in parts
     )
     return graph.op(
         "GRU",
-        before,
+        seen,
         given[None],
         kept[None],
         np.concatenate([given_bias, kept_bias])[None],

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from benchmarks.timing import interleaved
 from models.executors.graph import Graph, Steps, Value
 from models.executors.onnx import OnnxGraph
 from models.tasks.motion.export_encoders import array
-from models.tasks.motion.export_plans import Counts, Start, planned
+from models.tasks.motion.export_plans import Counts, Start, input_weights, planned
 from models.tasks.motion.members import STEPS
 from models.tasks.motion.networks.decoders import SCALE_FLOOR
 from models.tasks.motion.networks.network import Network
@@ -99,41 +98,41 @@ def _in_turn(
 def _stacked(graph: Graph, networks: Sequence[Network], states: Sequence[Value], draws: Value) -> tuple[Value, Value]:
     """Side by side, with the weights of all members in one array [K, in, out]."""
 
-    def stack(part: Callable[[Network], Any]) -> Array:
-        return np.stack([array(part(network)).T for network in networks])
+    def stack(part: Callable[[Network], Array]) -> Array:
+        return np.stack([part(network) for network in networks])
 
-    given, kept = (np.split(stack(one), 3, axis=2) for one in _WEIGHTS)
-    given_bias, kept_bias = (np.split(stack(one)[:, None], 3, axis=2) for one in _BIASES)
-    head, head_bias = stack(lambda one: one._output.weight), stack(lambda one: one._output.bias)[:, None]
+    given = np.split(stack(lambda one: input_weights(one).T), 3, axis=2)
+    kept = np.split(stack(lambda one: array(one.decoder.cell.weight_hh).T), 3, axis=2)
+    given_bias, kept_bias = (
+        np.split(stack(lambda one, name=name: array(getattr(one.decoder.cell, name))[None]), 3, axis=2)
+        for name in ("bias_ih", "bias_hh")
+    )
+    head, head_bias = stack(lambda one: array(one._output.weight).T), stack(lambda one: array(one._output.bias)[None])
     first = graph.op("Concat", *(graph.op("Unsqueeze", state, [0]) for state in states), axis=0)
     width = networks[0].sizes.hidden
     apiece = graph.op("Reshape", graph.op("Transpose", draws, perm=[2, 0, 1, 3]), [STEPS, PLANS, 2])
     own = np.stack([np.repeat(np.arange(MEMBERS), SAMPLES), np.arange(PLANS)], axis=1)
 
     def step(body: Graph, now: list[Value], drawn: list[Value]) -> Steps:
-        hidden, y = now
-        r, z = (
-            body.sigmoid(hidden @ kept[gate] + (y @ (given[gate] / networks[0].sizes.unit) + both[gate]))
-            for gate in range(2)
-        )
-        n = body.tanh(y @ (given[2] / networks[0].sizes.unit) + given_bias[2] + r * (hidden @ kept[2] + kept_bias[2]))
+        hidden, y, before = now
+        seen = body.op("Concat", y, before, axis=1) if networks[0].sizes.sees_steps else y
+        r, z = (body.sigmoid(hidden @ kept[gate] + (seen @ given[gate] + both[gate])) for gate in range(2))
+        n = body.tanh(seen @ given[2] + given_bias[2] + r * (hidden @ kept[2] + kept_bias[2]))
         hidden = n + z * (hidden - n)
         every = hidden @ head + head_bias
         mean, raw = body.split(body.op("GatherND", every, own), [2, 2], axis=1)
         moved = mean + (body.softplus(raw) + SCALE_FLOOR) * drawn[0]
-        return Steps([hidden, y + moved], [y + moved, moved, every])
+        return Steps([hidden, y + moved, moved], [y + moved, moved, every])
 
     both = [one + other for one, other in zip(given_bias, kept_bias, strict=True)]
     start = graph.op("Expand", first, [MEMBERS, PLANS, width])
-    walked = graph.scan(step, [start, graph.constant(np.zeros((PLANS, 2)))], [apiece])
+    nowhere = graph.constant(np.zeros((PLANS, 2)))
+    walked = graph.scan(step, [start, nowhere, nowhere], [apiece])
     positions, moved, every = walked.outputs
     mean, raw = graph.split(every, [2, 2], axis=3)
     scores = apart.density(graph, graph.op("Unsqueeze", moved, [1]), mean, graph.softplus(raw) + SCALE_FLOOR, [0, 3])
     return graph.op("Transpose", positions, perm=[1, 0, 2]), scores
 
-
-_WEIGHTS = (lambda one: one.decoder.cell.weight_ih, lambda one: one.decoder.cell.weight_hh)
-_BIASES = (lambda one: one.decoder.cell.bias_ih, lambda one: one.decoder.cell.bias_hh)
 
 WAYS: dict[str, Way] = {
     EXPORTED: _exported,

@@ -28,28 +28,34 @@ class Value:
     __array_ufunc__ = None  # arrays leave arithmetic with a Value to the Value
 
     def __add__(self, other: Any) -> Value:
-        return self.graph.op("Add", self, other)
+        return _arithmetic("Add", self, other)
 
     def __radd__(self, other: Any) -> Value:
-        return self.graph.op("Add", other, self)
+        return _arithmetic("Add", other, self)
 
     def __sub__(self, other: Any) -> Value:
-        return self.graph.op("Sub", self, other)
+        return _arithmetic("Sub", self, other)
 
     def __rsub__(self, other: Any) -> Value:
-        return self.graph.op("Sub", other, self)
+        return _arithmetic("Sub", other, self)
 
     def __mul__(self, other: Any) -> Value:
-        return self.graph.op("Mul", self, other)
+        return _arithmetic("Mul", self, other)
 
     def __rmul__(self, other: Any) -> Value:
-        return self.graph.op("Mul", other, self)
+        return _arithmetic("Mul", other, self)
 
     def __truediv__(self, other: Any) -> Value:
-        return self.graph.op("Div", self, other)
+        return _arithmetic("Div", self, other)
 
     def __matmul__(self, other: Any) -> Value:
-        return self.graph.op("MatMul", self, other)
+        return _arithmetic("MatMul", self, other)
+
+
+def _arithmetic(kind: str, left: Any, right: Any) -> Value:
+    """An operation where its operands meet: inside a loop where one of them is of its body."""
+    graphs = [one.graph for one in (left, right) if isinstance(one, Value)]
+    return max(graphs, key=lambda graph: graph.depth).op(kind, left, right)
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,13 @@ class Steps:
 class Graph:
     """A graph under construction."""
 
-    def __init__(self, name: str, prefix: str = "") -> None:
+    def __init__(self, name: str, prefix: str = "", depth: int = 0) -> None:
         """
         Args:
             prefix: of all names inside, so that those of a loop's body are not those around it.
+            depth: loops around it.
         """
+        self.depth = depth
         self._name = name
         self._prefix = prefix
         self._nodes: list[Any] = []
@@ -112,14 +120,14 @@ class Graph:
         """A loop over axis 0 of some values (the operator Scan): its body is stored once.
 
         Args:
-            step: body, states and the present elements of ``over`` to new states and outputs. Operations are those of
-                the body's graph; values around the loop may be operands.
+            step: body, states and the present elements of ``over`` to new states and outputs. Values around the loop
+                may be operands.
             states: before the first step.
 
         Returns:
             The states after the last step, and the outputs of all steps along a new axis 0.
         """
-        body = Graph(f"{self._name}.step", f"{self._prefix}n{len(self._nodes)}.")
+        body = Graph(f"{self._name}.step", f"{self._prefix}n{len(self._nodes)}.", self.depth + 1)
         given = [Value(body, f"{body._prefix}in{number}") for number in range(len(states) + len(over))]
         found = step(body, given[: len(states)], given[len(states) :])
         results = body._distinct([*found.states, *found.outputs])

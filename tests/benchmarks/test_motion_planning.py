@@ -12,7 +12,7 @@ from benchmarks.motion_planning.ensembles import check
 from models.tasks.motion.settings import Sizes
 
 TINY = {
-    "BC": Sizes("bc", "small", (4, 4, 4, 4), hidden=8, unit=10.0, grid=64),
+    "BC": Sizes("bc", "small", (4, 4, 4, 4), hidden=8, unit=10.0, sees_steps=True, grid=64),
     "DIM": Sizes("dim", "small", (4, 4, 4, 4), hidden=8, locscale=4, unit=10.0, grid=64),
 }
 

@@ -63,14 +63,15 @@ def planned(
         noise: standard normal, [K, Q, T, 2].
         requests: N, int64 [1].
     """
-    plans = counts.plans
+    plans, sizes = counts.plans, starts[0].network.sizes
     states = [_rows(graph, start, counts) for start in starts]
-    position = graph.op("Expand", np.zeros((plans, 1, 2), np.float32), graph.op("Concat", [1], requests, [1], axis=0))
+    nowhere = graph.op("Expand", np.zeros((plans, 1, 2), np.float32), graph.op("Concat", [1], requests, [1], axis=0))
     draws = graph.op("Reshape", graph.op("Transpose", noise, perm=[2, 0, 1, 3]), [counts.steps, plans, 1, 2])
 
     def step(body: Graph, now: list[Value], drawn: list[Value]) -> Steps:
-        *hidden, y = now
-        flat = body.op("Reshape", y, [-1, 2])
+        *hidden, y, moved = now
+        seen = body.op("Concat", y, moved, axis=2) if sizes.sees_steps else y
+        flat = body.op("Reshape", seen, [-1, sizes.inputs])
         new = [_cell(body, start.network, flat, state) for start, state in zip(starts, hidden, strict=True)]
         said = [
             body.op("Unsqueeze", _head(body, start, state, counts), [0])
@@ -79,10 +80,10 @@ def planned(
         every = body.op("Concat", *said, axis=0)
         mean, raw = body.split(_own(body, every, counts), [2, 2], axis=2)
         moved = mean + _scale(body, raw) * drawn[0]
-        placed = y + (moved if drift is None else moved + drift)
-        return Steps([*new, placed], [placed, moved, every])
+        placed = y + (moved if drift is None else drift + moved)
+        return Steps([*new, placed, moved], [placed, moved, every])
 
-    walked = graph.scan(step, [*states, position], [draws])
+    walked = graph.scan(step, [*states, nowhere, nowhere], [draws])
     positions, moved, every = walked.outputs
     mean, raw = graph.split(every, [2, 2], axis=3)
     scale = _scale(graph, raw)
@@ -99,20 +100,19 @@ def _rows(graph: Graph, start: Start, counts: Counts) -> Value:
     return graph.op("Reshape", repeated, [-1, start.network.sizes.hidden])
 
 
-def _cell(body: Graph, network: Network, y: Value, state: Value) -> Value:
+def _cell(body: Graph, network: Network, seen: Value, state: Value) -> Value:
     """A gated recurrent unit as torch has it; sums of two products are one operation."""
-    cell = network.decoder.cell
-    reset, update, new = (_gate(cell, number, network.decoder.unit) for number in range(3))
+    reset, update, new = (_gate(network, number) for number in range(3))
     r, z = (
         body.sigmoid(
             body.op(
-                "Gemm", state, gate.recurrent, body.op("Gemm", y, gate.given, gate.given_bias + gate.recurrent_bias)
+                "Gemm", state, gate.recurrent, body.op("Gemm", seen, gate.given, gate.given_bias + gate.recurrent_bias)
             )
         )
         for gate in (reset, update)
     )
     remembered = body.op("Gemm", state, new.recurrent, new.recurrent_bias)
-    n = body.tanh(body.op("Gemm", y, new.given, new.given_bias) + r * remembered)
+    n = body.tanh(body.op("Gemm", seen, new.given, new.given_bias) + r * remembered)
     return n + z * (state - n)
 
 
@@ -126,11 +126,18 @@ class _Gate:
     recurrent_bias: Array
 
 
-def _gate(cell: Any, number: int, unit: float) -> _Gate:
-    width = cell.hidden_size
+def input_weights(network: Network) -> Array:
+    """Of the recurrent cell for positions (and steps) in metres, [3 hidden, inputs]."""
+    weights = array(network.decoder.cell.weight_ih).copy()
+    weights[:, :2] /= network.decoder.unit
+    return weights
+
+
+def _gate(network: Network, number: int) -> _Gate:
+    cell, width = network.decoder.cell, network.sizes.hidden
     part = slice(number * width, (number + 1) * width)
     return _Gate(
-        (array(cell.weight_ih)[part] / np.float32(unit)).T,
+        input_weights(network)[part].T,
         array(cell.bias_ih)[part],
         array(cell.weight_hh)[part].T,
         array(cell.bias_hh)[part],

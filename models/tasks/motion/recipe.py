@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -20,6 +20,9 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Cells a side of a feature map."""
     resolution: float = OFFICIAL.resolution
     """Edge of a cell, m."""
+    plan_score: Literal["teacher_forcing"] = "teacher_forcing"
+    """What members score plans by: each step given the plan's own past (formula 20). The released behavioural cloning
+    draws another plan in each scoring instead, so that its scores are random; that is for training only."""
     plan_operator: Operator = "MA"
     """Over members, for the score of a plan."""
     request_operator: Operator = "MA"

@@ -43,6 +43,8 @@ class Sizes:
     and in the frozen masks of dropout ensembles."""
     unit: float = 1.0
     """What positions are divided by before the decoder sees them, m."""
+    sees_steps: bool = False
+    """Whether the decoder sees the step before besides the position."""
     grid: int = OFFICIAL.size
     """Cells a side of the feature maps."""
 
@@ -57,11 +59,16 @@ class Sizes:
                 f"numbers of channels and a multiple of {SMALL_STRIDE} cells are needed"
             )
 
+    @property
+    def inputs(self) -> int:
+        """Of the decoder's recurrent cell."""
+        return 4 if self.sees_steps else 2
+
 
 RELEASED_BC = Sizes("bc")
 RELEASED_DIM = Sizes("dim")
 """The released baselines: MobileNetV2 over maps of 128 x 128 cells, 512 hidden units."""
 
-SMALL_BC = Sizes("bc", "small", channels=(32, 48, 64, 64), hidden=64, unit=10.0)
-SMALL_DIM = Sizes("dim", "small", channels=(32, 48, 64, 64), hidden=64, unit=10.0)
+SMALL_BC = Sizes("bc", "small", channels=(32, 48, 64, 64), hidden=64, unit=10.0, sees_steps=True)
+SMALL_DIM = Sizes("dim", "small", channels=(32, 48, 64, 64), hidden=64, unit=10.0, sees_steps=True)
 """Of the reference artefacts: quick on one core, 0.7 MB a member."""

@@ -17,7 +17,7 @@ def sums() -> bytes:
     rows, offset = graph.input("rows", ("T", 3)), graph.input("offset", (3,))
 
     def step(body: Graph, states: list[Value], elements: list[Value]) -> Steps:
-        total = states[0] + (elements[0] - offset)
+        total = (offset * -1.0 + elements[0]) + states[0]  # from outside to inside, whichever comes first
         return Steps([total], [total, total * 2.0])
 
     loop = graph.scan(step, [graph.constant(np.zeros(3))], [rows])

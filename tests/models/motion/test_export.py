@@ -27,8 +27,11 @@ Q = 3
 
 
 def sizes(decoder: Decoder, encoder: Encoder, dropout: float = 0.0) -> Sizes:
-    channels = (8, 8, 16, 16) if encoder == "small" else ()
-    return Sizes(decoder, encoder, channels, hidden=24, locscale=8, dropout=dropout, unit=10.0, grid=64)
+    small = encoder == "small"
+    channels = (8, 8, 16, 16) if small else ()
+    return Sizes(
+        decoder, encoder, channels, hidden=24, locscale=8, dropout=dropout, unit=10.0, sees_steps=small, grid=64
+    )
 
 
 @functools.cache

@@ -40,7 +40,7 @@ class Network(nn.Module):  # type: ignore[misc]  # torch is not followed
         self.sizes = sizes
         self._encoder = encoder(sizes)
         if sizes.decoder == "bc":
-            self._decoder = nn.GRUCell(2, sizes.hidden)
+            self._decoder = nn.GRUCell(sizes.inputs, sizes.hidden)
             self._output = nn.Linear(sizes.hidden, 4)
         else:
             self._flow = _Flow(sizes)
@@ -94,7 +94,7 @@ class _Flow(nn.Module):  # type: ignore[misc]
 
     def __init__(self, sizes: Sizes) -> None:
         super().__init__()
-        self._decoder = nn.GRUCell(2, sizes.hidden)
+        self._decoder = nn.GRUCell(sizes.inputs, sizes.hidden)
         self._locscale = _LocScale(sizes)
 
 

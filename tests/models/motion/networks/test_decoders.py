@@ -83,6 +83,19 @@ def test_densities_integrate_to_one(kind: Kind) -> None:
         assert float(density.sum()) * 0.05**2 == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.parametrize("sees_steps", [False, True])
+@torch.no_grad()
+def test_a_decoder_may_see_the_step_before(sees_steps: bool) -> None:
+    torch.manual_seed(0)
+    sizes = Sizes("dim", "small", channels=(1, 1, 1, 1), hidden=8, unit=10.0, sees_steps=sees_steps)
+    decoder, noise = Network(sizes).decoder, torch.randn(3, 25, 2)
+    assert decoder.cell.input_size == (4 if sees_steps else 2)
+    start = Start(tensor("z"), torch.randn(3, 2))
+    plans, score = decoder.sample(start, noise)
+    assert torch.allclose(score, decoder.log_prob(start, plans), atol=1e-3)
+    assert torch.allclose(score, decoder.log_prob_on_samples(start, plans, noise), atol=1e-3)
+
+
 @torch.no_grad()
 def test_a_drift_moves_every_step_and_a_unit_scales_what_is_seen() -> None:
     decoder, noise = released("bc"), torch.zeros(3, 5, 2)
