@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import shutil
 import socket
@@ -14,6 +15,7 @@ import pytest
 from models.tasks.vessel.ensemble import FAMILIES
 from services import __version__
 from services.cli import main
+from services.tasks import IMPORTERS, WORKBENCHES
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -53,6 +55,13 @@ def test_an_artefact_of_another_task_is_not_imported(tmp_path: Path, capsys: pyt
     (folder / "manifest.json").write_text(json.dumps(manifest | {"task": "weather"}))
     assert main(["models", "import", "vessel", str(folder)]) == 1
     assert "an artefact of task 'weather'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", WORKBENCHES)
+def test_every_workbench_has_what_the_commands_ask_of_it(task: str) -> None:
+    bench = importlib.import_module(WORKBENCHES[task])
+    needed = ("ACTIONS", "DATASHEET", "FAMILIES", "train_artefact", *(["read_files"] if task in IMPORTERS else []))
+    assert [name for name in needed if not hasattr(bench, name)] == []
 
 
 def test_the_example_says_in_one_line_that_nothing_answers() -> None:

@@ -19,7 +19,7 @@ from models.workbench import Action, Option, Progress
 if TYPE_CHECKING:
     from models.artefact import Artefact
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "train_artefact"]
+__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "read_files", "train_artefact"]
 
 DATASHEET = "docs/datasheets/lesion-simulator.md"
 
@@ -39,10 +39,7 @@ def train_artefact(
         ValueError: an unknown family, no members, no scans to train on or to choose weights by.
         RuntimeError: the training of a member failed.
     """
-    data: dict[str, list[Case]] = defaultdict(list)
-    for case in cases(directory):
-        if case.truth is not None:
-            data[case.split].append(case)
+    data = read_files(directory)
     source = directory / dataset.PROVENANCE
     provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
     return train.train_artefact(
@@ -55,6 +52,19 @@ def train_artefact(
         provenance=provenance,
         progress=progress,
     )
+
+
+def read_files(directory: Path) -> dict[str, list[Case]]:
+    """The labelled scans of a directory in the official layout, by split.
+
+    Raises:
+        BadFile: see ``official.cases``.
+    """
+    data: dict[str, list[Case]] = defaultdict(list)
+    for case in cases(directory):
+        if case.truth is not None:
+            data[case.split].append(case)
+    return data
 
 
 def extra(words: list[str]) -> dict[str, dict[str, int]]:
