@@ -12,6 +12,7 @@ HTTP as well, as a replay, and has to be answered alike.
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import sys
 import time
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+import demur
 from benchmarks.live import Figure, Sent, compared, window, windows
 from benchmarks.motion_real import data
 from models.tasks.motion.errors import request_errors
@@ -86,18 +88,15 @@ def _ask(client: Any, http: str, requests: Sequence[data.Real], sent: Sent) -> s
     sent.errors.append(errors["cnll"])
     sent.uncertainty.append(np.array([one.uncertainty for one in said], np.float32))
     sent.answered.append(np.array([not one.deferred for one in said]))
-    client.labels.census(
-        [one.prediction_id for one in said],
-        [one.future.tolist() for one in requests],
-        observed=time.time(),
-        head=TRAJECTORIES.name,
-    )
+    now = time.time()
+    client.labels.submit(
+        demur.Label(found.prediction_id, one.future, source="census", observed=now)
+        for found, one in zip(said, requests, strict=True)
+    ).check()
     return str(answer.model)
 
 
 def _over_http(http: str, scene: Path, tracks: Sequence[int]) -> Any:
-    import base64
-
     body = {"scene": base64.b64encode(scene.read_bytes()).decode(), "track_ids": tracks, "purpose": "replay"}
     request = urllib.request.Request(
         f"{http}/v1/predict", json.dumps(body).encode(), {"content-type": "application/json"}
@@ -108,15 +107,13 @@ def _over_http(http: str, scene: Path, tracks: Sequence[int]) -> Any:
 
 def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
     for one, other in zip(grpc, http, strict=True):
-        apart = np.abs(np.asarray(one.trajectories) - np.asarray(other["trajectories"])).max()
+        apart = np.abs(np.asarray(one.trajectories) - np.asarray(other["trajectories_m"])).max()
         if apart > NEAR or abs(one.uncertainty - other["uncertainty"]) > NEAR * max(1, abs(one.uncertainty)):
             raise ValueError(f"track {one.agent.track_id}: the protocols' trajectories are {apart:.2g} m apart")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0; 1 where data, service or monitor are not there or not fit."""
-    import demur
-
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.motion_real.live",
         description=__doc__,

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.protocol.motion_pb2 import VehicleTrack
-
 Float32 = NDArray[np.float32]
 
 FARTHEST = 1e7
@@ -31,20 +29,6 @@ def to_frame(x: float, y: float, yaw: float) -> Float32:
     cos, sin = math.cos(yaw), math.sin(yaw)
     placed = np.array([[cos, -sin, 0, x], [sin, cos, 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
     return np.asarray(np.linalg.inv(placed), np.float32)
-
-
-def to_agent_frame(track: VehicleTrack) -> Float32:
-    """Transform of homogeneous coordinates of the scene into the track's frame, float32 [4, 4]."""
-    position, velocity = track.position, track.linear_velocity
-    return to_frame(position.x, position.y, driving_yaw(track.yaw, velocity.x, velocity.y))
-
-
-def transformed(points: NDArray[np.floating[Any]], transform: Float32) -> Float32:
-    """Points [T, 2] after a transform [4, 4], float32 [T, 2]."""
-    homogeneous = np.zeros((len(points), 4), np.float32)
-    homogeneous[:, :2] = points
-    homogeneous[:, 3] = 1
-    return np.asarray((transform @ homogeneous.T)[:2].T)
 
 
 def to_scene(points: NDArray[np.floating[Any]], x: float, y: float, yaw: float) -> NDArray[np.float64]:

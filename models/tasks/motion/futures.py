@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion.frame import FARTHEST, Float32, to_agent_frame, transformed
+from models.tasks.motion.frame import FARTHEST, Float32, driving_yaw, from_scene
 from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag, VehicleTrack
 
 Key = tuple[str, int]
@@ -72,7 +72,10 @@ def _in_agent_frame(file: Path, key: Key, now: VehicleTrack, steps: list[Vehicle
         raise BadFile(
             f"{file}: {named(key)} has a position, linear_velocity or yaw that is not finite, or is {FARTHEST:g} m away"
         )
-    return transformed(np.asarray(points[1:], np.float32), to_agent_frame(now))
+    velocity = now.linear_velocity
+    # in float64, unlike the released code: coordinates of a whole country lose their decimetres in float32
+    ahead = from_scene(points[1:], *points[0], driving_yaw(now.yaw, velocity.x, velocity.y))
+    return ahead.astype(np.float32)
 
 
 def _by_track(tracks: Iterable[VehicleTrack]) -> dict[int, VehicleTrack]:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.motion.frame import driving_yaw, from_scene, to_frame, to_scene, transformed
+from models.tasks.motion.frame import driving_yaw, from_scene, to_frame, to_scene
 
 METRES = st.floats(-1e7, 1e7)
 
@@ -25,7 +25,8 @@ def test_there_and_back_loses_nothing(x: float, y: float, yaw: float, at: tuple[
 def test_both_transforms_agree(x: float, y: float, yaw: float) -> None:
     points = np.array([(1.0, 2.0), (-30.0, 4.0), (x, y)])
     exact = from_scene(points, x, y, yaw)
-    np.testing.assert_allclose(transformed(points, to_frame(x, y, yaw)), exact, atol=1e-3)
+    homogeneous = np.concatenate([points, np.zeros((3, 1)), np.ones((3, 1))], axis=1)
+    np.testing.assert_allclose((homogeneous @ to_frame(x, y, yaw).T)[:, :2], exact, atol=1e-3)
     np.testing.assert_allclose(exact[2], 0, atol=1e-9)
 
 

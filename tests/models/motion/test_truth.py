@@ -58,6 +58,13 @@ def test_a_vehicle_that_drives_straight_goes_along_x(yaw: float, turned: bool, t
     np.testing.assert_allclose(found.trajectories, [ahead(10.0)], atol=1e-4)
 
 
+def test_coordinates_of_a_country_lose_nothing(tmp_path: Path) -> None:
+    """Of a projection of the Earth, say: float32 has half metres there."""
+    now, future = drive(7, (412345.67, 5654321.89), 0.5, 10.0)
+    path = written(tmp_path / "s.pb", scene("s", [now], [[step] for step in future], [7]))
+    np.testing.assert_allclose(truth.read(path).trajectories, [ahead(10.0)], atol=1e-4)
+
+
 def test_left_of_the_agent_is_positive_y(tmp_path: Path) -> None:
     now = vehicle(1, 7, (1.0, 2.0), (0.0, 3.0), math.pi / 2)
     path = written(tmp_path / "s.pb", scene("s", [now], [[vehicle(1, 7, (-1.0, 2.0))]], [7]))

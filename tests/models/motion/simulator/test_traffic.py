@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import cv2
 import numpy as np
 import pytest
 
-from models.tasks.motion.simulator import bicycle, lights
+from models.tasks.motion.simulator import bicycle, lights, recording
 from models.tasks.motion.simulator.cities import CITIES
 from models.tasks.motion.simulator.drivers import DRY_BRAKING
 from models.tasks.motion.simulator.lanes import NONE
@@ -184,3 +185,10 @@ def test_cars_change_lanes() -> None:
                 known = [lane for lane in on if lane != NONE]
                 changes += any(a != b and roads[a] == roads[b] for a, b in pairwise(known))
     assert changes > 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_quarter_where_nobody_drives_is_drawn_anew(seed: int) -> None:
+    """A scene is seen from a car, and asks for others."""
+    deserted = replace(CITIES["Innopolis"], density=0.5)
+    assert recording.record(np.random.default_rng(seed), deserted, 1).moving >= 2
