@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -158,5 +159,5 @@ def _made(jobs: Sequence[Job], processes: int) -> Iterator[Made]:
     if processes == 1:
         yield from map(make, jobs)
         return
-    with multiprocessing.get_context("spawn").Pool(processes) as pool:
-        yield from pool.imap(make, jobs, chunksize=4)
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        yield from pool.map(make, jobs, chunksize=4)
