@@ -1,6 +1,6 @@
 """What simulated traffic looks like, city by city: the figure and numbers of the simulator's data sheet.
 
-    demur data motion simulate --scale 0.3 --no-rendered --out data/motion
+    demur data motion simulate --no-rendered --out data/motion
     python -m benchmarks.motion_simulated data/motion [--real data/argoverse] [--out docs/datasheets]
 
 ``--real`` is a folder of recordings in the official layout (``demur data motion convert``); only sums are shown.
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from models.tasks.motion import folders, messages
@@ -66,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="folder of simulated scenes")
     parser.add_argument("--real", type=Path, help="folder of recorded scenes")
-    parser.add_argument("--most", type=int, default=100, help="scenes of each city that are read")
+    parser.add_argument("--most", type=int, default=150, help="scenes of each city that are read")
     parser.add_argument("--picture", type=int, default=1, help="which scene of each city is pictured")
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs" / "datasheets")
     asked = parser.parse_args(arguments)
@@ -138,7 +139,7 @@ def told(one: Found) -> str:
 
 def figure(found: dict[str, Found], pictured: dict[str, motion_pb2.Scene]) -> Figure:
     """One scene a city from above, and distributions."""
-    drawn = Figure(figsize=(18, 17.5), layout="constrained")
+    drawn = Figure(figsize=(18, 16.4), layout=ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1))
     grid = drawn.add_gridspec(3, 12, height_ratios=[1, 1, 0.55])
     for place, city in enumerate(city for city in COLOURS if city in pictured):
         axes = drawn.add_subplot(grid[place // 3, 4 * (place % 3) : 4 * (place % 3) + 4])
@@ -152,11 +153,11 @@ def figure(found: dict[str, Found], pictured: dict[str, motion_pb2.Scene]) -> Fi
     )
     for place, (name, label, edges) in enumerate(charts):
         axes = drawn.add_subplot(grid[2, 3 * place : 3 * place + 3])
-        for city, one in found.items():
+        for city, one in sorted(found.items(), key=lambda each: tuple(COLOURS).index(each[0])):
             values = np.clip(getattr(one, name), edges[0], edges[-1])
             shares = np.histogram(values, edges)[0] / len(values)
             wide = 2.2 if city == "real" else 1.4
-            axes.stairs(shares, edges, label=city, color=COLOURS.get(city, "grey"), linewidth=wide)
+            axes.stairs(shares, edges, label=city, color=COLOURS[city], linewidth=wide)
         axes.set_xlabel(label)
         axes.set_yscale("log" if name == "turned" else "linear")
         if not place:
