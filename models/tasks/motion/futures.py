@@ -74,8 +74,8 @@ def _in_agent_frame(file: Path, key: Key, now: VehicleTrack, steps: list[Vehicle
         )
     velocity = now.linear_velocity
     # in float64, unlike the released code: coordinates of a whole country lose their decimetres in float32
-    ahead = from_scene(points[1:], *points[0], driving_yaw(now.yaw, velocity.x, velocity.y))
-    return ahead.astype(np.float32)
+    x, y = points[0]
+    return from_scene(points[1:], x, y, driving_yaw(now.yaw, velocity.x, velocity.y)).astype(np.float32)
 
 
 def _by_track(tracks: Iterable[VehicleTrack]) -> dict[int, VehicleTrack]:

@@ -19,7 +19,7 @@ from models.tasks.motion.bad_scene import BadScene
 from models.tasks.motion.frame import Float32
 from models.tasks.motion.grid import CHANNELS, Grid
 
-__all__ = ["BadScene", "encode_rendered", "read_rendered", "read_rendered_file", "read_tensor"]
+__all__ = ["BadScene", "check", "encode_rendered", "read_rendered", "read_rendered_file", "read_tensor"]
 
 MOST = 1e6
 """Largest number of a feature map, of any channel: speeds, angles and marks are far below."""
@@ -43,7 +43,7 @@ def read_rendered(content: bytes, grid: Grid) -> Float32:
     """
     values, fortran = _unpacked(content, grid)
     feature_map = values.reshape(grid.shape, order="F" if fortran else "C")
-    _check_values(feature_map)
+    check(feature_map)
     return np.ascontiguousarray(feature_map, np.float32)
 
 
@@ -72,10 +72,11 @@ def encode_rendered(feature_map: Float32) -> bytes:
 
 
 def read_tensor(content: bytes, grid: Grid) -> Float32:
-    """Packed maps, float32 little-endian and row-major, [N, 17, y, x]; a view of the bytes.
+    """Packed maps, float32 little-endian and row-major, [N, 17, y, x]; a view of the bytes, whose numbers are not
+    looked at.
 
     Raises:
-        BadScene: ``size``, ``not_finite``, ``out_of_range`` or ``empty``.
+        BadScene: ``size``.
     """
     one = math.prod(grid.shape) * _FLOAT32.itemsize
     if not content or len(content) % one:
@@ -87,13 +88,7 @@ def read_tensor(content: bytes, grid: Grid) -> Float32:
             unit="bytes",
             allowed=f"a multiple of {one}",
         )
-    maps = np.frombuffer(content, _FLOAT32).reshape(-1, *grid.shape)
-    for number, feature_map in enumerate(maps):
-        try:
-            _check_values(feature_map)
-        except BadScene as error:
-            raise error.of(f"[{number}]") from error
-    return maps.astype(np.float32, copy=False)
+    return np.frombuffer(content, _FLOAT32).reshape(-1, *grid.shape).astype(np.float32, copy=False)
 
 
 def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
@@ -177,7 +172,12 @@ def _check_shape(shape: tuple[int, ...], grid: Grid) -> None:
     )
 
 
-def _check_values(feature_map: NDArray[Any]) -> None:
+def check(feature_map: NDArray[Any]) -> None:
+    """Looks at the numbers of a map.
+
+    Raises:
+        BadScene: ``not_finite``, ``out_of_range`` or ``empty``.
+    """
     least, most = float(feature_map.min()), float(feature_map.max())
     if -MOST <= least <= most <= MOST and (least or most):
         return

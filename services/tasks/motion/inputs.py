@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -124,10 +124,11 @@ def _of_tensor(form: TensorForm, grid: Grid) -> Input:
     try:
         values = maps.read_tensor(form.values, grid)
     except BadScene as error:
-        raise refused(error.of(f"tensor{error.field}")) from error
+        raise refused(error.of("tensor")) from error
     _check_count(len(values), "tensor")
     subjects = _told(form.agents, len(values), "tensor")
-    return Input(subjects, _tracks(subjects), _Maps(values))
+    failed = _failed(len(values), lambda item: maps.check(values[item]), "tensor")
+    return Input(subjects, _tracks(subjects), _Maps(values), failed=failed)
 
 
 def _of_files(form: RenderedForm, grid: Grid) -> Input:
@@ -136,16 +137,32 @@ def _of_files(form: RenderedForm, grid: Grid) -> Input:
     _check_count(len(form.files), "rendered")
     subjects = _told(form.agents, len(form.files), "rendered")
     waiting = len(form.files) * 4 * math.prod(grid.shape) <= WAITING_BYTES
-    kept = []
-    for item, content in enumerate(form.files):
-        try:
-            values = maps.read_rendered(content, grid)
-        except BadScene as error:
-            raise refused(error.of("rendered"), item) from error
+    kept: dict[int, Map] = {}
+
+    def read(item: int) -> None:
+        values = maps.read_rendered(form.files[item], grid)
         if waiting:
-            kept.append(values)
-    tracks = _tracks(subjects)
-    return Input(subjects, tracks, _Maps(kept) if waiting else _Files(form.files, grid))
+            kept[item] = values
+
+    failed = _failed(len(form.files), read, "rendered")
+    return Input(subjects, _tracks(subjects), _Maps(kept) if waiting else _Files(form.files, grid), failed=failed)
+
+
+def _failed(count: int, read: Callable[[int], None], field: str) -> dict[int, DemurError]:
+    """Maps that cannot be used, and why.
+
+    Raises:
+        InvalidInput, TooLarge: none can.
+    """
+    failed: dict[int, DemurError] = {}
+    for item in range(count):
+        try:
+            read(item)
+        except BadScene as error:
+            failed[item] = refused(error.of(field), item)
+    if len(failed) == count:
+        raise failed[0]
+    return failed
 
 
 @dataclass(frozen=True)
@@ -166,12 +183,14 @@ class _Scene:
 class _Maps:
     """Has them."""
 
-    values: Sequence[Map] | Map
-    """[N, 17, y, x], or N of [17, y, x]."""
+    values: Mapping[int, Map] | Map
+    """[N, 17, y, x], or [17, y, x] by item."""
 
     @property
     def nbytes(self) -> int:
-        return sum(one.nbytes for one in self.values)
+        return (
+            self.values.nbytes if isinstance(self.values, np.ndarray) else sum(m.nbytes for m in self.values.values())
+        )
 
     def opened(self) -> Callable[[int], Map]:
         return lambda item: self.values[item]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import math
 import re
 import threading
 import time
@@ -94,7 +95,7 @@ def past(steps: int) -> bytes:
 
 
 def nan_in_map() -> bytes:
-    values = np.frombuffer(tensor(), "<f4").copy()
+    values = np.frombuffer(tensor(), "<f4")[: math.prod(SHAPE)].copy()
     values[5] = np.nan
     return values.tobytes()
 
@@ -168,7 +169,6 @@ BAD: dict[str, tuple[str, Json]] = {
     "a truncated map": ("truncated", {"rendered": [ONE[:-100]]}),
     "two maps in a file": ("trailing_bytes", {"rendered": [ONE + ONE]}),
     "a zlib bomb": ("trailing_bytes", {"rendered": [bomb(1 << 10)]}),
-    "an empty file behind a good one": ("empty", {"rendered": [ONE, encode_rendered(np.zeros(SHAPE, np.float32))]}),
     "tracks of maps": ("unknown_field", {"rendered": [ONE], "track_ids": [FAST]}),
 }
 
@@ -188,11 +188,18 @@ async def test_what_is_no_request_is_refused_in_words(three: Artefact, name: str
     assert watched.grown < MEGABYTES << 20, f"{watched.grown >> 20} MiB for a refusal"
 
 
-async def test_refusals_name_the_item(three: Artefact) -> None:
-    good = encode_rendered(MAP)
+@pytest.mark.parametrize("form", ["rendered", "tensor"])
+async def test_a_bad_map_harms_no_other_of_its_call(three: Artefact, form: str) -> None:
+    empty = np.zeros(SHAPE, np.float32)
+    files = {"rendered": [ONE, encode_rendered(empty), ONE], "tensor": np.stack([MAP, empty, MAP]).tobytes()}
     async with serving(three) as served:
-        error = await served.refusal(rendered=[good, good, zlib.compress(b"no map" * 100)])
-    assert error["index"] == 2
+        (alone,) = (await served.answer(rendered=[ONE]))["answers"]
+        both = await served.answer(**{form: files[form]})
+    (failure,) = both["failures"]
+    assert (failure["item"], failure["error"]["code"], failure["error"]["field"]) == (1, "empty", form)
+    assert [one["item"] for one in both["answers"]] == [0, 2]
+    for one in both["answers"]:
+        assert one | {"prediction_id": "", "item": 0} == alone | {"prediction_id": ""}
 
 
 async def test_neighbours_of_bad_requests_are_answered_as_if_alone(three: Artefact) -> None:
