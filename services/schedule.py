@@ -226,7 +226,10 @@ class Scheduler:
         return job.state == "active" and job.quantum is not None
 
     def _gather(self, job: Job, place: int, longest: float) -> list[Begun]:
-        """The job's next quantum, and rows of those that stood behind it that fit into one pass of so many seconds."""
+        """The job's next quantum, and rows of those that stood behind it that fit into one pass of so many seconds.
+
+        Its own next rows are left to another lane that is free.
+        """
         first = self._begin(job)
         group = [first]
         if not isinstance(first.quantum, RowBatch):
@@ -240,6 +243,8 @@ class Scheduler:
                 continue
             other = queue[place].quantum
             if not isinstance(other, RowBatch) or other.executor is not executor:
+                break
+            if queue[place] is job and self._free > 1:  # it was cut so that another lane may have a share of it
                 break
             joined = rows + len(other.rows)
             if joined > executor.quantum_rows or executor.seconds(joined) > longest:

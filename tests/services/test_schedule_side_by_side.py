@@ -50,6 +50,19 @@ async def test_one_request_fills_all_lanes() -> None:
     assert sorted(results[0]) == [0, 1, 2]
 
 
+@pytest.mark.parametrize(("lanes", "passes"), [(1, [4]), (2, [1, 3]), (4, [1, 1, 1, 1])])
+async def test_rows_that_were_cut_for_several_lanes_are_joined_for_the_last_one_only(
+    lanes: int, passes: list[int]
+) -> None:
+    executor = Executor(row_seconds=LONG)
+    parts = Steps(tuple(RowBatch(executor, np.full((1, 1), one, np.float32)) for one in range(4)))
+    results: list[Any] = []
+    async with scheduler(lanes=lanes) as made:
+        await end(submit(made, kept(parts, results)))
+    assert sorted(executor.passes) == passes
+    assert [doubled.tolist() for doubled, _ in results[0]] == [[0], [2], [4], [6]]
+
+
 @pytest.mark.parametrize("seconds", [LONG, SHORT])
 async def test_no_quanta_and_one_quantum_are_lists_too(seconds: float) -> None:
     results: list[Any] = []

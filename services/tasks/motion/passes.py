@@ -16,12 +16,14 @@ Said = list[tuple[range, Arrays | DemurError]]
 """Consecutive rows, ascending, and what planning said of them."""
 
 
-def planned(planning: Planning, block: NDArray[np.float32], rows: list[int]) -> Generator[Any, Any, Said]:
+def planned(planning: Planning, block: NDArray[np.float32], rows: list[int], lanes: int) -> Generator[Any, Any, Said]:
     """What is said of some ascending rows of a block; of those without a gap together.
 
-    Where a pass fails, each row is planned by itself, so that the failure is that of its own request.
+    No pass takes more than a lane's share of the rows, so that all lanes have work. Where a pass fails, each row is
+    planned by itself, so that the failure is that of its own request.
     """
-    passes = [piece for run in _runs(rows) for piece in _cut(run, planning.quantum_rows)]
+    share = min(planning.quantum_rows, -(-len(rows) // lanes))
+    passes = [piece for run in _runs(rows) for piece in _cut(run, share)]
     try:
         said = yield Steps(tuple(_batch(planning, block, piece) for piece in passes))
     except DemurError:

@@ -179,7 +179,7 @@ class MotionTask:
             if isinstance(one, _Failed):
                 yield ItemFailed(item, one.error)
         good = [row for row, one in enumerate(made) if isinstance(one, _Made)]
-        for rows, said in (yield from planned(self._planning, block, good)):
+        for rows, said in (yield from planned(self._planning, block, good, self._lanes)):
             if isinstance(said, DemurError):
                 for row in rows:
                     yield ItemFailed(items[row], said)

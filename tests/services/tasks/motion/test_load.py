@@ -22,6 +22,7 @@ from models.tasks.motion.render import Renderer
 from services.errors import Draining
 from services.tasks.motion import inputs, task, words
 from services.tasks.motion.inputs import Input
+from services.tasks.motion.passes import planned
 from services.tasks.motion.request import MotionRequest, RenderedForm, SceneForm, TensorForm
 from services.tasks.motion.task import MotionTask
 from services.work import Done, ItemFailed, Priority, RowBatch, Step, Steps, Units, Work
@@ -246,6 +247,14 @@ def test_however_requests_are_cut_each_ends_once(
     assert [item for items in done for item in items] == [item for item in range(10) if item not in bad]
     chunk = max(quantum, min(most, quantum * lanes))
     assert all(items.stop in {10, *bad} or items.stop % chunk == 0 for items in done)
+
+
+@pytest.mark.parametrize(("lanes", "lengths"), [(1, [8, 4]), (2, [6, 6]), (4, [3, 3, 3, 3])])
+def test_every_lane_has_work(three: Artefact, lanes: int, lengths: list[int]) -> None:
+    planning = _planning(made(three, lanes=lanes))
+    planning.quantum_rows = 8
+    steps = next(planned(planning, np.zeros((12, planning.row_values), np.float32), list(range(12)), lanes))
+    assert [len(one.rows) for one in steps.steps] == lengths
 
 
 def _played(asked: MotionTask, units: Units[Any]) -> tuple[list[range], list[int]]:
