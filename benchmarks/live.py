@@ -94,3 +94,11 @@ def compared(window: Mapping[str, Any], offline: Mapping[str, float]) -> dict[st
         for name, value in offline.items()
         if window.get(name) is not None and window[name]["estimate"] is not None
     }
+
+
+def told(figures: Mapping[str, Figure]) -> str:
+    """A line a figure."""
+    return "".join(
+        f"  {name:16}{one.live:12.5g}  ({one.low:.5g} to {one.high:.5g}){one.offline:14.5g} offline\n"
+        for name, one in figures.items()
+    )

@@ -24,6 +24,15 @@ def test_data() -> Path:
 
 
 @pytest.fixture(scope="session")
+def real_scene(test_data: Path) -> Path:
+    """A scene of traffic of the Shifts data set."""
+    path = test_data / "motion" / "shifts_test_scene.pb"
+    if not path.is_file():
+        pytest.skip(f"no real scene at {path}")
+    return path
+
+
+@pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     """Small weather artefacts; each is trained when a test asks for it first."""
     return Tiny(tmp_path_factory.mktemp("weather"))

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import demur
-from benchmarks.live import Figure, Sent, compared, window, windows
+from benchmarks.live import Figure, Sent, compared, told, window, windows
 from benchmarks.motion_real import data
 from models.tasks.motion.errors import request_errors
 from models.tasks.motion.grid import OFFICIAL
@@ -146,8 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(moment: Moment) -> None:
     state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
     print(f"{moment.scenes} scenes, {moment.units} units {moment.cities}, {moment.deferred} deferred, {state}")
-    for name, one in moment.figures.items():
-        print(f"  {name:16}{one.live:12.5g}  ({one.low:.5g} to {one.high:.5g}){one.offline:14.5g} offline", flush=True)
+    print(told(moment.figures), end="", flush=True)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.live import Figure, Sent, Windows, compared, window, windows
+from benchmarks.live import Figure, Sent, Windows, compared, told, window, windows
 from benchmarks.weather_real.data import SETS, folder
 from benchmarks.weather_real.realset import Part, RealSet
 from models.assessment import classification
@@ -167,8 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _show(moment: Moment) -> None:
     state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
     print(f"{moment.head}, {moment.units} units ({moment.shifted} shifted), {state}")
-    for name, one in moment.figures.items():
-        print(f"  {name:16}{one.live:12.5g}  ({one.low:.5g} to {one.high:.5g}){one.offline:14.5g} offline", flush=True)
+    print(told(moment.figures), end="", flush=True)
 
 
 if __name__ == "__main__":

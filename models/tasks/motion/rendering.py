@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 
 from models.evaluation.judged import BadFile
@@ -15,6 +14,7 @@ from models.tasks.motion.bad_scene import BadScene
 from models.tasks.motion.folders import RENDERED, Split, scene_files
 from models.tasks.motion.grid import OFFICIAL, Grid
 from models.tasks.motion.maps import encode_rendered
+from models.tasks.motion.processes import workers
 from models.tasks.motion.render import Renderer
 from models.workbench import Progress
 
@@ -82,7 +82,7 @@ def _drawn(split: Split, grid: Grid, again: bool, processes: int) -> Iterator[in
     if processes <= 1:
         yield from (_draw(batch, split, grid, again) for batch in batches)
         return
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with workers(processes, "drawing") as pool:
         running: set[Future[int]] = set()
         try:
             while True:
@@ -92,10 +92,6 @@ def _drawn(split: Split, grid: Grid, again: bool, processes: int) -> Iterator[in
                     return
                 finished, running = wait(running, return_when=FIRST_COMPLETED)
                 yield from (one.result() for one in finished)
-        except BrokenExecutor as error:
-            raise ChildProcessError(
-                f"a process that was drawing died ({error}); give it memory, or take fewer processes, and start again"
-            ) from error
         finally:
             for one in running:
                 one.cancel()

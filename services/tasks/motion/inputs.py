@@ -128,7 +128,7 @@ def _of_tensor(form: TensorForm, grid: Grid) -> Input:
     _check_count(len(values), "tensor")
     subjects = _told(form.agents, len(values), "tensor")
     failed = _failed(len(values), lambda item: maps.check(values[item]), "tensor")
-    return Input(subjects, _tracks(subjects), _Maps(values), failed=failed)
+    return Input(subjects, _tracks(subjects), _Maps(dict(enumerate(values))), failed=failed)
 
 
 def _of_files(form: RenderedForm, grid: Grid) -> Input:
@@ -183,14 +183,12 @@ class _Scene:
 class _Maps:
     """Has them."""
 
-    values: Mapping[int, Map] | Map
-    """[N, 17, y, x], or [17, y, x] by item."""
+    values: Mapping[int, Map]
+    """[17, y, x] by item."""
 
     @property
     def nbytes(self) -> int:
-        return (
-            self.values.nbytes if isinstance(self.values, np.ndarray) else sum(m.nbytes for m in self.values.values())
-        )
+        return sum(one.nbytes for one in self.values.values())
 
     def opened(self) -> Callable[[int], Map]:
         return lambda item: self.values[item]

@@ -227,11 +227,8 @@ def test_ellipses_lie_along_the_line_of_the_plans() -> None:
     assert along / across == pytest.approx(math.sqrt(50))
 
 
-def test_it_draws_a_real_scene(test_data: Path) -> None:
-    path = test_data / "motion" / "shifts_test_scene.pb"
-    if not path.is_file():
-        pytest.skip(f"no scene at {path}")
-    scene = scenes.parse(path.read_bytes())
+def test_it_draws_a_real_scene(real_scene: Path) -> None:
+    scene = scenes.parse(real_scene.read_bytes())
     for track in scene.requests:
         agent = scenes.agent(scene, track)
         truth = future(scene, agent)

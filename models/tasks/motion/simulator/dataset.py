@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from models.tasks.motion import maps, scenes
 from models.tasks.motion.folders import SPLITS
 from models.tasks.motion.grid import OFFICIAL
+from models.tasks.motion.processes import workers
 from models.tasks.motion.protocol import motion_pb2
 from models.tasks.motion.render.renderer import Renderer
 from models.tasks.motion.simulator import circumstances, scene
@@ -137,6 +136,7 @@ def simulate(
 
     Raises:
         ValueError: as ``entries``, a split that is there already, no request or no process.
+        ChildProcessError: a process died.
     """
     wanted = entries(scale, cities, extra)
     if requests < 1 or processes < 1:
@@ -159,5 +159,5 @@ def _made(jobs: Sequence[Job], processes: int) -> Iterator[Made]:
     if processes == 1:
         yield from map(make, jobs)
         return
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with workers(processes, "simulating") as pool:
         yield from pool.map(make, jobs, chunksize=4)

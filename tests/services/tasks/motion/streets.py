@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from models.tasks.motion.maps import encode_rendered
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from models.tasks.motion.render import Renderer
@@ -14,6 +16,8 @@ FAST, SLOW, HIDDEN = 7, 8, 9
 SPEEDS = {FAST: 10.0, SLOW: 4.0, HIDDEN: 6.0}
 """m/s."""
 UNSEEN_STEPS = 3
+TIMES = 0.2 * np.arange(1, 26)
+"""Of future steps, s from now."""
 
 
 def street(name: str = "street") -> Scene:

@@ -29,6 +29,7 @@ from tests.services.tasks.motion.streets import (
     HIDDEN,
     SLOW,
     SPEEDS,
+    TIMES,
     UNSEEN_STEPS,
     agents,
     broken,
@@ -37,7 +38,6 @@ from tests.services.tasks.motion.streets import (
     tensor,
 )
 
-TIMES = 0.2 * np.arange(1, 26)
 Connect: TypeAlias = Callable[..., AbstractContextManager[str]]
 
 
@@ -218,16 +218,13 @@ def test_a_folder_is_scored_drawn_and_judged(target: str, tmp_path: Path, capsys
 
 
 def test_the_real_scene_is_answered_scored_and_drawn(
-    target: str, client: demur.Client, test_data: Path, tmp_path: Path
+    target: str, client: demur.Client, real_scene: Path, tmp_path: Path
 ) -> None:
-    path = test_data / "motion" / "shifts_test_scene.pb"
-    if not path.is_file():
-        pytest.skip(f"no scene at {path}")
-    answers = client.motion.predict(path)
-    scene = parse(path.read_bytes())
+    answers = client.motion.predict(real_scene)
+    scene = parse(real_scene.read_bytes())
     assert [one.agent.track_id for one in answers] == list(scene.requests)
     for answer in answers:
         known = agent(scene, answer.agent.track_id)
         np.testing.assert_allclose(answer.to_scene([[0.0, 0.0]]), [[known.x, known.y]], atol=1e-6)
-    assert main(["score", "motion", str(path), str(tmp_path / "out"), "--figure", "--target", target]) == 0
+    assert main(["score", "motion", str(real_scene), str(tmp_path / "out"), "--figure", "--target", target]) == 0
     assert len(list((tmp_path / "out" / "figures").iterdir())) == 2

@@ -24,10 +24,9 @@ from services.monitor.judgement import Judgement
 from tests.models.motion.towns import town, vehicle
 from tests.services.monitor.watching import Watch
 from tests.services.tasks.motion.conftest import Json, Served, serving
-from tests.services.tasks.motion.streets import CONTENT, FAST, agents, street, tensor
+from tests.services.tasks.motion.streets import CONTENT, FAST, TIMES, agents, street, tensor
 
 SCENES, CARS = 4, 6
-TIMES = 0.2 * np.arange(1, 26)
 HEAD = "trajectories"
 
 

@@ -13,18 +13,10 @@ from models.artefact import Artefact
 from models.tasks.motion import messages
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from tests.services.tasks.motion.conftest import serving
+from tests.services.tasks.motion.sameness import same, timeless
 from tests.services.tasks.motion.streets import agents, rendered
-from tests.services.tasks.motion.test_service import same, timeless
 
 REFERENCE = Path(__file__).resolve().parents[4] / "artefacts" / "motion" / "bc-5"
-
-
-@pytest.fixture
-def real(test_data: Path) -> Path:
-    path = test_data / "motion" / "shifts_test_scene.pb"
-    if not path.is_file():
-        pytest.skip(f"no real scene at {path}")
-    return path
 
 
 @pytest.fixture(params=["straight", "reference"])
@@ -37,9 +29,9 @@ def served_artefact(request: pytest.FixtureRequest, three: Artefact) -> Artefact
 
 
 async def test_a_real_scene_is_answered_alike_in_every_form(
-    served_artefact: Artefact, real: Path, tmp_path: Path
+    served_artefact: Artefact, real_scene: Path, tmp_path: Path
 ) -> None:
-    content = real.read_bytes()
+    content = real_scene.read_bytes()
     as_object = json_format.MessageToDict(Scene.FromString(content))
     async with serving(served_artefact) as served:
         message = await served.message(scene=content, submission=True)
@@ -62,8 +54,8 @@ async def test_a_real_scene_is_answered_alike_in_every_form(
         assert np.hypot(*(there[:, 0] - (one.x, one.y)).T).max() < 40 * 0.2 + 3
 
 
-async def test_real_maps_are_answered_as_their_scene(three: Artefact, real: Path) -> None:
-    content = real.read_bytes()
+async def test_real_maps_are_answered_as_their_scene(three: Artefact, real_scene: Path) -> None:
+    content = real_scene.read_bytes()
     whose = [
         {"scene_id": one.scene_id, "track_id": one.track_id, "pose": {"x": one.x, "y": one.y, "yaw": one.yaw}}
         for one in agents(content)

@@ -6,55 +6,25 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 
-import grpc
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import demur
-from demur.v1 import common_pb2 as common
-from demur.v1 import motion_pb2 as wire
-from models.tasks.motion.protocol.motion_pb2 import Submission
-from tests.clients.motion_service import (
+from tests.clients.motion.service import (
     SCORES,
-    SIZE,
     STEPS,
-    MotionStandIn,
     confidences,
     map_file,
+    maps,
     placed,
     plans,
     scene,
-    serving,
 )
-
-
-@pytest.fixture
-def motion() -> MotionStandIn:
-    return MotionStandIn()
-
-
-@pytest.fixture
-def target(motion: MotionStandIn) -> Iterator[str]:
-    with serving(motion) as where:
-        yield where
-
-
-@pytest.fixture
-def client(target: str) -> Iterator[demur.Client]:
-    retry = demur.Retry(initial_seconds=0.01, max_seconds=0.02)
-    with demur.connect(target, timeout=10, retry=retry) as opened:
-        yield opened
-
-
-def maps(*speeds: float) -> np.ndarray:
-    """Maps [N, 17, y, x] of vehicles of these speeds."""
-    return np.broadcast_to(np.array(speeds, np.float32)[:, None, None, None], (len(speeds), 17, SIZE, SIZE))
 
 
 def test_an_answer_is_what_the_service_said(client):
@@ -160,221 +130,6 @@ def test_agents_of_maps_give_the_frame_of_the_scene(client):
         second.to_agent_frame([[0, 0]])
     (named,) = client.motion.predict([map_file(1)], agents=[agents[0]])
     assert named.agent == agents[0]
-
-
-def test_what_does_not_fit_a_message_goes_in_several(client, motion):
-    asked = np.broadcast_to(np.float32(3), (30, 17, 128, 128))
-    right = motion.answer
-    motion.answer = lambda request, manner: right(smaller(request), manner)
-    answers = client.motion.predict(asked, agents=[demur.Agent("s", n) for n in range(30)], submission=True)
-    assert [answer.item for answer in answers] == list(range(30))
-    assert [answer.agent.track_id for answer in answers] == list(range(30))
-    assert [len(request.tensor.agents) for request in motion.requests] == [15, 15]
-    found = Submission.FromString(answers.submission)
-    assert [one.track_id for one in found.predictions] == list(range(30))
-    motion.answer = right
-    motion.requests.clear()
-    files = client.motion.predict([map_file(n) for n in range(70)])
-    assert [len(request.rendered.files) for request in motion.requests] == [64, 6]
-    np.testing.assert_array_equal(files[69].trajectories, plans(69))
-    motion.spoilt = {66}
-    agents = [demur.Agent("s", n) for n in range(70)]
-    some = client.motion.predict([map_file(n) for n in range(70)], agents=agents)
-    assert [(one.item, one.track_id) for one in some.failures] == [(66, 66)]
-
-
-def test_files_go_in_as_many_messages_as_their_bytes_need(client, motion):
-    sent = []
-    motion.answer = lambda request, manner: sent.append(len(request.rendered.files)) or wire.MotionPredictResponse()
-    client.motion.predict([bytes(6 << 20)] * 5)
-    assert sent == [2, 2, 1]
-
-
-def smaller(request):
-    """The same maps on the grid of the stand-in."""
-    values = np.frombuffer(request.tensor.values, "<f4").reshape(-1, 17, 128, 128)
-    request.tensor.values = np.ascontiguousarray(values[:, :, :SIZE, :SIZE]).tobytes()
-    return request
-
-
-@pytest.mark.parametrize(
-    ("asked", "more", "field", "says"),
-    [
-        ("/nowhere/a.pb", {}, "scene", "/nowhere/a.pb cannot be read: No such file"),
-        (["/nowhere/a.npy"], {}, "maps[0]", "maps[0]: /nowhere/a.npy cannot be read"),
-        (b"", {}, "scene", "scene is empty"),
-        (None, {}, "scene", "a scene (its path, bytes or protobuf message)"),
-        (7, {}, "scene", "scene is 7"),
-        ({"id": "s"}, {}, "scene", "a scene (its path"),
-        ([], {}, "maps", "an array [0]"),
-        (np.zeros((2, 3)), {}, "maps", "an array [2, 3]"),
-        (np.array(["a"]), {}, "maps", "not real numbers"),
-        (b"s", {"track_ids": []}, "track_ids", "one or more whole numbers"),
-        (b"s", {"track_ids": [1.5]}, "track_ids", "one or more whole numbers"),
-        (b"s", {"track_ids": [-1]}, "track_ids", "one or more whole numbers"),
-        (b"s", {"track_ids": 4}, "track_ids", "one or more whole numbers"),
-        (maps(1), {"track_ids": [1]}, "track_ids", "maps have agents"),
-        (demur.Scene(b"s", [1]), {"track_ids": [1]}, "track_ids", "does not name them itself"),
-        (b"s", {"agents": [demur.Agent()]}, "agents", "scenes have track_ids"),
-        (maps(1, 2), {"agents": [demur.Agent()]}, "agents", "agents is '1 of them'; allowed: 2, one for each map"),
-        ([map_file()], {"agents": [demur.Agent()] * 2}, "agents", "2 of them"),
-    ],
-)
-def test_what_is_no_question_is_refused_before_anything_is_sent(client, motion, asked, more, field, says):
-    with pytest.raises(demur.InvalidInput, match=re.escape(says)) as caught:
-        client.motion.predict(asked, **more)
-    assert caught.value.field == field
-    assert motion.requests == []
-
-
-def test_what_no_message_can_hold_is_refused_before_it_is_sent(client, motion):
-    for asked in (bytes(17 << 20), [bytes(17 << 20)], np.zeros((1, 17, 512, 512), np.float32)):
-        with pytest.raises(demur.TooLarge, match="one message holds 16.0 MB"):
-            client.motion.predict(asked)
-    assert motion.requests == []
-
-
-def test_wishes_travel(client, motion):
-    answers = client.motion.predict(scene(), purpose="explore", defer_above=1.0, submission=True)
-    assert (answers[0].decision, answers[0].recorded) == ("caller_deferred", False)
-    (request,) = motion.requests
-    assert (request.purpose, request.defer_above, request.submission) == (common.PURPOSE_EXPLORE, 1.0, True)
-    assert len(Submission.FromString(answers.submission).predictions) == 2
-    assert client.motion.predict(scene()).submission == b""
-    list(client.motion.predict_many([scene()], purpose="replay", defer_above=2.0, submission=True))
-    (begin,) = motion.begins
-    assert (begin.purpose, begin.defer_above, motion.requests[-1].submission) == (common.PURPOSE_REPLAY, 2.0, True)
-
-
-@pytest.mark.parametrize(
-    "wish",
-    [
-        {"purpose": "guess"},
-        {"defer_above": float("nan")},
-        {"defer_above": {"trajectories": 1.0}},
-        {"timeout": 0},
-    ],
-)
-def test_wishes_that_mean_nothing_are_named(client, motion, wish):
-    (field,) = wish
-    for ask in (client.motion.predict, lambda asked, **option: client.motion.predict_many([asked], **option)):
-        with pytest.raises(demur.InvalidInput) as caught:
-            ask(scene(), **wish)
-        assert caught.value.field == field
-    assert (motion.requests, motion.begins) == ([], [])
-
-
-def test_a_request_that_fails_spoils_no_other(client, motion):
-    motion.spoilt = {7}
-    answers = client.motion.predict(scene())
-    (streamed,) = client.motion.predict_many([scene()])
-    for found in (answers, streamed):
-        assert [answer.agent.track_id for answer in found] == [9]
-        assert [answer.item for answer in found] == [1]
-        ((item, track, error),) = [(one.item, one.track_id, one.error) for one in found.failures]
-        assert (item, track, error.code, error.field) == (0, 7, "not_finite", "position.x")
-        assert not found.answered
-        assert "1 failed" in repr(found)
-        assert "track 7: failed: position.x is nan m" in found.summary()
-        with pytest.raises(demur.InvalidInput, match="position.x is nan"):
-            found.check()
-    motion.spoilt = {7, 9}
-    with pytest.raises(demur.InvalidInput, match="position.x is nan"):
-        client.motion.predict(scene())
-
-
-def test_a_question_that_fails_does_not_end_the_stream(client, motion, tmp_path):
-    motion.spoilt = {3}
-    asked = [scene("a"), b"\xff", "/nowhere/c.pb", demur.Scene(scene(), [1]), maps(2), [b"bad"], 5, scene("b", (3, 4))]
-    outcomes = list(client.motion.predict_many(asked))
-    failed = {one.position: one.error.code for one in outcomes if isinstance(one, demur.ChunkError)}
-    assert failed == {1: "not_a_scene", 2: "unreadable", 3: "unknown_track", 5: "not_a_map", 6: "invalid_argument"}
-    assert [one.scene_id for one in (outcomes[0], outcomes[4], outcomes[7])] == ["a", "", "b"]
-    assert len(outcomes[7].failures) == 1
-    assert len(motion.begins) == 1
-
-
-@pytest.mark.parametrize("window", [1, 2, 100])
-def test_scenes_are_drawn_ahead_by_no_more_than_the_window(client, motion, window):
-    motion.window = 3
-    motion.seconds = 0.002
-    drawn = 0
-
-    def scenes() -> Iterator[bytes]:
-        nonlocal drawn
-        for number in range(20):
-            drawn += 1
-            yield scene(str(number)).SerializeToString()
-
-    bound = min(window, motion.window)
-    for position, answers in enumerate(client.motion.predict_many(scenes(), window=window)):
-        assert answers.scene_id == str(position)
-        assert drawn - position <= bound
-    assert motion.most_unanswered <= bound
-    assert position == 19
-
-
-def test_no_scenes_give_no_answers(client):
-    assert list(client.motion.predict_many([])) == []
-
-
-def test_closing_cancels(client, motion):
-    stream = client.motion.predict_many(scene() for _ in iter(int, 1))
-    next(stream)
-    stream.close()
-    assert motion.ended.wait(5)
-
-
-def test_predict_is_retried_whole(client, motion):
-    motion.faults = [grpc.StatusCode.UNAVAILABLE] * 2
-    assert len(client.motion.predict(scene())) == 2
-    motion.faults = [grpc.StatusCode.INTERNAL]
-    with pytest.raises(demur.ServiceFailure):
-        client.motion.predict(scene())
-
-
-def test_the_deadline_holds(client, motion):
-    motion.seconds = 2
-    with pytest.raises(demur.DeadlineExceeded, match="within 0.3 s"):
-        client.motion.predict(scene(), timeout=0.3)
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        lambda answer: answer.deferral.ids.MergeFrom(common.UnitIds(count=2)),
-        lambda answer: answer.deferral.MergeFrom(common.Deferral(decisions=b"\x09")),
-        lambda answer: setattr(answer, "modes", 4),
-        lambda answer: setattr(answer, "scene_trajectories", bytes(16)),
-        lambda answer: setattr(answer, "total", bytes(4)),
-        lambda answer: setattr(answer, "confidences", bytes(4)),
-    ],
-)
-def test_a_broken_answer_is_the_services_failure(client, motion, broken):
-    right = motion.answer
-
-    def wrong(*arguments):
-        response = right(*arguments)
-        broken(response.answers[0])
-        return response
-
-    motion.answer = wrong
-    with pytest.raises(demur.ServiceFailure) as caught:
-        client.motion.predict(scene())
-    assert caught.value.code == "malformed"
-
-
-def test_a_model_that_changes_within_a_question_is_the_services_failure(client, motion):
-    right = motion.answer
-
-    def other(*arguments):
-        response = right(*arguments)
-        response.model = f"motion:{len(motion.requests)}"
-        return response
-
-    motion.answer = other
-    with pytest.raises(demur.ServiceFailure, match="the model changed"):
-        client.motion.predict([map_file(n) for n in range(70)])
 
 
 def test_explored_requests_can_be_committed(client, motion):

@@ -276,3 +276,8 @@ def submission(answers: Sequence[wire.MotionAnswer]) -> Submission:
 def serving(stand_in: MotionStandIn) -> AbstractContextManager[str]:
     """Where it listens."""
     return listening(stand_in, add_MotionServiceServicer_to_server)
+
+
+def maps(*speeds: float) -> np.ndarray:
+    """Maps [N, 17, y, x] of vehicles of these speeds."""
+    return np.broadcast_to(np.array(speeds, np.float32)[:, None, None, None], (len(speeds), 17, SIZE, SIZE))

@@ -1,0 +1,60 @@
+"""Answers of both protocols, compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from demur.v1 import motion_pb2
+from services.policy import Decision
+from services.tasks.motion.schemas import NAMES
+from tests.services.tasks.motion.conftest import Json
+
+
+def numbers(message: motion_pb2.MotionAnswer, name: str) -> np.ndarray:
+    """An array of an answer, in the shape that JSON has."""
+    kind = "<f8" if name == "scene_trajectories" else "<f4"
+    flat = np.frombuffer(getattr(message, name), kind)
+    return flat.reshape(message.modes, message.steps, 2) if "trajectories" in name else flat
+
+
+def timeless(answer: Json) -> Json:
+    """Without what differs from call to call."""
+    return {name: value for name, value in answer.items() if name != "prediction_id"}
+
+
+def same(answer: Json, message: motion_pb2.MotionPredictResponse) -> None:
+    """All that both protocols tell of a call."""
+    assert (answer["model"], answer["scene_id"]) == (message.model, message.scene_id)
+    assert len(answer["answers"]) == len(message.answers)
+    for said, one in zip(answer["answers"], message.answers, strict=True):
+        same_request(said, one)
+    assert [(one["item"], one["track_id"], one["error"]["code"]) for one in answer["failures"]] == [
+        (one.item, one.track_id, one.error.code) for one in message.failures
+    ]
+
+
+def same_request(said: Json, one: motion_pb2.MotionAnswer) -> None:
+    deferral = one.deferral
+    assert (said["item"], said["recorded"]) == (one.item, one.recorded)
+    assert said["decision"] == Decision(deferral.decisions[0]).name
+    assert len(deferral.decisions) == deferral.ids.count == 1
+    assert np.float32(said["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
+    assert (said["measure"], said["policy"]) == (deferral.measure, deferral.policy)
+    assert said["threshold"] == (deferral.threshold if np.isfinite(deferral.threshold) else None)
+    assert len(said["shifted"]) == bin(deferral.shifts[0]).count("1")
+    for name, key in NAMES.items():
+        assert bool(getattr(one, name)) == (key in said), name
+        if key in said:
+            np.testing.assert_array_equal(np.asarray(said[key], numbers(one, name).dtype), numbers(one, name))
+    assert one.HasField("agent") == ("track_id" in said)
+    if "track_id" in said:
+        assert (said["scene_id"], said["track_id"]) == (one.agent.scene_id, one.agent.track_id)
+    assert one.agent.HasField("pose") == ("pose" in said)
+    if "pose" in said:
+        pose = one.agent.pose
+        assert said["pose"] == {"x_m": pose.x, "y_m": pose.y, "yaw_rad": pose.yaw}
+    assert one.HasField("unseen_seconds") == ("unseen_seconds" in said)
+    assert said.get("unseen_seconds", 0.0) == one.unseen_seconds
+    assert [(remark.code, remark.message, remark.value) for remark in one.remarks] == [
+        (remark["code"], remark["message"], remark["value"]) for remark in said["remarks"]
+    ]
