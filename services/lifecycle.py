@@ -9,6 +9,18 @@ from contextlib import contextmanager
 LAST_ORDERS_SECONDS = 0.25
 """Between the signal and the first refusal: what callers sent before they could know is still taken."""
 
+_TURNS_A_SECOND = 200
+
+
+async def unhurried(seconds: float) -> None:
+    """Waits in many short steps: on a machine that stands still they stretch, and the loop has its turns all the same.
+
+    What lies in a socket needs some turns of the event loop until it is a call. One long sleep is over after a stall
+    of its length, whether or not anything was read meanwhile.
+    """
+    for _ in range(round(seconds * _TURNS_A_SECOND)):
+        await asyncio.sleep(1 / _TURNS_A_SECOND)
+
 
 class Lifecycle:
     """State of the process, asked by probes and by every HTTP request."""
@@ -58,7 +70,7 @@ class Lifecycle:
             stop_listening: turns away new connections of HTTP.
         """
         self.leaving = True
-        await asyncio.sleep(LAST_ORDERS_SECONDS)
+        await unhurried(LAST_ORDERS_SECONDS)
         self.draining = True
         stop_listening()
         idle = asyncio.wait_for(self._idle.wait(), seconds)

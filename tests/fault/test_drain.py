@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import socket
@@ -46,10 +47,17 @@ class Call:
     """One call and how it ended."""
 
     protocol: str
+    begun: float
     sent: float
+    """When its caller had really handed it over; infinite: it never got so far."""
     ended: float
     outcome: str
     """ok, refused, or what else happened."""
+
+
+Sent = Callable[[], None]
+Ask = Callable[[Sent], Awaitable[str]]
+"""Makes one call, says when it is sent, and returns its outcome."""
 
 
 @pytest.fixture
@@ -116,8 +124,8 @@ async def test_term_under_load(service: Service) -> None:
     assert crossing == {"http", "grpc"}, "no call was in flight when the signal came"
     refused = [call for call in (*calls, *fresh) if call.outcome == "refused"]
     assert len(refused) == len(callers) + len(fresh)
-    assert max(call.ended - call.sent for call in refused) < 1.0
-    assert max(call.sent for call in refused) - moment < DRAIN_SECONDS
+    assert max(call.ended - call.begun for call in refused) < 1.0
+    assert max(call.begun for call in refused) - moment < DRAIN_SECONDS
     assert answered == batches > 0
     assert code == 0
     assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
@@ -140,19 +148,37 @@ async def test_a_request_nobody_has_read_yet_is_answered(service: Service) -> No
     assert await asyncio.to_thread(service.process.wait, DRAIN_SECONDS) == 0
 
 
+async def test_calls_the_server_has_not_got_round_to_are_answered(service: Service) -> None:
+    """They lie in the sockets of a process that stands still while the signal comes."""
+    worker = psutil.Process(service.process.pid).children(recursive=True)[-1]
+    channels = [grpc.aio.insecure_channel(service.grpc, options=_OWN_CONNECTION) for _ in range(8)]
+    for channel in channels:
+        await _predict(channel, _message(1), 1, lambda: None)
+    worker.suspend()
+    calls = [asyncio.create_task(_predict(channel, _message(1), 1, lambda: None)) for channel in channels]
+    await asyncio.sleep(0.2)
+    service.process.send_signal(signal.SIGTERM)
+    await asyncio.sleep(1.0)
+    worker.resume()
+    assert await asyncio.gather(*calls) == ["ok"] * len(calls)
+    for channel in channels:
+        await channel.close()
+    assert await asyncio.to_thread(service.process.wait, DRAIN_SECONDS) == 0
+
+
 async def _http_caller(service: Service, calls: list[Call], rows: int) -> None:
     body = _message(rows)
     async with httpx.AsyncClient(base_url=service.http, timeout=30) as client:
-        await _until_refused(calls, "http", lambda: _post(client, body, rows))
+        await _until_refused(calls, "http", lambda sent: _post(client, body, rows, sent))
 
 
 async def _grpc_caller(service: Service, calls: list[Call], rows: int) -> None:
     body = _message(rows)
     async with grpc.aio.insecure_channel(service.grpc, options=_OWN_CONNECTION) as channel:
-        await _until_refused(calls, "grpc", lambda: _predict(channel, body, rows))
+        await _until_refused(calls, "grpc", lambda sent: _predict(channel, body, rows, sent))
 
 
-async def _until_refused(calls: list[Call], protocol: str, ask: Callable[[], Awaitable[str]]) -> None:
+async def _until_refused(calls: list[Call], protocol: str, ask: Ask) -> None:
     while not calls or calls[-1].outcome in ("ok", "refused"):
         call = await _timed(protocol, ask)
         calls.append(call)
@@ -160,25 +186,31 @@ async def _until_refused(calls: list[Call], protocol: str, ask: Callable[[], Awa
             return
 
 
-async def _timed(protocol: str, ask: Callable[[], Awaitable[str]]) -> Call:
-    sent = time.monotonic()
-    outcome = await ask()
-    return Call(protocol, sent, time.monotonic(), outcome)
+async def _timed(protocol: str, ask: Ask) -> Call:
+    begun = time.monotonic()
+    sent: list[float] = []
+    outcome = await ask(lambda: sent.append(time.monotonic()))
+    return Call(protocol, begun, sent[0] if sent else math.inf, time.monotonic(), outcome)
 
 
 async def _fresh_http(service: Service) -> Call:
     async with httpx.AsyncClient(base_url=service.http, timeout=5) as client:
-        return await _timed("http", lambda: _post(client, _message(1), 1))
+        return await _timed("http", lambda sent: _post(client, _message(1), 1, sent))
 
 
 async def _fresh_grpc(service: Service) -> Call:
     async with grpc.aio.insecure_channel(service.grpc, options=_OWN_CONNECTION) as channel:
-        return await _timed("grpc", lambda: _predict(channel, _message(1), 1))
+        return await _timed("grpc", lambda sent: _predict(channel, _message(1), 1, sent))
 
 
-async def _post(client: httpx.AsyncClient, body: bytes, rows: int) -> str:
+async def _post(client: httpx.AsyncClient, body: bytes, rows: int, sent: Sent) -> str:
+    async def trace(event: str, details: object) -> None:
+        if event == "http11.send_request_body.complete":
+            sent()
+
+    headers = {"content-type": "application/protobuf"}
     try:
-        response = await client.post("/v1/predict", content=body, headers={"content-type": "application/protobuf"})
+        response = await client.post("/v1/predict", content=body, headers=headers, extensions={"trace": trace})
     except (httpx.ConnectError, httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
         return "refused"
     if response.status_code == 200:
@@ -186,9 +218,12 @@ async def _post(client: httpx.AsyncClient, body: bytes, rows: int) -> str:
     return "refused" if response.status_code == 503 else f"HTTP {response.status_code}: {response.text[:200]}"
 
 
-async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int) -> str:
+async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int, sent: Sent) -> str:
+    call = channel.unary_unary("/demur.v1.VesselService/Predict")(body, timeout=30)
+    await asyncio.sleep(0)  # only now has the call's own task had its turn, and the library the request
+    sent()
     try:
-        answer = await channel.unary_unary("/demur.v1.VesselService/Predict")(body, timeout=30)
+        answer = await call
     except grpc.aio.AioRpcError as error:
         # A call that reaches a connection at the moment of its end is cancelled by the library: refused as well,
         # in a worse word (the SDK takes both for "ask elsewhere"). In flight it would count as a failure all the same.

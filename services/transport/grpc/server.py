@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -12,6 +11,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from services.labels.desk import Desk
+from services.lifecycle import unhurried
 from services.metrics import Metrics
 from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
@@ -89,7 +89,7 @@ class GrpcServer:
         for gate in self._gates:
             gate.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
-        await asyncio.sleep(min(REFUSALS_SECONDS, seconds))
+        await unhurried(min(REFUSALS_SECONDS, seconds))
         await self._server.stop(seconds)
 
     async def _report(self, state: Any) -> None:
