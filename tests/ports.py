@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import random
 import socket
+from contextlib import suppress
 
 from services.cli.ports import holder
 from services.settings import default_ports
 from services.tasks import TENANTS
 
 HOST = "127.0.0.1"
+_CHANCE = random.SystemRandom()  # tests may have seeded the other one
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.create_server((HOST, 0)) as found:
-        return int(found.getsockname()[1])
+    """A port that was free a moment ago, of those that the system does not take for outgoing connections."""
+    while True:
+        with suppress(OSError), socket.create_server((HOST, _CHANCE.randrange(10_000, 32_000))) as found:
+            return int(found.getsockname()[1])
 
 
 def free_offset() -> int:
@@ -24,7 +27,7 @@ def free_offset() -> int:
     All its ports lie below 32,768, from which the system takes those of outgoing connections.
     """
     while True:
-        offset = random.randrange(6_000, 28_000, 10)
+        offset = _CHANCE.randrange(6_000, 28_000, 10)
         if all(
             holder(HOST, port + offset) is None
             for port in (3000, *(port for task in TENANTS for port in default_ports(task)))

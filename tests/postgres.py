@@ -6,7 +6,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import uuid
@@ -14,14 +13,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.ports import free_port
+
 
 class Postgres:
     """One server; ``database`` makes an empty database in it."""
 
     def __init__(self, directory: Path) -> None:
         self._data = directory / "data"
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self._run("initdb", "-D", self._data, "-U", "demur", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
 
     def start(self, **settings: str) -> None:
