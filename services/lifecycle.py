@@ -12,14 +12,21 @@ LAST_ORDERS_SECONDS = 0.25
 _TURNS_A_SECOND = 200
 
 
-async def unhurried(seconds: float) -> None:
+async def unhurried(seconds: float, longest: float) -> None:
     """Waits in many short steps: on a machine that stands still they stretch, and the loop has its turns all the same.
 
     What lies in a socket needs some turns of the event loop until it is a call. One long sleep is over after a stall
     of its length, whether or not anything was read meanwhile.
+
+    Args:
+        longest: seconds after which it is over however few its steps were; at least ``seconds``.
     """
+    clock = asyncio.get_running_loop().time
+    end = clock() + max(longest, seconds)
     for _ in range(round(seconds * _TURNS_A_SECOND)):
         await asyncio.sleep(1 / _TURNS_A_SECOND)
+        if clock() >= end:
+            return
 
 
 class Lifecycle:
@@ -66,11 +73,11 @@ class Lifecycle:
 
         Args:
             grpc: drains the gRPC server within the seconds given to it.
-            seconds: after this the process ends all the same.
+            seconds: after this the process ends all the same; last orders take no longer either.
             stop_listening: turns away new connections of HTTP.
         """
         self.leaving = True
-        await unhurried(LAST_ORDERS_SECONDS)
+        await unhurried(LAST_ORDERS_SECONDS, seconds)
         self.draining = True
         stop_listening()
         idle = asyncio.wait_for(self._idle.wait(), seconds)

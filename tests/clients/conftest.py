@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +17,7 @@ import demur
 from demur.v1 import common_pb2 as common
 from demur.v1 import vessel_pb2 as wire
 from demur.v1.vessel_pb2_grpc import VesselServiceServicer, add_VesselServiceServicer_to_server
+from tests.clients.ahead import Ahead
 
 FEATURES = (
     ("draft_aft_telegram", "m", 0.0, 30.0),
@@ -121,23 +121,8 @@ class Vessel(VesselServiceServicer):
                 model="vessel:1", policy="p1", quantum_rows=1000, window_chunks=self.window_chunks
             )
         )
-        ahead: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        received = answered = 0
-
-        def read() -> None:
-            nonlocal received
-            try:
-                for frame in requests:
-                    received += 1
-                    self.most_unanswered = max(self.most_unanswered, received - answered)
-                    ahead.put(frame.chunk)
-            except grpc.RpcError:
-                pass  # cancelled
-            finally:
-                ahead.put(None)
-
-        threading.Thread(target=read, daemon=True).start()
-        while (chunk := ahead.get()) is not None:
+        ahead = Ahead(requests, self._unanswered)
+        for chunk in ahead:
             time.sleep(self.seconds)
             try:
                 answer = self._answer(chunk.rows, begin)
@@ -148,9 +133,12 @@ class Vessel(VesselServiceServicer):
                 response = wire.VesselStreamResponse(
                     error=common.ItemError(sequence=chunk.sequence, error=refusal.detail)
                 )
-            yield wire.VesselStreamResponse(progress=common.StreamProgress(chunks_done=answered))
-            answered += 1
+            yield wire.VesselStreamResponse(progress=common.StreamProgress(chunks_done=ahead.done))
+            ahead.done += 1
             yield response
+
+    def _unanswered(self, chunks: int) -> None:
+        self.most_unanswered = max(self.most_unanswered, chunks)
 
     def _begin(self, name: str, context: grpc.ServicerContext) -> None:
         self.metadata = dict(context.invocation_metadata())
@@ -285,9 +273,15 @@ def vessel(service: Running) -> Vessel:
 
 
 @pytest.fixture
-def client(service: Running) -> Iterator[demur.Client]:
+def target(service: Running) -> str:
+    """Where the stand-in listens; modules about another task have their own."""
+    return service.target
+
+
+@pytest.fixture
+def client(target: str) -> Iterator[demur.Client]:
     retry = demur.Retry(initial_seconds=0.01, max_seconds=0.02)
-    with demur.connect(service.target, retry=retry, timeout=10) as opened:
+    with demur.connect(target, retry=retry, timeout=10) as opened:
         yield opened
 
 

@@ -36,13 +36,6 @@ def target(lesion: LesionStandIn) -> Iterator[str]:
         yield where
 
 
-@pytest.fixture
-def client(target: str) -> Iterator[demur.Client]:
-    retry = demur.Retry(initial_seconds=0.01, max_seconds=0.02)
-    with demur.connect(target, timeout=10, retry=retry) as opened:
-        yield opened
-
-
 def image() -> nibabel.Nifti1Image:
     return nibabel.Nifti1Image(np.arange(24, dtype=np.float32).reshape(2, 3, 4), np.diag([1, 2, 3, 1]))
 

@@ -31,12 +31,6 @@ def target(weather: WeatherStandIn) -> Iterator[str]:
         yield where
 
 
-@pytest.fixture
-def client(target: str) -> Iterator[demur.Client]:
-    with demur.connect(target, timeout=10) as opened:
-        yield opened
-
-
 @pytest.fixture(scope="module")
 def shared() -> Iterator[demur.Client]:
     """One connection for the many questions of a property."""

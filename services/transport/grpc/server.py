@@ -89,7 +89,7 @@ class GrpcServer:
         for gate in self._gates:
             gate.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
-        await unhurried(min(REFUSALS_SECONDS, seconds))
+        await unhurried(min(REFUSALS_SECONDS, seconds), seconds)
         await self._server.stop(seconds)
 
     async def _report(self, state: Any) -> None:

@@ -1,4 +1,4 @@
-"""A stand-in of the motion service, and a client of it."""
+"""A stand-in of the motion service, which ``client`` asks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-import demur
-from tests.clients.motion.service import (
-    MotionStandIn,
-    serving,
-)
+from tests.clients.motion.service import MotionStandIn, serving
 
 
 @pytest.fixture
@@ -22,10 +18,3 @@ def motion() -> MotionStandIn:
 def target(motion: MotionStandIn) -> Iterator[str]:
     with serving(motion) as where:
         yield where
-
-
-@pytest.fixture
-def client(target: str) -> Iterator[demur.Client]:
-    retry = demur.Retry(initial_seconds=0.01, max_seconds=0.02)
-    with demur.connect(target, timeout=10, retry=retry) as opened:
-        yield opened

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import queue
 import threading
 import time
 import zlib
@@ -20,6 +19,7 @@ from demur.v1 import common_pb2 as common
 from demur.v1 import motion_pb2 as wire
 from demur.v1.motion_pb2_grpc import MotionServiceServicer, add_MotionServiceServicer_to_server
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Submission
+from tests.clients.ahead import Ahead
 from tests.clients.stand_in import LabelStandIn, listening, refuse
 from tests.models.motion import towns
 
@@ -119,23 +119,8 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
         begin = next(requests).begin
         self.begins.append(begin)
         yield wire.MotionStreamResponse(accepted=common.StreamAccepted(model="motion:1", window_chunks=self.window))
-        ahead: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        received = done = 0
-
-        def read() -> None:
-            nonlocal received
-            try:
-                for frame in requests:
-                    received += 1
-                    self.most_unanswered = max(self.most_unanswered, received - done)
-                    ahead.put(frame.chunk)
-            except grpc.RpcError:
-                pass  # cancelled
-            finally:
-                ahead.put(None)
-
-        threading.Thread(target=read, daemon=True).start()
-        while (chunk := ahead.get()) is not None:
+        ahead = Ahead(requests, self._unanswered)
+        for chunk in ahead:
             time.sleep(self.seconds)
             try:
                 answer = self.answer(chunk.request, begin)
@@ -146,9 +131,12 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
             except Refused as error:
                 refusal = common.ItemError(sequence=chunk.sequence, error=error.detail)
                 response = wire.MotionStreamResponse(error=refusal)
-            yield wire.MotionStreamResponse(progress=common.StreamProgress(chunks_done=done))
-            done += 1
+            yield wire.MotionStreamResponse(progress=common.StreamProgress(chunks_done=ahead.done))
+            ahead.done += 1
             yield response
+
+    def _unanswered(self, chunks: int) -> None:
+        self.most_unanswered = max(self.most_unanswered, chunks)
 
     def answer(self, request: wire.MotionPredictRequest, manner: Any) -> wire.MotionPredictResponse:
         self.requests.append(request)
