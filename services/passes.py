@@ -1,4 +1,4 @@
-"""Passes over the device: quanta run alone, or rows of several requests joined, with failures kept apart."""
+"""Passes over the device: quanta run alone, or those of several requests joined, with failures kept apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from services.work import Quantum, RowBatch
+from services.work import Joinable, Quantum, RowBatch, Shared
 
 
 def run_in_lane(
@@ -41,20 +41,33 @@ def run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float
 
 def _attempt(quantum: Quantum) -> Any:
     try:
-        return quantum.executor(quantum.rows) if isinstance(quantum, RowBatch) else quantum.call()
+        if isinstance(quantum, RowBatch):
+            return quantum.executor(quantum.rows)
+        if isinstance(quantum, Shared):
+            return quantum.executor.together([quantum.content])[0]
+        return quantum.call()
     except Exception as error:
         return error
 
 
 def seconds(quanta: list[Quantum]) -> float:
-    """Expected duration of one pass over quanta; several are row batches of one executor."""
+    """Expected duration of one pass over quanta; several are those of one executor."""
     first = quanta[0]
-    if isinstance(first, RowBatch) and len(quanta) > 1:
-        return first.executor.seconds(sum(len(batch.rows) for batch in quanta if isinstance(batch, RowBatch)))
+    if isinstance(first, Joinable) and len(quanta) > 1:
+        return first.executor.seconds(sum(one.size for one in quanta if isinstance(one, Joinable)))
     return first.seconds
 
 
-def _run_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...]]:
+def _run_joined(quanta: list[Any]) -> list[Any]:
+    if isinstance(quanta[0], RowBatch):
+        return _rows_joined(quanta)
+    results = list(quanta[0].executor.together([quantum.content for quantum in quanta]))
+    if len(results) != len(quanta):
+        raise ValueError(f"{len(results)} results of {len(quanta)} quanta: this pass cannot be shared")
+    return results
+
+
+def _rows_joined(batches: list[RowBatch]) -> list[tuple[np.ndarray[Any, Any], ...]]:
     rows = np.concatenate([batch.rows for batch in batches])
     outputs = batches[0].executor(rows)
     if any(output.shape[-1] != len(rows) for output in outputs):

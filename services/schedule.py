@@ -2,7 +2,7 @@
 
 Everything here runs on the event loop, except the quanta themselves, which run in lane threads (as
 many as the device can use at once). A quantum that is expected to be shorter than a thread hop is
-worth runs on the loop itself. Rows of several requests share a pass where the executor allows it; a
+worth runs on the loop itself. What several requests want shares a pass where the executor allows it; a
 pass that fails is repeated one request at a time, so that a failure stays with its owner. Requests of a
 class take turns quantum by quantum, also where one has many that could run side by side.
 """
@@ -22,7 +22,7 @@ from services import passes
 from services.errors import Busy, DeadlineExceeded, Draining, execution_failed
 from services.job import Job, Turn
 from services.system import lower_priority
-from services.work import Priority, Quantum, RowBatch, Step, Steps, Work
+from services.work import Joinable, Priority, Quantum, Steps, Work
 
 _LOOK = 32
 """Waiting jobs of a class among which a quick one is looked for while all lanes are taken."""
@@ -154,7 +154,7 @@ class Scheduler:
             result = error = None
             if isinstance(item, Steps) and not item.steps:
                 result = []
-            elif isinstance(item, RowBatch | Step | Steps):
+            elif isinstance(item, Quantum | Steps):
                 job.turn = Turn(item)
                 self._enqueue(job)
                 return
@@ -226,30 +226,30 @@ class Scheduler:
         return job.state == "active" and job.quantum is not None
 
     def _gather(self, job: Job, place: int, longest: float) -> list[Begun]:
-        """The job's next quantum, and rows of those that stood behind it that fit into one pass of so many seconds.
+        """The job's next quantum, and those that stood behind it and fit into one pass of so many seconds.
 
-        Its own next rows are left to another lane that is free.
+        Its own next one is left to another lane that is free.
         """
         first = self._begin(job)
         group = [first]
-        if not isinstance(first.quantum, RowBatch):
+        if not isinstance(first.quantum, Joinable):
             return group
-        executor = first.quantum.executor
-        rows = len(first.quantum.rows)
+        executor, most = first.quantum.executor, first.quantum.most
+        size = first.quantum.size
         queue = self._ready[job.priority]
-        while place < len(queue) and rows < executor.quantum_rows:
+        while place < len(queue) and size < most:
             if not self._live(queue[place]):
                 _taken(queue, place)
                 continue
             other = queue[place].quantum
-            if not isinstance(other, RowBatch) or other.executor is not executor:
+            if not isinstance(other, Joinable) or other.executor is not executor:
                 break
             if queue[place] is job and self._free > 1:  # it was cut so that another lane may have a share of it
                 break
-            joined = rows + len(other.rows)
-            if joined > executor.quantum_rows or executor.seconds(joined) > longest:
+            joined = size + other.size
+            if joined > most or executor.seconds(joined) > longest:
                 break
-            rows = joined
+            size = joined
             group.append(self._begin(_taken(queue, place)))
         return group
 

@@ -8,7 +8,7 @@ generator that catches it and yields ``ItemFailed`` goes on, one that does not f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, Protocol, TypeVar
@@ -44,6 +44,21 @@ class RowExecutor(Protocol):
         ...
 
 
+class SharingExecutor(Protocol):
+    """Runs what one or many requests want in one pass, where that is more than rows."""
+
+    quantum_size: int
+    """The largest pass, in whatever sizes are counted in."""
+
+    def seconds(self, size: int) -> float:
+        """Expected duration of a pass."""
+        ...
+
+    def together(self, contents: Sequence[Any]) -> Sequence[Any]:
+        """One result each; quanta that failed together run again alone, so nothing given may be changed."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RowBatch:
     """A quantum that may share its pass with rows of other requests; its result is the executor's arrays."""
@@ -52,8 +67,33 @@ class RowBatch:
     rows: NDArray[np.float32]
 
     @property
+    def size(self) -> int:
+        return len(self.rows)
+
+    @property
+    def most(self) -> int:
+        return self.executor.quantum_rows
+
+    @property
     def seconds(self) -> float:
-        return self.executor.seconds(len(self.rows))
+        return self.executor.seconds(self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A quantum that may share its pass with those of other requests; its result is the executor's for its content."""
+
+    executor: SharingExecutor
+    content: Any
+    size: int
+
+    @property
+    def most(self) -> int:
+        return self.executor.quantum_size
+
+    @property
+    def seconds(self) -> float:
+        return self.executor.seconds(self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +104,8 @@ class Step:
     seconds: float
 
 
-Quantum = RowBatch | Step
+Joinable = RowBatch | Shared
+Quantum = Joinable | Step
 
 
 @dataclass(frozen=True, slots=True)

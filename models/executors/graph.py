@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,15 @@ from onnx import TensorProto, checker, helper, numpy_helper
 
 OPSET = 18
 IR_VERSION = 9
+
+Kind = Literal["float32", "float16", "int64", "bool"]
+_KINDS = {
+    "float32": TensorProto.FLOAT,
+    "float16": TensorProto.FLOAT16,
+    "int64": TensorProto.INT64,
+    "bool": TensorProto.BOOL,
+}
+_SMALL = (np.dtype(np.float16), np.dtype(np.int8), np.dtype(np.uint8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +92,20 @@ class Graph:
         self._initialisers: list[Any] = []
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
+        self._given: dict[str, str] = {}
 
-    def input(self, name: str, shape: tuple[str | int, ...]) -> Value:
-        """A float32 input; a string in the shape names a free dimension."""
-        self._inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)))
+    def input(self, name: str, shape: tuple[str | int, ...], kind: Kind = "float32") -> Value:
+        """An input; a string in the shape names a free dimension."""
+        self._inputs.append(helper.make_tensor_value_info(name, _KINDS[kind], list(shape)))
         return Value(self, name)
 
     def constant(self, array: NDArray[Any] | float | int) -> Value:
-        """A constant; equal constants are stored once. Floats become float32, integers int64, booleans stay."""
+        """A constant; equal constants are stored once.
+
+        Floats become float32 and integers int64; booleans and what is small on purpose (float16, 8 bits) stay.
+        """
         value = np.asarray(array)
-        if value.dtype.kind != "b":
+        if value.dtype.kind != "b" and value.dtype not in _SMALL:
             value = value.astype(np.int64 if value.dtype.kind in "iu" else np.float32)
         key = (value.dtype.str, value.shape, value.tobytes())
         if key not in self._constants:
@@ -102,11 +115,19 @@ class Graph:
         return self._constants[key]
 
     def op(self, kind: str, *inputs: Any, **attributes: Any) -> Value:
-        """One node with one output; arrays and numbers become constants, None leaves an optional input out."""
+        """One node with one output; arrays and numbers become constants, None leaves an optional input out.
+
+        ``domain="com.microsoft"`` among the attributes takes an operator that only ONNX Runtime has.
+        """
+        return self.ops(kind, 1, *inputs, **attributes)[0]
+
+    def ops(self, kind: str, count: int, *inputs: Any, **attributes: Any) -> tuple[Value, ...]:
+        """One node with so many outputs."""
         names = ["" if one is None else self._as_value(one).name for one in inputs]
-        output = f"{self._prefix}v{len(self._nodes)}"
-        self._add(kind, names, [output], attributes)
-        return Value(self, output)
+        stem = f"{self._prefix}v{len(self._nodes)}"
+        outputs = [stem] if count == 1 else [f"{stem}.{number}" for number in range(count)]
+        self._add(kind, names, outputs, attributes)
+        return tuple(Value(self, output) for output in outputs)
 
     def split(self, x: Value, sizes: Sequence[int], axis: int) -> tuple[Value, ...]:
         """Consecutive parts of an axis."""
@@ -140,15 +161,30 @@ class Graph:
         values = tuple(Value(self, output) for output in outputs)
         return Steps(values[: len(states)], values[len(states) :])
 
-    def output(self, name: str, value: Value, shape: tuple[str | int, ...]) -> None:
-        """Gives a value a name outside; float32."""
+    def output(
+        self, name: str, value: Value, shape: tuple[str | int, ...], kind: Kind = "float32", *, copied: bool = True
+    ) -> None:
+        """Gives a value a name outside.
+
+        Args:
+            copied: ONNX Runtime copies an output that is used inside as well; False gives it away as it is, under one
+                name only.
+        """
+        if not copied:
+            self._given[value.name] = name
+            self._outputs.append(helper.make_tensor_value_info(name, _KINDS[kind], list(shape)))
+            return
         self._nodes.append(helper.make_node("Identity", [value.name], [name], name=f"out_{name}"))
-        self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)))
+        self._outputs.append(helper.make_tensor_value_info(name, _KINDS[kind], list(shape)))
 
     def serialise(self) -> bytes:
         """The checked model."""
+        for node in self._nodes:
+            for names in (node.input, node.output):
+                names[:] = [self._given.get(name, name) for name in names]
         graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._initialisers)
-        opsets = [helper.make_opsetid("", OPSET)]
+        domains = sorted({node.domain for node in self._nodes} | {""})
+        opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in domains]
         model = helper.make_model(graph, opset_imports=opsets, producer_name="demur", ir_version=IR_VERSION)
         checker.check_model(model, full_check=True)
         content: bytes = model.SerializeToString(deterministic=True)

@@ -1,0 +1,1 @@
+"""Beam search over steps of all members: numbers in, hypotheses with their uncertainties out."""

@@ -1,0 +1,142 @@
+"""The graphs of an ensemble as a decoder: sentences are read once, then every step makes all hypotheses a token longer.
+
+Batches of several callers share a step (``Decoder.together``). What the graph works on, memory and caches, is one
+``Composition`` for all of them, which every batch points into; it is copied only where the company changes: who is done
+leaves, who waits joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.executors.onnx import OnnxGraph
+from models.tasks.translation.decoding import beams as beam_search
+from models.tasks.translation.decoding.beams import Beams, Said
+from models.tasks.translation.decoding.composition import Composition, composed
+from models.tasks.translation.decoding.rules import Rules
+from models.tasks.translation.examples import pad
+from models.tasks.translation.export import reading, stepping
+from models.uncertainty.tokens import TokenUncertainty
+
+
+@dataclass(frozen=True)
+class Source:
+    """A sentence as a decoder takes it."""
+
+    name: Any
+    """Whatever tells it from others."""
+    tokens: Sequence[int]
+    """With the end of sentence."""
+    marks: int = 0
+    """Literals in it."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences of one caller that are decoded side by side, between two steps."""
+
+    beams: Beams
+    inside: Composition
+    """Where their memory and caches are; of other sentences, too, perhaps."""
+    sentences: NDArray[np.int64]
+    """Theirs there [S]."""
+    parents: NDArray[np.int64]
+    """Rows of its caches that hypotheses go on from [R]."""
+
+    def __len__(self) -> int:
+        return len(self.beams)
+
+    def take(self, sentences: NDArray[np.int64]) -> Batch:
+        """Some of them, in that order."""
+        rows = self.beams.rows(sentences)
+        return replace(
+            self,
+            beams=self.beams.take(sentences),
+            sentences=self.sentences[sentences],
+            parents=self.parents[rows],
+        )
+
+
+class Decoder:
+    """Two graphs with rules of search. Calls are independent and may be made by several threads at once."""
+
+    def __init__(self, reader: OnnxGraph, stepper: OnnxGraph, rules: Rules) -> None:
+        self.rules = rules
+        self._reader, self._stepper = reader, stepper
+        self._memory = tuple(name for name in reader.outputs if name != reading.HIDDEN)
+        self._caches = tuple(f"s{name}" for name in self._memory)
+        self.members = int(stepper.inputs[stepping.PREFIX][0])
+        _, self._heads, _, self._one = stepper.inputs[self._caches[0]]
+        self._told = (
+            stepping.CANDIDATES,
+            stepping.LOG_PROBABILITIES,
+            stepping.SPECIAL,
+            stepping.UNCERTAINTY,
+            *(f"new.{name}" for name in self._caches),
+        )
+
+    def read(self, sentences: Sequence[Source]) -> Batch:
+        """Sentences before their first token."""
+        tokens = pad([sentence.tokens for sentence in sentences])
+        hidden, *memory = self._reader.run({reading.TOKENS: tokens}, (reading.HIDDEN, *self._memory))
+        beams = Beams.start(
+            self.rules,
+            self.members,
+            [sentence.name for sentence in sentences],
+            [len(sentence.tokens) for sentence in sentences],
+            [sentence.marks for sentence in sentences],
+        )
+        rows = len(sentences) * self.rules.beam
+        caches = {name: np.empty((rows, self._heads, 0, self._one), np.float32) for name in self._caches}
+        inside = Composition(hidden, dict(zip(self._memory, memory, strict=True)), caches)
+        return Batch(beams, inside, np.arange(len(sentences)), np.arange(rows))
+
+    def step(self, batch: Batch) -> Batch:
+        """All hypotheses of a batch one token further."""
+        return self.together([batch])[0]
+
+    def together(self, batches: Sequence[Batch]) -> list[Batch]:
+        """All hypotheses of some batches one token further, in one pass over the graph."""
+        beams = beam_search.joined([batch.beams for batch in batches])
+        inside, parents = composed(
+            [(batch.inside, batch.sentences, batch.parents) for batch in batches], int(beams.lengths.max(initial=0))
+        )
+        fed: dict[str, NDArray[Any]] = {
+            stepping.LAST: beams.last,
+            stepping.PARENTS: parents,
+            stepping.PLACES: beams.lengths.astype(np.float32),
+            stepping.PREFIX: beams.running.loglik.astype(np.float32),
+            stepping.SHAPE: np.array([len(beams), self.rules.beam, self._heads, self._one]),
+            reading.HIDDEN: inside.hidden,
+            **inside.memory,
+            **inside.caches,
+        }
+        found: list[NDArray[Any]] = list(self._stepper.run(fed, self._told))
+        candidates, logs, special, uncertainty = found[:4]
+        said = Said(
+            candidates,
+            logs.astype(np.float64),
+            special.astype(np.float64),
+            TokenUncertainty(*uncertainty.astype(np.float64)),
+        )
+        after, parents = beams.step(said)
+        inside = replace(inside, caches=dict(zip(self._caches, found[4:], strict=True)))
+        whole = Batch(after, inside, np.arange(len(after)), parents)
+        if len(batches) == 1:
+            return [whole]
+        ends = np.cumsum([len(batch) for batch in batches])
+        return [whole.take(np.arange(end - len(batch), end)) for batch, end in zip(batches, ends, strict=True)]
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Batches of one caller as one."""
+    beams = beam_search.joined([batch.beams for batch in batches])
+    inside, parents = composed(
+        [(batch.inside, batch.sentences, batch.parents) for batch in batches], int(beams.lengths.max(initial=0))
+    )
+    return Batch(beams, inside, np.arange(len(beams)), parents)

@@ -1,0 +1,1 @@
+"""Transformers of translation, in torch."""

@@ -1,0 +1,123 @@
+"""Sizes of translation networks and how members are trained; nothing here needs torch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of a Transformer.
+
+    Raises:
+        ValueError: heads that do not divide the width, or a size below one.
+    """
+
+    source: int
+    """Tokens of the source vocabulary."""
+    target: int
+    """Tokens of the target vocabulary."""
+    width: int
+    heads: int
+    inner: int
+    """Of the feed-forward blocks."""
+    encoder: int
+    """Layers."""
+    decoder: int
+    """Layers."""
+    norm_first: bool = True
+    """Layer normalisation before each block, with one at the end, else after each block as released."""
+    shared: bool = True
+    """One table of embeddings for both languages; False: one each, that of the target also on the way out."""
+
+    def __post_init__(self) -> None:
+        if min(self.source, self.target, self.width, self.heads, self.inner, self.encoder, self.decoder) < 1:
+            raise ValueError(f"{self}: every size is at least 1")
+        if self.width % (2 * self.heads):
+            raise ValueError(f"width {self.width} is no multiple of twice the heads, {2 * self.heads}")
+        if self.shared and self.source != self.target:
+            raise ValueError(f"a shared table needs one vocabulary, got {self.source} and {self.target} tokens")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train a member (Shifts 1.0, D.3 and the released recipe: label smoothing, inverse square root)."""
+
+    sizes: Sizes
+    steps: int
+    batch_tokens: int
+    """Tokens of both languages in a step, at most."""
+    rate: float
+    """The largest, at the end of the warm-up; then it falls with the square root of steps."""
+    warmup: int
+    """Steps."""
+    dev_every: int
+    """Steps between two looks at development sentences; the state is saved then."""
+    dev_sentences: int = 800
+    smoothing: float = 0.1
+    """Of labels."""
+    dropout: float = 0.1
+    average: float = 0.999
+    """Of weights: the share that a step leaves of the running average, which is what is kept."""
+    longest: int = 64
+    """Tokens of either side of a training pair."""
+    weights: tuple[tuple[str, int], ...] = ()
+    """Domains whose pairs come so many times in an epoch; once if not named."""
+    clip: float = 1.0
+    """Largest norm of the gradient."""
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.batch_tokens, self.warmup, self.dev_every, self.dev_sentences, self.longest) < 1:
+            raise ValueError(f"{self} cannot be followed: numbers of steps, tokens and sentences are at least 1")
+        if not (self.rate > 0 and 0 <= self.smoothing < 1 and 0 <= self.dropout < 1 and 0 <= self.average < 1):
+            raise ValueError(f"{self} cannot be followed: rate above 0; smoothing, dropout and average in [0, 1)")
+
+    def rate_at(self, step: int) -> float:
+        """Of a step, from 0."""
+        done = step + 1
+        return self.rate * min(done / self.warmup, math.sqrt(self.warmup / done))
+
+
+RELEASED = Sizes(
+    source=40_000, target=40_000, width=1024, heads=16, inner=4096, encoder=6, decoder=6, norm_first=False, shared=False
+)
+"""transformer_wmt_en_de_big; vocabularies as their dictionaries say."""
+_SMALL = Sizes(source=7000, target=7000, width=256, heads=4, inner=512, encoder=3, decoder=2)
+_TINY = Sizes(source=400, target=400, width=32, heads=2, inner=64, encoder=1, decoder=1)
+
+PRESETS: Mapping[str, Settings] = {
+    "tiny": Settings(_TINY, steps=12, batch_tokens=512, rate=3e-3, warmup=4, dev_every=6, dev_sentences=16),
+    "small": Settings(
+        _SMALL,
+        steps=9000,
+        batch_tokens=3000,
+        rate=1.5e-3,
+        warmup=600,
+        dev_every=500,
+        longest=48,
+        weights=(("everyday", 3), ("medical", 3)),
+    ),
+    "paper": Settings(
+        RELEASED, steps=50_000, batch_tokens=460_000, rate=5e-4, warmup=4000, dev_every=1000, longest=250
+    ),
+}
+"""``tiny``: seconds, for tests. ``small``: the reference artefact, hours a member on one core. ``paper``: the released
+recipe, for GPUs."""
+
+
+def preset(name: str) -> Settings:
+    """The settings of a preset.
+
+    Raises:
+        ValueError: an unknown preset.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"preset {name!r} is unknown; use one of {', '.join(PRESETS)}")
+    return PRESETS[name]
+
+
+def with_vocabulary(settings: Settings, tokens: int) -> Settings:
+    """The settings for a joint vocabulary of so many tokens."""
+    return replace(settings, sizes=replace(settings.sizes, source=tokens, target=tokens))
