@@ -51,22 +51,25 @@ class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: Literal["onnx", "catboost"]
     file: str = ""
-    """The graph of all members; empty for ``catboost`` and for the layout ``separate``."""
-    layout: Literal["stacked", "split", "separate", "trees"] = "stacked"
-    """``separate``: a graph a member, for networks that take long and answer with much."""
+    """The graph of all members; empty for ``catboost`` and for layouts of several graphs."""
+    layout: Literal["stacked", "split", "separate", "stepwise", "trees"] = "stacked"
+    """``separate``: a graph a member, for networks that take long and answer with much. ``stepwise``: a graph that
+    reads and one that is run step by step, of all members both."""
     precision: Literal["fp32", "fp16", "int8"] = "fp32"
     models: dict[str, tuple[str, ...]] = {}
     """Head name to files. Of ``catboost``: the .cbm files of its members; a head has one file, or one a member. Of the
-    layout ``separate``: the graphs of its members."""
+    layout ``separate``: the graphs of its members; of ``stepwise`` the one that reads, then that of a step."""
     virtual: int = 0
     """Of ``catboost``: virtual ensemble members that each file is cut into; 0 for none."""
 
     def __post_init__(self) -> None:
-        separate = self.layout == "separate"
-        if self.kind == "onnx" and (separate == bool(self.file) or separate != any(self.models.values())):
-            raise ValueError("an onnx executor has one graph under file, or with layout separate graphs under models")
-        if separate and self.kind != "onnx":
-            raise ValueError(f"layout separate is of onnx executors, this one is {self.kind}")
+        several = self.layout in ("separate", "stepwise")
+        if self.kind == "onnx" and (several == bool(self.file) or several != any(self.models.values())):
+            raise ValueError(
+                "an onnx executor has one graph under file, or with layout separate or stepwise graphs under models"
+            )
+        if several and self.kind != "onnx":
+            raise ValueError(f"layout {self.layout} is of onnx executors, this one is {self.kind}")
 
     @property
     def files(self) -> tuple[str, ...]:

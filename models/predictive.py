@@ -71,6 +71,8 @@ class Sequences:
     """Log-probability of each hypothesis over its length with the end of sentence, [N, H]."""
     hypothesis_scores: Mapping[str, Array] | None = None
     """The released scores by the names of ``uncertainty.sequences.SCORES``, [N, H] each; None for a single model."""
+    texts: Sequence[Sequence[str]] | None = None
+    """Of the hypotheses, [N][H]; None where they are not known."""
 
     def __len__(self) -> int:
         return len(self.score)

@@ -302,6 +302,8 @@ class Pipeline(Generic[Request, Answer]):
             model=self.model,
             purpose=call.purpose,
         )
+        if not portion.count:  # a request without units, answered all the same
+            return portion
         self._observer.decided(portion)
         if await self.ledger.record(portion, self._payload(units, done.first)):
             portion = replace(portion, recorded=True)

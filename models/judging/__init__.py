@@ -26,12 +26,8 @@ __all__ = ["BadLabel", "FittingJudging", "Judging", "judging"]
 class Judging(Protocol):
     """One head's evidence, labels and errors."""
 
-    def evidence(self, predictive: Any, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
-        """What has to be kept of these units of a predictive to compute their errors later.
-
-        Args:
-            payload: what the task says of each unit beside the statistics, where the head needs it (texts).
-        """
+    def evidence(self, predictive: Any, units: NDArray[np.intp]) -> list[bytes]:
+        """What has to be kept of these units of a predictive to compute their errors later."""
         ...
 
     def label(self, value: object) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ class ErrorRate:
         self._head = head
         self._most = _MOST if head.classes is None else head.classes - 1
 
-    def evidence(self, predictive: Categorical, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+    def evidence(self, predictive: Categorical, units: NDArray[np.intp]) -> list[bytes]:
         probabilities = np.asarray(predictive.probabilities[units], np.float64)
         whole = np.isfinite(probabilities).all(axis=1) & (np.abs(probabilities.sum(axis=1) - 1) <= SUM_TOLERANCE)
         classes = np.where(whole, np.argmax(probabilities, axis=1), _NONE)

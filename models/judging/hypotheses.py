@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -23,29 +22,26 @@ _DECODER = msgspec.msgpack.Decoder(_List)
 class ExpectedGleuError:
     """Evidence: MessagePack of ``[[text, ...], [confidence, ...]]``; label: UTF-8 text.
 
-    The texts are no statistics of the predictive: ``evidence`` needs the task's ``payload``, for each unit of the
-    predictive the texts of its hypotheses, best first. Confidences are exp(score), normalised over the list.
+    Confidences are exp(score), normalised over the list; a list of one has all of it.
     """
 
     def __init__(self, head: Head) -> None:
         self._head = head
 
-    def evidence(self, predictive: Sequences, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+    def evidence(self, predictive: Sequences, units: NDArray[np.intp]) -> list[bytes]:
         """
         Raises:
-            ValueError: no payload, or another number of texts than of scores.
+            ValueError: no texts, or another number of texts than of scores.
         """
-        if payload is None or len(payload) != len(predictive):
-            raise ValueError(f"evidence of {self._head.name} needs the texts of {len(predictive)} units as payload")
+        if predictive.texts is None or len(predictive.texts) != len(predictive):
+            raise ValueError(f"evidence of {self._head.name} needs the texts of {len(predictive)} units")
         scores = np.asarray(predictive.score, np.float64)
         found = []
         for unit in units.tolist():
-            texts, own = tuple(payload[unit]), scores[unit : unit + 1]
+            texts, own = tuple(predictive.texts[unit]), scores[unit : unit + 1]
             if len(texts) != own.shape[1]:
                 raise ValueError(f"unit {unit} has {len(texts)} texts and {own.shape[1]} scores; one each is needed")
-            finite = np.isfinite(own).all()
-            confidences = n_best_weights(-own)[0] if finite else np.full(len(texts), np.nan)
-            found.append(msgspec.msgpack.encode((texts, tuple(confidences.tolist()))))
+            found.append(msgspec.msgpack.encode((texts, tuple(_confidences(own).tolist()))))
         return found
 
     def label(self, value: object) -> bytes:
@@ -75,3 +71,12 @@ class ExpectedGleuError:
             gleus = n_best_gleu([labels[row].decode() for row in rows], [lists[row][0] for row in rows])
             errors[rows] = egleu_error(gleus, np.array([lists[row][1] for row in rows]))
         return errors
+
+
+def _confidences(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of one list [1, H], as [H]; NaN where they cannot be said."""
+    if scores.shape[1] == 1:
+        return np.ones(1)
+    if not np.isfinite(scores).all():
+        return np.full(scores.shape[1], np.nan)
+    return np.asarray(n_best_weights(-scores)[0])

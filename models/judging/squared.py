@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ class SquaredError:
     def __init__(self, head: Head) -> None:
         self._head = head
 
-    def evidence(self, predictive: Gaussian, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+    def evidence(self, predictive: Gaussian, units: NDArray[np.intp]) -> list[bytes]:
         packed = np.ascontiguousarray(predictive.mean[units], "<f4").tobytes()
         return [packed[start : start + 4] for start in range(0, len(packed), 4)]
 

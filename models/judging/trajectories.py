@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ class CorrectedNll:
     def __init__(self, head: Head) -> None:
         self._head = head
 
-    def evidence(self, predictive: Trajectories, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+    def evidence(self, predictive: Trajectories, units: NDArray[np.intp]) -> list[bytes]:
         plans = np.ascontiguousarray(predictive.plans[units], "<f4")
         weights = np.ascontiguousarray(predictive.weights[units], "<f4")
         head = _HEADER.pack(plans.shape[1], plans.shape[2])

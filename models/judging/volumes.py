@@ -6,7 +6,6 @@ import io
 import math
 import struct
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +37,7 @@ class NormalisedDiceError:
     def __init__(self, head: Head) -> None:
         self._head = head
 
-    def evidence(self, predictive: Volumes, units: NDArray[np.intp], payload: Any = None) -> list[bytes]:
+    def evidence(self, predictive: Volumes, units: NDArray[np.intp]) -> list[bytes]:
         affines = predictive.affines
         return [
             _packed(np.asarray(predictive.mask[unit], bool), None if affines is None else affines[unit])

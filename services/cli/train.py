@@ -19,7 +19,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     told = "; ".join(f"{task}: {', '.join(names)}" for task, names in families.items())
     parser.add_argument("task", choices=sorted(WORKBENCHES))
     parser.add_argument("--family", help=f"kind of model, by default the task's first. {told}")
-    parser.add_argument("--members", type=int, default=10, help="how many models the ensemble has")
+    parser.add_argument(
+        "--members", type=int, help="how many models the ensemble has; by default as in the paper, else 10"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first member; the others count up")
     parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")
     parser.add_argument("--data", type=Path, required=True, help="directory of official CSV files (or of `demur data`)")
@@ -38,7 +40,7 @@ def run(given: argparse.Namespace) -> int:
             family,
             given.data,
             given.out,
-            members=given.members,
+            members=given.members if given.members is not None else getattr(bench, "MEMBERS", 10),
             seed=given.seed,
             preset="full" if given.full else "fast",
             progress=line,

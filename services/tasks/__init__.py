@@ -5,6 +5,7 @@ from __future__ import annotations
 TENANTS = {
     "lesion": "services.tasks.lesion.tenant:tenant",
     "motion": "services.tasks.motion.tenant:tenant",
+    "translation": "services.tasks.translation.tenant:tenant",
     "vessel": "services.tasks.vessel:tenant",
     "weather": "services.tasks.weather:tenant",
 }
@@ -13,6 +14,7 @@ TENANTS = {
 DEFAULT_MODELS = {
     "lesion": "lesion-unet-5",
     "motion": "motion-bc-5",
+    "translation": "translation-transformer-3",
     "vessel": "vessel-dnn-10",
     "weather": "weather-catboost-10",
 }
@@ -29,6 +31,7 @@ IMPORTERS = {
 WORKBENCHES = {
     "lesion": "models.tasks.lesion.workbench",
     "motion": "models.tasks.motion.workbench",
+    "translation": "models.tasks.translation.workbench",
     "vessel": "models.tasks.vessel.workbench",
     "weather": "models.tasks.weather.workbench",
 }

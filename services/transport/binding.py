@@ -123,7 +123,7 @@ class StreamFrames(Protocol):
     def item(self, sequence: int, answer: Any) -> tuple[Any, int] | None:
         """The frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
 
-        None: it is kept for the chunk's ``results``.
+        None: it is told with the chunk's ``results`` only.
         """
         ...
 
@@ -131,8 +131,8 @@ class StreamFrames(Protocol):
         """How far a chunk is; None: the caller is not told."""
         ...
 
-    def results(self, sequence: int, answers: list[Any]) -> Iterable[tuple[Any, int]]:
-        """The frames that end a chunk, of the answers that were kept, and how many units each decides.
+    def results(self, sequence: int, answers: list[Any], told: int) -> Iterable[tuple[Any, int]]:
+        """The frames that end a chunk, of all its answers, and how many units each decides beside those ``told``.
 
         Of a large chunk each is made beside the event loop. Raises ``DemurError`` where the chunk failed after all.
         """

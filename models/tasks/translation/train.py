@@ -1,21 +1,151 @@
-"""From pairs of sentences to trained members: pieces are learnt, pairs become numbers, a member a seed is trained."""
+"""How an ensemble is trained from a folder of pairs, and becomes an artefact.
+
+Pieces are learnt, pairs become numbers, a member a seed is trained; what is finished is kept and found again.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from models import side_by_side
 from models.resume import claim, write_whole
 from models.side_by_side import Tell
+from models.tasks.translation import pairs_folder
+from models.tasks.translation import settings as presets
 from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.examples import Examples, examples, marked_pairs
+from models.tasks.translation.literals import MARKS
+from models.tasks.translation.members import PIECES
 from models.tasks.translation.pieces import Pieces, learn
+from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.settings import Settings, with_vocabulary
+from models.tasks.translation.tokens import trimmed
+from models.tasks.translation.vocabulary import PAD, START, UNKNOWN
 
-PIECES, TRAIN, DEV = "pieces.model", "train.npz", "dev.npz"
+if TYPE_CHECKING:
+    from models.artefact import Artefact
+    from models.tasks.translation.ensemble import Ensemble
+    from models.tasks.translation.export.blocks import Precision
+
+TRAIN, DEV = "train.npz", "dev.npz"
+FAMILIES = ("transformer",)
+JUDGED = 1000
+"""Pairs of a shifted domain that figures are of, at most."""
+_TRAINED = 0.95  # share of the time that has gone by then
+_LONGEST_FACTOR = 2.0
+"""Of a hypothesis over its sentence: in training 99.9 % of translations are shorter."""
+
+
+def train_artefact(
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    precision: Precision = "int8",
+    parts: Path | None = None,
+    jobs: int | None = None,
+    progress: Tell = lambda done, what: None,
+) -> Artefact:
+    """Trains an ensemble on a folder of pairs (``pairs_folder``) and writes the calibrated artefact. Needs torch.
+
+    Args:
+        parts: where pieces and members are kept, so that a run that was cut off goes on; by default a folder beside
+            ``out`` that is removed when the artefact is there.
+        jobs: members that are trained side by side, by default one a core.
+
+    Raises:
+        ValueError: unknown family or preset, no members, or too few pairs.
+        BadFile: a file that cannot be read.
+        ArtefactError: the precision ranks sentences unlike float32.
+        RuntimeError: a member's training failed; the message says why.
+    """
+    from models.tasks.translation.build import build
+
+    if family not in FAMILIES:
+        raise ValueError(f"family {family!r} is unknown; use {', '.join(FAMILIES)}")
+    every, chosen = seeds(seed, members), presets.preset(preset)
+    folder = pairs_folder.read(directory)
+    kept = parts or out.with_name(f"{out.name}.parts")
+    settings = prepare(folder.train, folder.valid, chosen, kept)
+    train_members(kept, settings, every, jobs=jobs, progress=lambda done, what: progress(_TRAINED * done, what))
+    found = build(
+        assembled(kept, settings, every, preset=preset),
+        out,
+        precision=precision,
+        train=folder.train,
+        calibration=folder.calibration,
+        judge={name: Corpus(pairs.pairs[:JUDGED]) for name, pairs in folder.judged.items()},
+        provenance=folder.provenance,
+        threads=jobs or os.cpu_count() or 1,
+        progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
+    )
+    if parts is None:
+        shutil.rmtree(kept, ignore_errors=True)
+    progress(1.0, found.tag)
+    return found
+
+
+def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset: str) -> Ensemble:
+    """The ensemble of finished members of a folder, without the rows of tables that a side has no use for. Needs torch.
+
+    Raises:
+        ValueError: a member is not finished there.
+    """
+    from models.tasks.translation import training
+    from models.tasks.translation.ensemble import Ensemble
+
+    trained = []
+    for seed in seeds:
+        one = training.finished(folder, seed)
+        if one is None:
+            raise ValueError(f"{folder} has no finished member of seed {seed}")
+        trained.append(one)
+    pieces = Pieces((folder / "data" / PIECES).read_bytes())
+    pairs = Examples.load(folder / "data" / TRAIN)
+    tokens = trimmed(pieces, pairs.source, pairs.target)
+    weights = []
+    for one in trained:
+        arrays = {name: value.numpy() for name, value in one.weights.items()}
+        for side, rows in (("encoder", tokens.source), ("decoder", tokens.target)):
+            arrays[f"{side}.embed_tokens.weight"] = np.ascontiguousarray(
+                arrays[f"{side}.embed_tokens.weight"][list(rows)]
+            )
+        weights.append(arrays)
+    sizes = replace(settings.sizes, source=len(tokens.source), target=len(tokens.target), shared=False)
+    return Ensemble(
+        family=FAMILIES[0],
+        members=tuple(weights),
+        sizes=sizes,
+        recipe=Recipe(
+            source=tokens.source,
+            target=tokens.target,
+            marks=len(MARKS),
+            forbidden=(START, PAD, UNKNOWN),
+            longest_factor=_LONGEST_FACTOR,
+            longest_sentence=settings.longest,
+        ),
+        tokeniser={PIECES: pieces.content},
+        seeds=tuple(seeds),
+        training={
+            "preset": preset,
+            "parameters_of_a_member": sum(array.size for array in weights[0].values()),
+            "pairs": len(pairs),
+            "steps": max(one.steps for one in trained),
+            "tokens_of_a_step": settings.batch_tokens,
+            "dev_nll_nats_per_token": round(float(np.mean([one.dev_nll for one in trained])), 4),
+        },
+    )
 
 
 def seeds(seed: int, members: int) -> tuple[int, ...]:

@@ -122,7 +122,7 @@ class ScanFrames:
         told = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
         return lesion_pb2.LesionStreamResponse(progress=told)
 
-    def results(self, sequence: int, answers: list[Any]) -> Iterator[tuple[Any, int]]:
+    def results(self, sequence: int, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
         """Files in pieces, then all the rest."""
         (portion,) = answers
         for name, content in words.files(portion).items():

@@ -27,6 +27,9 @@ class ChunkMessages:
     """A chunk, and whether the stream asked for members, to what the pipeline takes. Quick; raises ``DemurError``."""
     answer: Callable[[list[Any]], Any]
     """All answers of a chunk as one message."""
+    item: Callable[[int, Any], Any | None] = lambda sequence, one: None
+    """The frame of an item, or of one that failed, while its chunk runs; None: it is told with the result only. Those
+    told before are given to ``answer`` all the same."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,9 @@ class ChunkFrames:
             )
         )
 
-    def item(self, sequence: int, answer: Any) -> None:
-        """All items of a chunk come in its one result."""
-        return None
+    def item(self, sequence: int, answer: Any) -> tuple[Any, int] | None:
+        frame = self._messages.item(sequence, answer)
+        return None if frame is None else (frame, _units(answer))
 
     def progress(self, sequence: int, progress: Progress) -> Any | None:
         if not self._manner.told:
@@ -82,11 +85,11 @@ class ChunkFrames:
         told = common_pb2.StreamProgress(sequence=sequence, fraction=progress.fraction, stage=progress.stage)
         return self._messages.response(progress=told)
 
-    def results(self, sequence: int, answers: list[Any]) -> Iterator[tuple[Any, int]]:
+    def results(self, sequence: int, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
         frame = self._messages.response()
         frame.result.sequence = sequence
         frame.result.answer.MergeFrom(self._messages.answer(answers))
-        yield frame, sum(one.count for one in answers if isinstance(one, Portion))
+        yield frame, sum(map(_units, answers)) - told
 
     def failed(self, sequence: int, error: Any) -> Any:
         return self._messages.response(error=common_pb2.ItemError(sequence=sequence, error=detail(error)))
@@ -122,3 +125,7 @@ class ChunkReader:
             return self._read(chunk, self._members)
         except DemurError as error:
             return error
+
+
+def _units(answer: Any) -> int:
+    return answer.count if isinstance(answer, Portion) else 0

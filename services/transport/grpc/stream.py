@@ -106,8 +106,8 @@ class ChunkStream:
             if isinstance(chunk.request, DemurError):
                 raise chunk.request
             units = await self._pipeline.expand(chunk.request, call, nbytes)
-            kept = await self._follow(chunk.sequence, units, call, outbox)
-            said = iter(self._frames.results(chunk.sequence, kept))
+            answers, told = await self._follow(chunk.sequence, units, call, outbox)
+            said = iter(self._frames.results(chunk.sequence, answers, told))
             while (frame := await self._pipeline.offload.run(nbytes, next, said, None)) is not None:
                 outbox.put(*frame)
                 await asyncio.sleep(0)  # there may be a hundred, of a megabyte each
@@ -119,9 +119,12 @@ class ChunkStream:
         finally:
             outbox.end()
 
-    async def _follow(self, sequence: int, units: Units[Any], call: Call, outbox: _Outbox) -> list[Any]:
-        """The answers that are kept for the chunk's end; a full queue holds a stream back, it does not break it."""
-        frames, kept = self._frames, []
+    async def _follow(self, sequence: int, units: Units[Any], call: Call, outbox: _Outbox) -> tuple[list[Any], int]:
+        """All answers, and the units told before the chunk's end; a full queue holds a stream back, it does not break
+        it."""
+        frames = self._frames
+        answers: list[Any] = []
+        units_told = 0
         while True:
             try:
                 async with aclosing(self._pipeline.events(units, call)) as events:
@@ -129,11 +132,12 @@ class ChunkStream:
                         if isinstance(event, Progress):
                             if (told := frames.progress(sequence, event)) is not None:
                                 outbox.tell(told)
-                        elif (item := frames.item(sequence, event)) is not None:
+                            continue
+                        answers.append(event)
+                        if (item := frames.item(sequence, event)) is not None:
                             outbox.put(*item)
-                        else:
-                            kept.append(event)
-                return kept
+                            units_told += item[1]
+                return answers, units_told
             except Busy as busy:  # before the first event
                 await asyncio.sleep(busy.retry_after_seconds)
 

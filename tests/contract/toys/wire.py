@@ -108,8 +108,8 @@ class Frames:
             return None
         return {"running": sequence, "fraction": progress.fraction, "stage": progress.stage}
 
-    def results(self, sequence: int, answers: list[Any]) -> list[tuple[Any, int]]:
-        return [self._answered("result", sequence, answers)]
+    def results(self, sequence: int, answers: list[Any], told: int) -> list[tuple[Any, int]]:
+        return [self._answered("result", sequence, [] if self._itemised else answers)]
 
     def failed(self, sequence: int, error: DemurError) -> Any:
         return {"failed": sequence, "error": describe(error)}

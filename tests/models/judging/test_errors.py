@@ -71,7 +71,7 @@ def test_texts(tmp_path: Path) -> None:
     truth.write_text("".join(json.dumps({"id": row, "ref": references[row]}) + "\n" for row in range(N)))
     told = translation_predictions.read(path, Asked(companions={"references": str(truth)})).errors["egleu_error"].values
     judge = judging(HYPOTHESES)
-    evidence = judge.evidence(Sequences(score), EVERY, texts)
+    evidence = judge.evidence(Sequences(score, texts=texts), EVERY)
     errors = judge.errors(evidence, [judge.label(text) for text in references])
     assert errors == pytest.approx(told, rel=1e-13)
     assert len(set(errors.tolist())) > N // 2
@@ -179,15 +179,15 @@ def test_what_cannot_be_judged_has_no_error() -> None:
         errors = judge.errors(evidence, [judge.label(value) for value in labels])
         assert np.isfinite(errors).tolist() == known, head.name
     judge = judging(HYPOTHESES)
-    evidence = judge.evidence(Sequences(np.array([[0.0, -1], [nan, 0]])), np.arange(2), [["a", "b"]] * 2)
+    evidence = judge.evidence(Sequences(np.array([[0.0, -1], [nan, 0]]), texts=[["a", "b"]] * 2), np.arange(2))
     assert np.isfinite(judge.errors(evidence, [judge.label("a")] * 2)).tolist() == [True, False]
 
 
 def test_texts_are_no_statistics() -> None:
-    with pytest.raises(ValueError, match="needs the texts of 2 units as payload"):
+    with pytest.raises(ValueError, match="needs the texts of 2 units"):
         judging(HYPOTHESES).evidence(Sequences(np.zeros((2, 2))), np.arange(2))
     with pytest.raises(ValueError, match="unit 1 has 1 texts and 2 scores"):
-        judging(HYPOTHESES).evidence(Sequences(np.zeros((2, 2))), np.arange(2), [["a", "b"], ["a"]])
+        judging(HYPOTHESES).evidence(Sequences(np.zeros((2, 2)), texts=[["a", "b"], ["a"]]), np.arange(2))
 
 
 def test_a_head_without_judging_is_named() -> None:

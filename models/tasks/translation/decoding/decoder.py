@@ -61,6 +61,10 @@ class Batch:
             parents=self.parents[rows],
         )
 
+    def part(self, start: int, stop: int) -> Batch:
+        """Sentences start to stop - 1."""
+        return self.take(np.arange(start, stop))
+
 
 class Decoder:
     """Two graphs with rules of search. Calls are independent and may be made by several threads at once."""
@@ -79,6 +83,10 @@ class Decoder:
             stepping.UNCERTAINTY,
             *(f"new.{name}" for name in self._caches),
         )
+
+    def sentence_bytes(self, tokens: float) -> int:
+        """Of the caches of a sentence whose hypotheses have so many tokens; a step holds the old ones and the new."""
+        return int(2 * self.rules.beam * len(self._caches) * self._heads * self._one * 4 * tokens)
 
     def read(self, sentences: Sequence[Source]) -> Batch:
         """Sentences before their first token."""

@@ -66,7 +66,7 @@ def stepping_graph(
     for member, weights in enumerate(members):
         blocks = Blocks(graph, weights, sizes, precision)
         table = weights["decoder.embed_tokens.weight"]
-        x = blocks.rows_of(table, last) + blocks.number(where)
+        x = blocks.rows_of(table, last, turned=True) + blocks.number(where)
         for layer in range(sizes.decoder):
             name, at = f"decoder.layers.{layer}", f"{member}.{layer}"
             attention = _Attention(blocks, shape, name)

@@ -1,0 +1,62 @@
+"""A translation ensemble before it becomes an artefact, and the names of its files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from models.artefact import Executor
+from models.tasks.translation.export.blocks import Precision, Weights
+from models.tasks.translation.export.reading import reading_graph
+from models.tasks.translation.export.stepping import stepping_graph
+from models.tasks.translation.recipe import Recipe
+from models.tasks.translation.settings import Sizes
+from models.tasks.translation.spec import HYPOTHESES
+from models.tasks.translation.tokens import SPECIAL
+from models.tasks.translation.vocabulary import UNKNOWN
+
+READING, STEPPING = "reading.onnx", "stepping.onnx"
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Members of one kind, with the files that their tokeniser needs."""
+
+    family: str
+    members: tuple[Weights, ...]
+    sizes: Sizes
+    recipe: Recipe
+    tokeniser: Mapping[str, bytes]
+    """File name to content."""
+    seeds: tuple[int, ...]
+    training: Mapping[str, float | int | str]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def subset(self, members: Sequence[int]) -> Ensemble:
+        """Some members as an ensemble of their own.
+
+        Raises:
+            ValueError: none, or one that is not there.
+        """
+        if not members or not set(members) <= set(range(len(self))):
+            raise ValueError(f"{len(self)} members have no subset {list(members)}")
+        return replace(
+            self,
+            members=tuple(self.members[one] for one in members),
+            seeds=tuple(self.seeds[one] for one in members),
+        )
+
+    def graphs(self, precision: Precision) -> dict[str, bytes]:
+        """The two graphs by file name."""
+        special = SPECIAL if self.recipe.marks else UNKNOWN + 1
+        return {
+            READING: reading_graph(self.members, self.sizes, precision),
+            STEPPING: stepping_graph(self.members, self.sizes, special, self.recipe.candidates, precision),
+        }
+
+
+def executor(precision: Precision) -> Executor:
+    """How the graphs are run."""
+    return Executor(kind="onnx", layout="stepwise", precision=precision, models={HYPOTHESES.name: (READING, STEPPING)})

@@ -1,0 +1,145 @@
+"""A translation artefact, opened: graphs, tokeniser and rules as a ``Translator``, and its golden sentences."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.artefact import Artefact, ArtefactError
+from models.executors.onnx import OnnxGraph, Provider
+from models.tasks.translation import recipe as recipes
+from models.tasks.translation.decoding.decoder import Decoder, Source
+from models.tasks.translation.decoding.search import search
+from models.tasks.translation.ensemble import READING, STEPPING, Ensemble
+from models.tasks.translation.export import reading, stepping
+from models.tasks.translation.export.blocks import Precision
+from models.tasks.translation.pieces import Pieces
+from models.tasks.translation.recipe import Recipe
+from models.tasks.translation.tokens import SPECIAL, Tokens
+from models.tasks.translation.translator import Tokeniser, Translator
+from models.tasks.translation.vocabulary import END, PAD
+
+PIECES = "pieces.model"
+GOLDEN_TOLERANCE = 2e-2
+"""Of the scale of scores: levels of eight bits, and steps that depend on each other, carry rounding on."""
+_SCORE, _SCR_PE = "score", "scr_pe"
+_GOLDEN_LENGTHS = (3, 6, 9, 14, 20)
+
+
+def translator(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1) -> Translator:
+    """The ensemble of a verified artefact.
+
+    Raises:
+        ArtefactError: graphs or tokeniser that are damaged or not of this task, or other members than the manifest
+            says.
+        ProviderUnavailable: CUDA was asked for and is not there.
+    """
+    manifest = artefact.manifest
+    names = manifest.executor.files
+    if manifest.joined or manifest.executor.layout != "stepwise" or len(names) != 2:
+        raise ArtefactError(
+            f"{artefact.directory}: a translation artefact has one executor of two graphs, layout stepwise; the "
+            f"manifest has {1 + len(manifest.joined)}, the first {manifest.executor.layout} with {len(names)} graphs"
+        )
+    recipe = recipes.read(artefact)
+    files = {name: artefact.path(name).read_bytes() for name in _needed(recipe)}
+    graphs = [OnnxGraph(artefact.path(name), provider=provider, threads=threads) for name in names]
+    found = _assembled(graphs, recipe, files, str(artefact.directory))
+    if found.decoder.members != manifest.members:
+        raise ArtefactError(
+            f"{artefact.directory}: the graphs have {found.decoder.members} members, the manifest says "
+            f"{manifest.members}"
+        )
+    return found
+
+
+def opened(ensemble: Ensemble, precision: Precision, *, threads: int = 1) -> Translator:
+    """An ensemble as it will serve.
+
+    Raises:
+        ArtefactError: tokeniser and weights that do not fit each other.
+    """
+    with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
+        graphs = []
+        for name, content in ensemble.graphs(precision).items():
+            path = Path(scratch) / name
+            path.write_bytes(content)
+            graphs.append(OnnxGraph(path, threads=threads))
+    return _assembled(graphs, ensemble.recipe, ensemble.tokeniser, "the ensemble")
+
+
+def _needed(recipe: Recipe) -> tuple[str, ...]:
+    """Files of the tokeniser."""
+    return (PIECES,)
+
+
+def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
+    """The tokeniser that a recipe and its files describe.
+
+    Raises:
+        ArtefactError: files that are none of a tokeniser.
+    """
+    pieces = Pieces(files[PIECES])
+    try:
+        count = len(pieces)
+    except Exception as error:
+        raise ArtefactError(f"{PIECES} is no model of SentencePiece: {error}") from error
+    for side, rows in (("source", recipe.source), ("target", recipe.target)):
+        if rows[:SPECIAL] != tuple(range(SPECIAL)) or not all(0 <= row < count for row in rows):
+            raise ArtefactError(f"the {side} tokens of the recipe are not those of {PIECES}, which has {count} pieces")
+    return Tokens(pieces, recipe.source, recipe.target)
+
+
+def _assembled(graphs: list[OnnxGraph], recipe: Recipe, files: Mapping[str, bytes], where: str) -> Translator:
+    reader, stepper = graphs
+    if set(reader.inputs) != {reading.TOKENS} or not {stepping.LAST, stepping.PREFIX} <= set(stepper.inputs):
+        raise ArtefactError(f"{where}: {READING} and {STEPPING} are no graphs of a translation ensemble")
+    try:
+        found = Translator(Decoder(reader, stepper, recipe.rules), tokeniser(recipe, files), recipe)
+        found.decoder.step(found.decoder.read([Source(0, (END,)), Source(1, (recipe.marks, END))]))
+    except ArtefactError as error:
+        raise ArtefactError(f"{where}: {error}") from error
+    except Exception as error:
+        raise ArtefactError(f"{where}: the graphs do not work together: {error}") from error
+    return found
+
+
+class Golden:
+    """An ensemble that can be asked again what it said of recorded tokens (``models.executors.golden``)."""
+
+    outputs: tuple[str, ...] = (_SCORE, _SCR_PE)
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
+        """Of sentences [G, s], padded at the right: the best score [G], and SCR-PE, mean over hypotheses [G]."""
+        rows = inputs[reading.TOKENS]
+        sources = [Source(number, row[row != PAD].tolist()) for number, row in enumerate(rows)]
+        said = dict(search(self._decoder, sources, width=len(sources)))
+        found = {
+            _SCORE: [said[number][0].score for number in range(len(rows))],
+            _SCR_PE: [np.mean([one.scores["scr_pe"] for one in said[number]]) for number in range(len(rows))],
+        }
+        return [np.array(found[name], np.float32) for name in outputs]
+
+
+def golden(translator: Translator, tokens: int) -> dict[str, NDArray[Any]]:
+    """Random sentences and what the ensemble says of them.
+
+    Args:
+        tokens: of the source vocabulary.
+    """
+    draw = np.random.default_rng(0)
+    rows = np.full((len(_GOLDEN_LENGTHS), max(_GOLDEN_LENGTHS)), PAD, np.int64)
+    for row, length in zip(rows, _GOLDEN_LENGTHS, strict=True):
+        row[: length - 1] = draw.integers(min(SPECIAL, tokens - 1), tokens, length - 1)
+        row[length - 1] = END
+    replayed = Golden(translator.decoder)
+    said = replayed.run({reading.TOKENS: rows}, replayed.outputs)
+    return {reading.TOKENS: rows, **dict(zip(replayed.outputs, said, strict=True))}

@@ -1,0 +1,74 @@
+"""What a translation artefact says of its own use: ``recipe.json`` beside its graphs, hashed with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from models.artefact import Artefact, ArtefactError
+from models.tasks.translation.decoding.rules import Rules
+from models.tasks.translation.tokens import FIRST_MARK
+
+RECIPE = "recipe.json"
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How texts become tokens, and how a search goes."""
+
+    tokens: Literal["pieces", "released"] = "pieces"
+    """``pieces``: SentencePiece, with marks for literals. ``released``: Moses, BPE and two dictionaries."""
+    source: tuple[int, ...] = ()
+    """Of ``pieces``: which piece each token of the source side is."""
+    target: tuple[int, ...] = ()
+    """Of ``pieces``: which piece each token of the target side is."""
+    marks: Annotated[int, msgspec.Meta(ge=0)] = 0
+    """Tokens that stand for literals, the first of them 4."""
+    forbidden: tuple[int, ...] = ()
+    """Tokens that are never said."""
+    beam: Positive = 5
+    """Hypotheses of a sentence."""
+    longest: Positive = 200
+    """Tokens of a hypothesis at most ..."""
+    longest_factor: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    """... and so many times those of its sentence, and ten more; 0: the first alone counts."""
+    longest_sentence: Positive = 250
+    """Tokens of a sentence; longer ones are cut."""
+    width: Positive = 16
+    """Sentences that are decoded in one pass, at most."""
+    candidates: Positive = 10
+    """Tokens that the step graph tells of each hypothesis."""
+    typical: dict[str, tuple[float, float]] = {}
+    """Appearance of a sentence (``appearance.FEATURES``) to where training sentences lay: the middle 99 %."""
+
+    @property
+    def rules(self) -> Rules:
+        """Of the search."""
+        return Rules(
+            self.beam,
+            self.longest,
+            self.longest_factor,
+            range(FIRST_MARK, FIRST_MARK + self.marks),
+            self.forbidden,
+        )
+
+
+def encode(recipe: Recipe) -> bytes:
+    """As the content of ``recipe.json``."""
+    return msgspec.json.format(msgspec.json.encode(recipe, order="sorted"), indent=0) + b"\n"
+
+
+def read(artefact: Artefact) -> Recipe:
+    """The recipe of a verified artefact.
+
+    Raises:
+        ArtefactError: there is none, or it is not one.
+    """
+    path = artefact.path(RECIPE)
+    try:
+        recipe = msgspec.json.decode(path.read_bytes(), type=Recipe)
+        recipe.rules  # noqa: B018  refuses impossible ones
+    except (OSError, ValueError) as error:
+        raise ArtefactError(f"{path}: not the recipe of a translation artefact: {error}") from error
+    return recipe

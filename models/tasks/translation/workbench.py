@@ -1,0 +1,96 @@
+"""What ``demur data translation`` and ``demur train translation`` do: pairs in, pairs out, with progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from models.building import Provenance
+from models.tasks.translation import pairs_folder, train
+from models.tasks.translation.train import FAMILIES
+from models.workbench import Action, Option, Progress
+
+if TYPE_CHECKING:
+    from models.artefact import Artefact
+
+__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "MEMBERS", "read_files", "train_artefact"]
+
+DATASHEET = ""
+MEMBERS = 3
+"""As in Shifts 1.0."""
+_PRESETS = {"fast": "small", "full": "paper"}
+
+
+def _select(options: Mapping[str, Any], progress: Progress) -> list[Path]:
+    progress(0.0, "reading")
+    return pairs_folder.select(
+        options["train"],
+        options["valid"],
+        options["out"],
+        domains=options["domains"],
+        shifted=options["shifted"] or (),
+        without=options["without"] or (),
+        provenance=Provenance(options["description"], options["licence"]),
+    )
+
+
+ACTIONS = (
+    Action(
+        name="select",
+        help="pairs of some domains, for training and for judging shift",
+        doing="selecting",
+        options=(
+            Option(
+                "--train",
+                "files of pairs, tab-separated with the columns domain, source, en, ru; plain or .gz",
+                kind=Path,
+                count="+",
+                required=True,
+            ),
+            Option("--valid", "files of pairs that are kept out of training", kind=Path, count="+", required=True),
+            Option("--domains", "domains to train on", count="+", required=True),
+            Option("--shifted", "domains that are judged only", count="+"),
+            Option("--without", "sources to leave out, by the part of `source` before the colon", count="+"),
+            Option("--description", "where the pairs come from, for the model card", default="labelled pairs"),
+            Option("--licence", "of the pairs, for the model card", default="not stated"),
+            Option("--out", "folder to write", kind=Path, required=True),
+        ),
+        run=_select,
+    ),
+)
+"""What ``demur data`` offers."""
+
+
+def train_artefact(
+    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+) -> Artefact:
+    """Trains a family on a folder of pairs and writes the calibrated artefact.
+
+    Needs the ``train`` extra.
+
+    Raises:
+        BadFile: files that cannot be read.
+        ValueError: an unknown family, no members, or too few pairs.
+        RuntimeError: the training of a member failed.
+    """
+    return train.train_artefact(
+        family,
+        directory,
+        out,
+        members=members,
+        seed=seed,
+        preset=_PRESETS.get(preset, preset),
+        progress=progress,
+    )
+
+
+def read_files(directory: Path) -> Path:
+    """The folder itself: a released ensemble is calibrated with its pairs.
+
+    Raises:
+        FileNotFoundError: it is no folder.
+    """
+    if not directory.is_dir():
+        raise FileNotFoundError(f"{directory} is no folder; one with train.tsv.gz and valid.tsv.gz is needed")
+    return directory

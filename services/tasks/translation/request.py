@@ -1,0 +1,39 @@
+"""What callers ask: texts, and whose tokens they want to be told of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from services.errors import InvalidInput
+
+Detail = Literal["best", "none", "all"]
+"""Whose tokens are told: those of the best hypothesis, of none, of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationRequest:
+    """One call: some texts, whose sentences are units."""
+
+    texts: tuple[str, ...]
+    tokens: Detail = "best"
+
+
+def detail(given: str | None) -> Detail:
+    """A wish about tokens; None: of the best hypothesis.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    if given is None:
+        return "best"
+    for known in get_args(Detail):
+        if given == known:
+            return known  # type: ignore[no-any-return]
+    raise InvalidInput(
+        f"tokens = {given[:40]!r}; use one of {', '.join(get_args(Detail))}",
+        code="unknown_detail",
+        field="tokens",
+        value=given[:40],
+        allowed=", ".join(get_args(Detail)),
+    )

@@ -1,0 +1,139 @@
+"""Translation as a task: texts are cut into sentences, which are decoded side by side in batches that stay full."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.head import Head
+from models.tasks.translation.spec import HEADS, HYPOTHESES
+from models.tasks.translation.translator import Translation, Translator, none, predictive
+from services.errors import DemurError
+from services.pipeline import Portion
+from services.policy import Shift
+from services.tasks.translation import texts
+from services.tasks.translation.decoding import Pace, Question, Stepping, Turn, Turned
+from services.tasks.translation.request import TranslationRequest
+from services.tasks.translation.texts import Asked
+from services.work import Done, ItemFailed, Progress, Shared, Steps, Units, Work
+
+ANSWER_BYTES = 16 << 10
+"""Of a sentence that is done, about: hypotheses, scores and tokens."""
+_LEAST = 2
+"""Sentences that a lane takes of a request, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the work leaves of one sentence, besides its statistics."""
+
+    asked: Asked
+    translation: Translation | None
+    """None of the portion that says that there is nothing to translate."""
+
+
+class TranslationTask:
+    """A sentence is a unit."""
+
+    name = "translation"
+    heads: tuple[Head, ...] = HEADS
+    payload_type = "text/plain; charset=utf-8"
+    """The sentence."""
+    payload_kept = False
+
+    def __init__(self, translator: Translator, stepping: Stepping, pace: Pace, *, lanes: int) -> None:
+        self._translator = translator
+        self._stepping = stepping
+        self._pace = pace
+        self._lanes = lanes
+
+    def expand(self, request: TranslationRequest) -> Units[Asked]:
+        """One item a sentence.
+
+        Raises:
+            InvalidInput, TooLarge: see ``texts.read``.
+        """
+        asked = texts.read(request, self._translator)
+        steps = [self._pace.steps(len(one.sentence.tokens)) for one in asked.sentences if one.english]
+        width = min(max(len(steps), 1), self._stepping.quantum_size)
+        under_way = sorted(steps, reverse=True)[: width * self._lanes]
+        return Units(
+            payload=asked,
+            count=len(asked.sentences),
+            seconds=sum(steps) * self._stepping.seconds(width) / width,
+            nbytes=sum(map(self._translator.decoder.sentence_bytes, under_way))
+            + ANSWER_BYTES * len(asked.sentences)
+            + sum(map(len, request.texts)),
+            shifts=np.array([Shift.OUTSIDE_TRAINING_RANGE if one.remarks else 0 for one in asked.sentences], np.uint8),
+        )
+
+    def run(self, units: Units[Asked]) -> Work:
+        """Sentences in the order of the text: who is done leaves a lane's batch, who waits joins it."""
+        asked = units.payload
+        if not units.count:
+            yield Done(0, 0, {HYPOTHESES.name: none(self._translator)}, Found(asked, None))
+            return
+        waiting: deque[Question] = deque()
+        for item, sentence in enumerate(asked.sentences):
+            if sentence.english:
+                waiting.append(Question(item, sentence))
+            else:
+                yield _done(asked, item, self._translator.as_it_came(sentence))
+        left = {question.item: question for question in waiting}
+        turns = [Turn()] * max(1, min(self._lanes, len(waiting) // _LEAST))
+        while left:
+            turns = self._filled([turn for turn in turns if turn.size] or turns[:1], waiting, len(turns))
+            try:
+                results: list[Turned] = yield Steps(
+                    tuple(Shared(self._stepping, turn, turn.size) for turn in turns if turn.size)
+                )
+            except DemurError:
+                yield from self._one_by_one(asked, left.values())
+                return
+            turns = [one.turn for one in results]
+            for item, translation, steps in (found for one in results for found in one.done):
+                self._pace.note(len(left.pop(item).asked.sentence.tokens), steps)
+                yield _done(asked, item, translation)
+                yield Progress(1 - len(left) / units.count, "translating")
+
+    def _filled(self, turns: list[Turn], waiting: deque[Question], lanes: int) -> list[Turn]:
+        """Turns with those that wait; a lane that is nearly full waits until there is room for some."""
+        width = self._stepping.quantum_size
+        turns = turns + [Turn()] * (lanes - len(turns))
+        found = []
+        for number, turn in enumerate(turns):
+            free = width - turn.size
+            share = min(free, -(-len(waiting) // (len(turns) - number)))
+            if not waiting or (turn.size and free < max(width // 4, 1)):
+                share = 0
+            found.append(Turn(turn.batches, tuple(waiting.popleft() for _ in range(share))))
+        return found
+
+    def _one_by_one(self, asked: Asked, questions: Iterable[Question]) -> Work:
+        """Sentences of which some broke a pass, each alone from its beginning, so that a failure stays its own."""
+        for question in list(questions):
+            turn = Turn(new=(question,))
+            try:
+                while turn.size:
+                    (turned,) = yield Steps((Shared(self._stepping, turn, turn.size),))
+                    turn = turned.turn
+                    for item, translation, _ in turned.done:
+                        yield _done(asked, item, translation)
+            except DemurError as error:
+                yield ItemFailed(question.item, error)
+
+    def collapse(self, units: Units[Asked], portion: Portion) -> Portion:
+        """Sentences are answered by their portions."""
+        return portion
+
+    def payload(self, units: Units[Asked], items: NDArray[np.intp]) -> list[bytes]:
+        """The sentences, for those who label."""
+        return [units.payload.sentences[item].text.encode() for item in items.tolist()]
+
+
+def _done(asked: Asked, item: int, translation: Translation) -> Done:
+    return Done(item, 1, {HYPOTHESES.name: predictive([translation])}, Found(asked, translation))

@@ -1,0 +1,46 @@
+"""Translation as a tenant: English texts in, Russian hypotheses with uncertainties and a decision a sentence out."""
+
+from __future__ import annotations
+
+from models.artefact import Artefact
+from models.executors.golden import replay
+from models.tasks.translation import members
+from models.tasks.translation.members import Golden
+from models.tasks.translation.spec import HEADS
+from services.pipeline import Description
+from services.settings import Settings
+from services.tasks.translation import bodies, messages
+from services.tasks.translation.decoding import Pace, Stepping
+from services.tasks.translation.task import TranslationTask
+from services.tasks.translation.texts import MOST_SENTENCES
+from services.tenant import Parts, Tenant
+
+_MEASURED = "The weather was fine, and the old road along the river was empty."
+"""A sentence that the pace of decoding is measured with."""
+
+
+def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
+    """Assembles the tenant of a verified translation artefact."""
+    manifest = artefact.manifest
+    translator = members.translator(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    stepping = Stepping(translator, translator.recipe.width)
+    task = TranslationTask(translator, stepping, Pace(), lanes=settings.lane_count)
+    description = Description(task=manifest.task, model=artefact.tag, schema=None, heads=HEADS, max_rows=MOST_SENTENCES)
+    pipeline = parts.pipeline(task)
+
+    def warm_up() -> None:
+        replay(Golden(translator.decoder), artefact.path(manifest.golden), manifest.golden_tolerance)
+        stepping.measure([_MEASURED] * translator.recipe.width)
+
+    return Tenant(
+        pipeline=pipeline,
+        description=description,
+        grpc=messages.binding(
+            description,
+            pipeline,
+            quantum_rows=lambda: translator.recipe.width,
+            window_chunks=settings.stream_window_chunks,
+        ),
+        http=bodies.binding(),
+        warm_up=warm_up,
+    )

@@ -1,0 +1,102 @@
+"""Texts checked and cut: which sentences are units, and what of them looks unusual."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.tasks.translation.documents import Document, document
+from models.tasks.translation.translator import Asked as Sentence
+from models.tasks.translation.translator import Translator
+from services.errors import InvalidInput, TooLarge
+from services.tasks.translation.request import Detail, TranslationRequest
+
+MOST_TEXTS = 256
+MOST_SENTENCES = 1024
+MOST_CHARACTERS = 100_000
+"""Of one call, all texts together; documents of any length go over a stream in such pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call, understood; it lives as long as its answer."""
+
+    documents: tuple[Document, ...]
+    sentences: tuple[Sentence, ...]
+    """Of all documents in their order: the units."""
+    firsts: tuple[int, ...]
+    """Number of each document's first sentence."""
+    tokens: Detail
+
+    def text_of(self, item: int) -> int:
+        """Number of the document that a sentence is of."""
+        found = 0
+        for number, first in enumerate(self.firsts):
+            if first > item:
+                break
+            found = number
+        return found
+
+
+def read(request: TranslationRequest, translator: Translator) -> Asked:
+    """A call, checked and cut into sentences.
+
+    Raises:
+        InvalidInput: no text, or one that is not Unicode.
+        TooLarge: more texts, characters or sentences than one call may have.
+    """
+    texts = request.texts
+    if not texts:
+        raise InvalidInput("texts is empty; give at least one text", code="missing", field="texts", allowed="1 or more")
+    if len(texts) > MOST_TEXTS:
+        raise TooLarge(
+            f"texts has {len(texts)} texts; at most {MOST_TEXTS} are taken in one call: send more calls, or a stream",
+            code="too_many",
+            field="texts",
+            value=str(len(texts)),
+            unit="texts",
+            allowed=f"[1, {MOST_TEXTS}]",
+        )
+    for index, text in enumerate(texts):
+        _check_unicode(text, index)
+    characters = sum(map(len, texts))
+    if characters > MOST_CHARACTERS:
+        raise TooLarge(
+            f"the texts have {characters} characters; at most {MOST_CHARACTERS} are taken in one call: send a document "
+            "in pieces over a stream (the client's `document` does)",
+            code="too_long",
+            field="texts",
+            value=str(characters),
+            unit="characters",
+            allowed=f"[0, {MOST_CHARACTERS}]",
+        )
+    documents = tuple(document(text, translator.fits) for text in texts)
+    firsts: list[int] = []
+    sentences: list[str] = []
+    for one in documents:
+        firsts.append(len(sentences))
+        sentences += one.sentences
+    if len(sentences) > MOST_SENTENCES:
+        raise TooLarge(
+            f"the texts have {len(sentences)} sentences; at most {MOST_SENTENCES} are taken in one call: send a "
+            "document in pieces over a stream (the client's `document` does)",
+            code="too_many",
+            field="texts",
+            value=str(len(sentences)),
+            unit="sentences",
+            allowed=f"[0, {MOST_SENTENCES}]",
+        )
+    return Asked(documents, tuple(map(translator.asked, sentences)), tuple(firsts), request.tokens)
+
+
+def _check_unicode(text: str, index: int) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"texts[{index}] is no Unicode text at character {error.start}: half of a surrogate pair; send UTF-8",
+            code="not_unicode",
+            field="texts",
+            value=str(error.start),
+            unit="character",
+            index=index,
+        ) from error
