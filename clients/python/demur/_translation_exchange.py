@@ -143,9 +143,10 @@ class DocumentExchange:
 
     def _finish(self, answer: Translations) -> None:
         (piece,) = answer
-        if piece.sentences:
-            first = next((one.best.scores for one in piece.sentences if one.best is not None), None)
-            self._scores = self._scores if first is None else tuple(first)
+        for one in piece.sentences:
+            if one.best is not None and one.best.scores is not None:
+                self._scores = tuple(one.best.scores)
+                break
         placed = [self._placed(one) for one in piece.sentences]
         self._ready.extend(
             there for here, there in zip(piece.sentences, placed, strict=True) if here.item not in self._told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
@@ -21,14 +22,15 @@ class Hypothesis:
 
     text: str
     score: float
-    """Log-probability over its length with the end of the sentence, nats a token."""
+    """Log-probability over its length with the end of the sentence, nats a token; NaN where the sentence is not English
+    and stands as it came."""
     confidence: float
     """Softmax of the scores over the hypotheses of the sentence; they sum to one."""
     scores: Mapping[str, float] | None
     """The released scores by name, such as ``SCR-PE``; None for single models, and in sentences that a document tells
     before the names are known."""
     tokens: Tokens | None
-    """None where they were not asked for."""
+    """None where they were not asked for, or nothing was translated."""
 
     def doubtful(self, above: float, *, by: Doubt = "total") -> list[DoubtfulWord]:
         """The words that the model was unsure of, with their places in ``text``: what an editor would underline.
@@ -40,6 +42,8 @@ class Hypothesis:
         Raises:
             InvalidInput: tokens were not asked for, or the model does not have this uncertainty.
         """
+        if self.tokens is None and math.isnan(self.score):
+            return []  # nothing was translated
         if self.tokens is None:
             raise InvalidInput(
                 "tokens of this hypothesis were not asked for: ask with tokens='best', or 'all' for those of others",

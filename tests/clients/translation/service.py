@@ -59,8 +59,8 @@ def doubt(word: str) -> float:
 class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
     """The service, with what a test wants to see of it and do to it.
 
-    Every other sentence of a call is too uncertain. A sentence with ``spoilt`` cannot be translated; a text with
-    ``refused`` is refused, and one with ``overloaded`` finds no room.
+    Every other sentence is too uncertain. One with ``spoilt`` cannot be translated, one with ``nicht`` is not English.
+    A text with ``refused`` is refused, and one with ``overloaded`` finds no room.
     """
 
     withhold: bool = False
@@ -98,7 +98,8 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
         try:
             return self.answer(request, request)
         except Refused as error:
-            status = grpc.StatusCode.INVALID_ARGUMENT if error.detail.field else grpc.StatusCode.RESOURCE_EXHAUSTED
+            wrong = error.detail.code == "bad_text"
+            status = grpc.StatusCode.INVALID_ARGUMENT if wrong else grpc.StatusCode.RESOURCE_EXHAUSTED
             refuse(context, status, error.detail)
 
     def PredictStream(self, requests, context):
@@ -156,15 +157,12 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
         response = wire.TranslationPredictResponse(model="translation:1", scores=() if self.singular else SCORES)
         item = 0
         if sum(map(len, request.texts)) > LARGEST_CHARACTERS:
-            raise Refused("too_large", "too many characters")
+            raise Refused("too_long", "too many characters", "texts")
         for number, text in enumerate(request.texts):
-            for word in ("refused", "overloaded"):
-                if word in text:
-                    raise (
-                        Refused("bad_text", "texts is refused", "texts", number)
-                        if word == "refused"
-                        else Refused("queue_full", "no room")
-                    )
+            if "refused" in text:
+                raise Refused("bad_text", "texts is refused", "texts", number)
+            if "overloaded" in text:
+                raise Refused("queue_full", "no room")
             first, place, parts = item, 0, []
             for found in _SENTENCE.finditer(text):
                 parts.append(text[place : found.start()])
@@ -188,7 +186,7 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
             translation = "".join([*parts, text[place:]])
             response.texts.add(translation=translation, first=first, sentences=item - first)
         if item > LARGEST_SENTENCES:
-            raise Refused("too_many", f"{item} sentences")
+            raise Refused("too_many", f"{item} sentences", "texts")
         return response
 
     def _sentence(self, source: str, detail: int, manner: Any) -> wire.TranslatedSentence:
@@ -213,6 +211,10 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
         if number % 2:
             sentence.remarks.add(code="slang", message="many unknown pieces", value=0.5, unit="1", lower=0, upper=0.2)
         if self.withhold and decision != common.DECISION_ANSWER:
+            return sentence
+        if "nicht" in source:
+            unknown = np.full(0 if self.singular else len(SCORES), np.nan, "<f4")
+            sentence.hypotheses.add(text=source, score=np.nan, confidence=1.0, scores=unknown.tobytes())
             return sentence
         for place in range(self.hypotheses):
             text = russian(source) + "!" * place

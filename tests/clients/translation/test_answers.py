@@ -141,6 +141,20 @@ def test_single_models_say_less(client, translation):
         best.doubtful(0.5, by="knowledge")
 
 
+@pytest.mark.parametrize("singular", [False, True])
+def test_what_is_not_english_stands_as_it_came(client, translation, singular):
+    translation.singular = singular
+    (one,) = client.translation.predict("Hello. Das ist es nicht. Bye.")
+    _, other, _ = one.sentences
+    assert one.text == f"{russian('Hello.')} Das ist es nicht. {russian('Bye.')}"
+    assert (other.best.text, other.best.tokens, len(other.hypotheses)) == (other.source, None, 1)
+    assert np.isnan(other.best.score)
+    assert (other.best.scores is None) == singular
+    assert other.best.doubtful(0.0) == []
+    assert {one.text[word.start : word.stop] for word in one.doubtful(0.0)} == {"Hелло", "Bйе", "."}
+    assert "nan" in other.summary()
+
+
 def test_a_withheld_sentence_is_only_a_decision(client, translation):
     translation.withhold = True
     (one,) = client.translation.predict("Hello there. Secretly. Bye.")

@@ -64,6 +64,8 @@ def test_what_the_service_refuses_is_raised(client):
     assert (caught.value.field, caught.value.index) == ("texts", 1)
     with pytest.raises(demur.TooLarge, match="1025 sentences"):
         client.translation.predict("A." * 1025)
+    (outcome,) = client.translation.predict_many(["A." * 1025])
+    assert isinstance(outcome.error, demur.TooLarge)
     with pytest.raises(demur.Busy):
         client.translation.predict("overloaded")
 
