@@ -40,9 +40,9 @@ class _Mark:
 _MARK = _Mark()
 _CONSTANTS: Mapping[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _VALUES = frozenset(
-    "INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE "
-    "SHORT_BINUNICODE BINUNICODE8 BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8".split()
-)
+    step.name for step in pickletools.opcodes if not step.stack_before and step.arg and len(step.stack_after) == 1
+) - {"GLOBAL", "PERSID", "GET", "BINGET", "LONG_BINGET", "EXT1", "EXT2", "EXT4"}
+"""Instructions that push what they carry: numbers, texts and bytes."""
 _EMPTY: Mapping[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": list}
 _KEYS = (str, bytes, int, float, type(None))
 _PARTS = 8
