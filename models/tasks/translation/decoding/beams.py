@@ -177,6 +177,9 @@ class Beams:
         parents = np.take_along_axis(rows, order, axis=1).ravel()
         where = np.take_along_axis(places, order, axis=1).ravel()
         after = self._grown(parents, where, tokens, logs, pe, said.uncertainty)
+        if not exists.all():  # fewer than ``beam`` go on: the other rows repeat the best and must not count
+            log_prob = np.where(exists.ravel(), after.running.log_prob, -np.inf)
+            after = replace(after, running=replace(after.running, log_prob=log_prob))
         stopped = ~exists.any(axis=1)
         if stopped.any():  # nothing can follow: what has ended is all there will be
             after = replace(after, most=np.where(stopped, 0, after.most))
@@ -246,7 +249,6 @@ class Beams:
         step: TokenUncertainty,
     ) -> Beams:
         """Some rows, each with one token more; None for tokens: the end of sentence."""
-        np.arange(len(parents))
         said = np.full(len(parents), END, np.int64) if tokens is None else tokens[parents, places]
         before = self if tokens is None else self._rows(parents)
         values = step.take(parents)
