@@ -125,7 +125,7 @@ def load(
     """
     machine = _Machine({**_PLAIN, **builders}, persistent)
     try:
-        for count, (step, argument, _) in enumerate(pickletools.genops(_Window(file))):
+        for count, (step, argument, _) in enumerate(pickletools.genops(_Window(file))):  # type: ignore[arg-type]
             if count >= most:
                 raise ValueError(f"more than {most} instructions")
             if step.name == "STOP":

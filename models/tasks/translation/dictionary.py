@@ -25,6 +25,11 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.symbols)
 
+    @property
+    def filled(self) -> int:
+        """Rows of a table of embeddings with all fillers."""
+        return -(-len(self) // _MULTIPLE) * _MULTIPLE
+
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {symbol: number for number, symbol in enumerate(self.symbols)}

@@ -38,7 +38,9 @@ _EMOJI = (
     r"[\uFE0F\u20E3\u200D\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F\U0001F000-\U0001FAFF\u2600-\u27BF]*)+"
 )
 _PRIVATE = r"[\uE000-\uF8FF]+"
-_PATTERN = re.compile("|".join((_ADDRESS, _MAIL, _NAMED, _EMOJI, _CODE, _NUMBER, _PRIVATE)))
+_MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&#?\w{1,31};"  # <b>, &amp;
+_NO_WORD = r"(?<![^\W\d_])[^\W\d_]{41,}+"  # no English word is as long
+_PATTERN = re.compile("|".join((_ADDRESS, _MAIL, _NAMED, _MARKUP, _EMOJI, _CODE, _NUMBER, _PRIVATE, _NO_WORD)))
 _JOINED = frozenset({"Mn", "Mc", "Me", "Cf"})
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from models.artefact import Artefact, ArtefactError
 from models.executors.onnx import OnnxGraph, Provider
 from models.tasks.translation import recipe as recipes
+from models.tasks.translation import released_tokens
 from models.tasks.translation.decoding.decoder import Decoder, Source
 from models.tasks.translation.decoding.search import search
 from models.tasks.translation.ensemble import READING, STEPPING, Ensemble
@@ -75,7 +76,7 @@ def opened(ensemble: Ensemble, precision: Precision, *, threads: int = 1) -> Tra
 
 def _needed(recipe: Recipe) -> tuple[str, ...]:
     """Files of the tokeniser."""
-    return (PIECES,)
+    return (PIECES,) if recipe.tokens == "pieces" else released_tokens.FILES
 
 
 def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
@@ -84,6 +85,8 @@ def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
     Raises:
         ArtefactError: files that are none of a tokeniser.
     """
+    if recipe.tokens == "released":
+        return released_tokens.of_texts(files)
     pieces = Pieces(files[PIECES])
     try:
         count = len(pieces)

@@ -22,6 +22,7 @@ from models.tasks.translation.tokens import Sentence
 from models.tasks.translation.vocabulary import END, PAD, START
 
 MERGES, SOURCE, TARGET = "code", "dict.en.txt", "dict.ru.txt"
+FILES = (MERGES, SOURCE, TARGET)
 """Names of the files that a tokenisation is made of."""
 _UNMADE = 0.05
 """Largest share of a dictionary that its merges cannot make; what differs is what fairseq splits at odd spaces."""
@@ -77,17 +78,18 @@ class ReleasedTokens:
         return joined, owners[: len(joined)]
 
 
-def of_texts(texts: Mapping[str, bytes], sizes: Sizes) -> ReleasedTokens:
+def of_texts(texts: Mapping[str, bytes], sizes: Sizes | None = None) -> ReleasedTokens:
     """The tokenisation of models of some sizes.
 
     Args:
-        texts: contents of ``MERGES``, ``SOURCE`` and ``TARGET`` by these names.
+        texts: contents of ``FILES`` by these names.
+        sizes: of the models; None: those of the dictionaries, with all the fillers that there may be.
 
     Raises:
         ArtefactError: one is missing or not in order, a dictionary that is not that of the embeddings, or merges that
             are not those of the dictionaries.
     """
-    for name in (MERGES, SOURCE, TARGET):
+    for name in FILES:
         if name not in texts:
             raise ArtefactError(f"{name} is missing: released models are of no use without it")
     pairs = merges.parse(texts[MERGES], MERGES)
@@ -95,7 +97,8 @@ def of_texts(texts: Mapping[str, bytes], sizes: Sizes) -> ReleasedTokens:
     target = dictionary.parse(texts[TARGET], TARGET)
     for one, name in ((source, SOURCE), (target, TARGET)):
         _check_made(one, pairs, name)
-    return ReleasedTokens(pairs, source.of_size(sizes.source, SOURCE), target.of_size(sizes.target, TARGET))
+    rows = (sizes.source, sizes.target) if sizes is not None else (source.filled, target.filled)
+    return ReleasedTokens(pairs, source.of_size(rows[0], SOURCE), target.of_size(rows[1], TARGET))
 
 
 def _check_made(found: Dictionary, pairs: Merges, name: str) -> None:

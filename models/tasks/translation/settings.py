@@ -95,7 +95,7 @@ PRESETS: Mapping[str, Settings] = {
     "tiny": Settings(_TINY, steps=12, batch_tokens=512, rate=3e-3, warmup=4, dev_every=6, dev_sentences=16),
     "small": Settings(
         _SMALL,
-        steps=9000,
+        steps=10500,
         batch_tokens=3000,
         rate=1.5e-3,
         warmup=600,
