@@ -24,6 +24,12 @@ _ESCAPES = (
     *(("&quot;", '"'), ("&apos;", "'"), ("&#91;", "["), ("&#93;", "]"), ("&amp;", "&")),
 )
 """What Moses' detokeniser replaces, in its order: the ampersand is the last."""
+_SUPERFLUOUS = re.compile(
+    r""" (?="(?:[,!?;:)]|\.(?!\.)|$))|(?<=\d:) (?=\d{1,2}\b)"""
+    r"""|(?<=[A-Za-z]) (?='[A-Za-z])|(?<=[A-Za-z]') (?=[a-z]{1,2}\b)|(?<=\b[ОД]) (?='[А-Я])"""
+)
+"""Spaces that Moses' detokeniser leaves in Russian: before a closing quote whose opening one stands in another
+sentence, in times of day and scores (15:00, 4:1), in foreign names (L'Oreal, Burt's)."""
 _LETTER = r"\p{Alphabetic}"
 _NUMERIC = " #NUMERIC_ONLY#"
 
@@ -55,7 +61,7 @@ def newstest(text: str) -> str:
 
 def tokenised(text: str, language: str = ENGLISH) -> str:
     """Moses' tokens between single spaces, escaped, dashes split (``tokenizer.perl -a``)."""
-    return str(_tokeniser(language).tokenize(text, aggressive_dash_splits=True, return_str=True, escape=True))
+    return " ".join(_tokeniser(language).tokenize(text, aggressive_dash_splits=True, escape=True))
 
 
 def readable(text: str, language: str = RUSSIAN) -> tuple[str, list[int]]:
@@ -75,12 +81,16 @@ def readable(text: str, language: str = RUSSIAN) -> tuple[str, list[int]]:
     detokenised = str(_detokeniser(language).detokenize(text.split()))
     # detokenising moves nothing but spaces
     said = [place for one, place in zip(characters, places, strict=True) if not one.isspace()]
+    superfluous = {space.start() for space in _SUPERFLUOUS.finditer(detokenised)}
+    kept: list[str] = []
     found: list[int] = []
     number = 0
-    for one in detokenised:
-        found.append(said[number])
+    for place, one in enumerate(detokenised):
+        if place not in superfluous:
+            kept.append(one)
+            found.append(said[number])
         number += not one.isspace()
-    return detokenised, found
+    return "".join(kept), found
 
 
 def _replaced(text: str, places: Sequence[int], old: str, new: str) -> tuple[str, list[int]]:

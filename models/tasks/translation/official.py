@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gzip
 import html
+import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from models.evaluation.judged import BadFile
 from models.tasks.translation.corpus import Pair
@@ -182,7 +182,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise BadFile(f"{path} is empty")
 
 
-def _bounded(file: Any, path: Path) -> Iterator[bytes]:
+def _bounded(file: io.BufferedIOBase, path: Path) -> Iterator[bytes]:
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
         number += 1

@@ -133,9 +133,9 @@ def test_what_cannot_be_written_is_refused(one: Generated, message: str, tmp_pat
         (
             "| Translated",
             "H-7\t-1\tДверь\n| Translated",
-            "a, line 21: sentence 7 began in line 4, and others came since",
+            "a, line 22: sentence 7 began in line 4, and others came since",
         ),
-        ("| Translated", "S-9\tDoor\n| Translated", "a, line 21: sentence 9 has no hypotheses"),
+        ("| Translated", "S-9\tDoor\n| Translated", "a, line 22: sentence 9 has no hypotheses"),
     ],
 )
 def test_wrong_lines_are_refused_by_number(old: str, new: str, message: str, tmp_path: Path) -> None:

@@ -68,6 +68,22 @@ def test_readable_text_has_no_traces_of_tokens() -> None:
     assert [text[place] for one, place in zip(said, places, strict=True) if one == "-"] == ["@"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Это будет концепция похода".',
+        'Это будет концепция похода"',
+        'из "... Огайо"',
+        "в среду в 15:00, счёт 4:1",
+        "марки L'Oreal и Burt's Bees, Мартин О'Нил",
+    ],
+)
+def test_spaces_that_the_detokeniser_leaves_are_taken_out(text: str) -> None:
+    said, places = moses.readable(moses.tokenised(text, moses.RUSSIAN))
+    assert said == text
+    assert len(places) == len(said)
+
+
 def test_an_escaped_ampersand_does_not_make_another_escape() -> None:
     assert moses.readable("&amp;lt; &amp;amp;")[0] == "&lt; &amp;"
 

@@ -84,7 +84,7 @@ def test_confidences_sum_to_one_when_they_are_read_again(
 
 
 def test_the_shifted_part_follows_the_other_and_is_told_by_the_references(tmp_path: Path) -> None:
-    first, second = sentences(CASES[1]), sentences(CASES[2])
+    first, second = sentences(CASES[1]), sentences(CASES[0])
     both = submission.joined(first, second)
     assert [one.id for one in both] == list(range(len(first) + len(second)))
     submission.write(tmp_path / "submission.json", both, "nll")
@@ -97,22 +97,22 @@ def test_the_shifted_part_follows_the_other_and_is_told_by_the_references(tmp_pa
 
 
 def test_a_folder_of_both_parts_is_one_file(tmp_path: Path) -> None:
-    first, second = sentences(CASES[1], True), sentences(CASES[2], True)
+    first, second = sentences(CASES[1], True), sentences(CASES[0], True)
     generated.write(tmp_path / "results-test.txt", reversed(first))
     generated.write(tmp_path / "results_test1.txt", second)
     found = read(tmp_path, Asked())
     document = evaluate(found, ("domain",)).document()
     assert document["in"]["n"] == document["by"]["domain"]["0"]["n"] == len(first)
     assert document["shifted"]["n"] == len(second)
-    assert document["shifted"]["egleu"] == pytest.approx(CASES[2]["official_egleu"], rel=1e-9)
-    np.testing.assert_allclose(found.error.values, [*CASES[1]["egleu_error"], *CASES[2]["egleu_error"]], atol=1e-9)
+    assert document["shifted"]["egleu"] == pytest.approx(CASES[0]["official_egleu"], rel=1e-9)
+    np.testing.assert_allclose(found.error.values, [*CASES[1]["egleu_error"], *CASES[0]["egleu_error"]], atol=1e-9)
 
 
 def test_folders_with_something_wrong_are_refused(tmp_path: Path) -> None:
     generated.write(tmp_path / "results-test.txt", sentences(CASES[1])[1:])
     with pytest.raises(BadFile, match="results-test1.txt is missing; a folder has what fairseq printed"):
         read(tmp_path, Asked())
-    generated.write(tmp_path / "results-test1.txt", sentences(CASES[2]))
+    generated.write(tmp_path / "results-test1.txt", sentences(CASES[0]))
     with pytest.raises(BadFile, match=r"id \d+ in a part of \d+ sentences; are some left out"):
         read(tmp_path, Asked())
     generated.write(tmp_path / "results_test.txt", sentences(CASES[1]))
