@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 
 from models.tasks.translation.segments import Segment, segments
 
-SIGNS = "A b . ! ? \r\n \r \n \t \x00 \x1f \u200f \u202e \u2028 \ufe0f \u200d \u20e3 \x85 \ufeff ж \u0301 - «".split(
-    " "
-)
+SIGNS = ["\r\n", *"Ab.!? \r\n\t\x00\x1f\u200f\u202e\u2028\ufe0f\u200d\u20e3\x85\ufeffж\u0301-«"]
 PARTS = st.lists(
     st.one_of(
         st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
-        st.sampled_from([*SIGNS, " ", "  "]),
+        st.sampled_from([*SIGNS, "  "]),
         st.sampled_from(
             ["Mr. ", "A b. ", "C?! ", "\r\n", "- ", "1) ", " 🙂", "❤️ ", "1️⃣", ". ", "\u200f", "«Да». ", "\x00"]
         ),
@@ -99,10 +97,25 @@ def test_a_letter_that_never_fits_is_told_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("unit", "length"),
     [
-        *((unit, 1_000_000) for unit in ("a", "a b. C ", ".", "\n")),
+        *((unit, 1_000_000) for unit in ("a", ".", "\n")),
         *(
             (unit, 100_000)
-            for unit in (" ", "A. ", ",a", "🙂", "\t ", "a\ufe0f", "''", ". ''", "Mr. ", "( ", "1) ", "—", "\r")
+            for unit in (
+                " ",
+                "a b. C ",
+                "A. ",
+                ",a",
+                "🙂",
+                "\t ",
+                "a\ufe0f",
+                "''",
+                ". ''",
+                "Mr. ",
+                "( ",
+                "1) ",
+                "—",
+                "\r",
+            )
         ),
     ],
 )
