@@ -52,7 +52,10 @@ def text_of_all(translations: Translations) -> str:
     """The lines of each text, under its number where there are several."""
     if len(translations) == 1:
         return text_of(translations[0])
-    return "\n".join(f"text {number}: {one.outcome}\n{text_of(one)}" for number, one in enumerate(translations)).strip()
+    lines = []
+    for number, one in enumerate(translations):
+        lines += [f"text {number}: {one.outcome}", *([text_of(one)] if one.sentences or one.failures else [])]
+    return "\n".join(lines)
 
 
 def _lines(sentence: TranslatedSentence) -> Iterator[str]:

@@ -17,7 +17,7 @@ Doubt: TypeAlias = Literal["total", "data", "knowledge", "surprise"]
 """What makes a word doubtful: an entropy of its tokens, or that they were unlikely (their negative log-probability)."""
 
 _DOUBTS = ("total", "data", "knowledge", "surprise")
-_WORD = re.compile(r"[\w\u0300-\u036f]+(?:[-'\u2019][\w\u0300-\u036f]+)*|[^\w\s]+")
+_WORD = re.compile(r"[\w\u0300-\u036f]+(?:[-'\u2019][\w\u0300-\u036f]+)*")
 
 
 class DoubtfulWord(NamedTuple):
@@ -111,7 +111,7 @@ class Tokens(Sequence[Token]):
 def doubtful_words(text: str, tokens: Tokens, above: float, by: Doubt) -> list[DoubtfulWord]:
     """The words of a text of which a token is doubtful: above so many nats, or not a number.
 
-    Punctuation is a word of its own. A token that stands for several words makes all of them doubtful.
+    Punctuation is no word. A token that stands for several words makes all of them doubtful.
 
     Raises:
         InvalidInput: there is no such measure, or no such limit.

@@ -21,7 +21,7 @@ from tests.clients.stand_in import LabelStandIn, listening, refuse
 
 EPOCH = 0x7E
 THRESHOLD = 1.0
-SCORES = ("EOE", "SCR-PE")
+SCORES = ("eoe", "scr_pe")
 LARGEST_SENTENCES = 1024
 LARGEST_CHARACTERS = 10**5
 _LETTERS = dict(zip("abcdefghiklmnoprstuvwyz", "абцдефгхиклмнопрстуввйз", strict=True)) | {
@@ -87,7 +87,7 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
         return common.DescribeResponse(
             task="translation",
             model="translation:1",
-            heads=[common.HeadSpec(name="translation", kind="text", unit="1", measure="SCR-PE", label="text")],
+            heads=[common.HeadSpec(name="translation", kind="text", unit="1", measure="scr_pe", label="text")],
             policies=[common.PolicySpec(head="translation", version="p1", threshold=THRESHOLD)],
         )
 
@@ -201,7 +201,7 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
             deferral=common.Deferral(
                 ids=common.UnitIds(epoch=EPOCH, first=number, count=1),
                 policy="p1",
-                measure="SCR-PE",
+                measure="scr_pe",
                 threshold=THRESHOLD,
                 uncertainty=uncertainty.tobytes(),
                 decisions=bytes([decision]),

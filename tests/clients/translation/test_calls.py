@@ -120,7 +120,7 @@ def test_sentences_before_their_result_are_part_of_it(client, translation, early
             assert one.text == russian_text(text).replace(russian_text("spoilt."), "spoilt.")
             assert [one.text[slice(*said.span)] for said in one.sentences] == [said.best.text for said in one.sentences]
             assert [said.source_span for said in one.sentences] == sorted(said.source_span for said in one.sentences)
-            assert all(said.best.scores["EOE"] == 0.25 for said in one.sentences)
+            assert all(said.best.scores["eoe"] == 0.25 for said in one.sentences)
     assert len(translation.begins) == 1
 
 
