@@ -42,6 +42,11 @@ class Data:
     sets: Mapping[str, tuple[Pair, ...]]
     """Name of a set to its lines."""
 
+    @property
+    def fingerprint(self) -> str:
+        """Of all sets in their order."""
+        return Corpus(tuple(chain.from_iterable(self.sets.values()))).fingerprint
+
 
 def folder(given: Path | None = None) -> Path:
     """Where the files are.
@@ -70,7 +75,7 @@ def read(source: Path, plan: Plan) -> Data:
     held = {f"held-{name}": known.judged[f"held out: {name}"].pairs for name in TRAINED}
     shifted = {name: known.judged[f"shifted: {name}"].pairs for name in SHIFTED}
     sets = {name: capped(lines, plan.cap) for name, lines in (held | shifted).items()}
-    sets |= {name: capped(lines, plan.public) for name, lines in _tests(source).items()}
+    sets |= {name: capped(lines, plan.public) for name, lines in public(source).items()}
     both = [
         capped(list(chain.from_iterable(sets[one] for one in part)), plan.compared // 2) for part in (HELD, SHIFTED)
     ]
@@ -92,7 +97,8 @@ def check_trained_on(members: Path, known: Folder) -> None:
             )
 
 
-def _tests(source: Path) -> dict[str, list[Pair]]:
+def public(source: Path) -> dict[str, list[Pair]]:
+    """Public test sets by name, WMT by domain; without the line that asks for nothing but to be left out."""
     found: dict[str, list[Pair]] = {}
     wmt22 = source / "wmt22"
     for pair in _lines(wmt22, list(text_lines(wmt22 / "domains.txt")), "wmt22"):

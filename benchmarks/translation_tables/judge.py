@@ -1,4 +1,4 @@
-"""Figures of each row for each model: those of Tables 4 and 5 of Shifts 1.0, by the conventions of the released code."""
+"""Figures of each row for each model: those of Tables 4 and 5 of Shifts 1.0, by the released code's conventions."""
 
 from __future__ import annotations
 
