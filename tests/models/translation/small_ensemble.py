@@ -11,7 +11,7 @@ from models.tasks.translation import build, settings, train, training
 from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.ensemble import Ensemble
 from models.tasks.translation.examples import Examples
-from models.tasks.translation.export.blocks import Precision
+from models.tasks.translation.settings import Precision
 from tests.models.translation.made import corpus
 
 SETTINGS = replace(
