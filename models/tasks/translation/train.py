@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models import side_by_side
+from models import checkpoints, side_by_side
 from models.resume import claim, write_whole
 from models.side_by_side import Tell
 from models.tasks.translation import pairs_folder
@@ -74,7 +74,7 @@ def train_artefact(
 
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use {', '.join(FAMILIES)}")
-    every, chosen = seeds(seed, members), presets.preset(preset)
+    every, chosen = side_by_side.seeds(seed, members), presets.preset(preset)
     folder = pairs_folder.read(directory)
     kept = parts or out.with_name(f"{out.name}.parts")
     settings = prepare(folder.train, folder.valid, chosen, kept)
@@ -148,17 +148,6 @@ def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset:
     )
 
 
-def seeds(seed: int, members: int) -> tuple[int, ...]:
-    """Of members.
-
-    Raises:
-        ValueError: no members.
-    """
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
-    return tuple(seed * 1000 + member for member in range(members))
-
-
 def prepare(corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> Settings:
     """Learns pieces and keeps pairs as numbers in ``folder``, unless they are there already.
 
@@ -197,7 +186,7 @@ def train_members(
 
     train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
     fingerprint = f"{train.fingerprint} {dev.fingerprint}"
-    training.claimed(folder, settings, fingerprint)
+    checkpoints.claimed(folder, settings, fingerprint)
     side_by_side.train_members(
         partial(train_member, folder, settings, fingerprint, device),
         [one for one in every if training.finished(folder, one) is None],
