@@ -24,6 +24,7 @@ from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.examples import Examples, examples, marked_pairs
 from models.tasks.translation.literals import MARKS
 from models.tasks.translation.members import PIECES
+from models.tasks.translation.pairs_folder import Folder
 from models.tasks.translation.pieces import Pieces, learn
 from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.settings import Settings, with_vocabulary
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 TRAIN, DEV = "train.npz", "dev.npz"
 FAMILIES = ("transformer",)
 JUDGED = 1000
-"""Pairs of a shifted domain that figures are of, at most."""
+"""Pairs of a domain that figures are of, at most."""
 _TRAINED = 0.95  # share of the time that has gone by then
 _LONGEST_FACTOR = 2.0
 """Of a hypothesis over its sentence: in training 99.9 % of translations are shorter."""
@@ -70,8 +71,6 @@ def train_artefact(
         ArtefactError: the precision ranks sentences unlike float32.
         RuntimeError: a member's training failed; the message says why.
     """
-    from models.tasks.translation.build import build
-
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use {', '.join(FAMILIES)}")
     every, chosen = side_by_side.seeds(seed, members), presets.preset(preset)
@@ -79,14 +78,11 @@ def train_artefact(
     kept = parts or out.with_name(f"{out.name}.parts")
     settings = prepare(folder.train, folder.valid, chosen, kept)
     train_members(kept, settings, every, jobs=jobs, progress=lambda done, what: progress(_TRAINED * done, what))
-    found = build(
+    found = built(
         assembled(kept, settings, every, preset=preset),
+        folder,
         out,
         precision=precision,
-        train=folder.train,
-        calibration=folder.calibration,
-        judge={name: Corpus(pairs.pairs[:JUDGED]) for name, pairs in folder.judged.items()},
-        provenance=folder.provenance,
         threads=jobs or os.cpu_count() or 1,
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
     )
@@ -94,6 +90,41 @@ def train_artefact(
         shutil.rmtree(kept, ignore_errors=True)
     progress(1.0, found.tag)
     return found
+
+
+def built(
+    ensemble: Ensemble,
+    folder: Folder,
+    out: Path,
+    *,
+    precision: Precision = "int8",
+    threads: int = 1,
+    progress: Tell = lambda done, what: None,
+) -> Artefact:
+    """The calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
+
+    Raises:
+        ArtefactError: the precision ranks sentences unlike float32.
+    """
+    from models.tasks.translation.build import build
+
+    return build(
+        ensemble,
+        out,
+        precision=precision,
+        train=folder.train,
+        calibration=folder.calibration,
+        judge={name: _spaced(pairs) for name, pairs in folder.judged.items()},
+        provenance=folder.provenance,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _spaced(pairs: Corpus) -> Corpus:
+    """At most ``JUDGED``, evenly spaced."""
+    rows = np.unique(np.linspace(0, len(pairs) - 1, min(JUDGED, len(pairs))).astype(int))
+    return Corpus(tuple(pairs.pairs[row] for row in rows))
 
 
 def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset: str) -> Ensemble:
