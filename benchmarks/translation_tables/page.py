@@ -97,10 +97,10 @@ def document(found: Found) -> str:
         "",
         "## Beside the paper",
         "",
-        "In-domain is news in the paper, shifted Reddit comments; its models are trained on WMT'20, 40 times our data "
-        "or more. Ours are held-out and shifted domains of our own, and once the texts nearest to the paper's dev set: "
-        "NTREX-128, whose sources are those of newstest2019 with another reference, and the Reddit part of WMT22. "
-        "Our models have seen neither kind, so that the last rows are shifted twice.",
+        "In-domain is news in the paper, shifted Reddit comments; its models are some 40 times as large as ours, and "
+        "trained on WMT'20, many times our data. Ours are held-out and shifted domains of our own, and once the texts "
+        "nearest to the paper's dev set: NTREX-128, whose sources are those of newstest2019 (another reference), and "
+        "the Reddit part of WMT22. Our models have seen neither kind, so that the last rows are shifted twice.",
         "",
         beside(found.results, found.stand_in),
         "",

@@ -16,7 +16,7 @@ PLAN = Plan(cap=20, public=100, compared=10)
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made.folder(tmp_path_factory.mktemp("data"), valid_lines=60)
+    return made.folder(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="module")
