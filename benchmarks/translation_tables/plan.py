@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from models.tasks.translation.export.blocks import Precision
+from models.tasks.translation.settings import Precision
 
 Thing = TypeVar("Thing")
 ENSEMBLE, EXACT = "ensemble", "ensemble-fp32"

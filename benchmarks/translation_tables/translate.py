@@ -17,10 +17,11 @@ from benchmarks.translation_tables.kept import Doubt, Kept
 from benchmarks.translation_tables.plan import ENSEMBLE, EXACT, Model, Plan
 from benchmarks.translation_tables.tokens import tokenisation
 from models.assessment.text import n_best_gleu
-from models.tasks.translation import members, settings, train
+from models.tasks.translation import settings, train
 from models.tasks.translation.corpus import Pair
 from models.tasks.translation.documents import as_one, document
-from models.tasks.translation.ensemble import Ensemble
+from models.tasks.translation.ensemble import Ensemble, opened
+from models.tasks.translation.members import PIECES
 from models.tasks.translation.pieces import Pieces
 from models.tasks.translation.translator import Translation, Translator
 from models.uncertainty.sequences import SCORES
@@ -79,7 +80,7 @@ def ensemble(plan: Plan, folder: Path) -> Ensemble:
     Raises:
         ValueError: one is not finished.
     """
-    count = len(Pieces((folder / "data" / members.PIECES).read_bytes()))
+    count = len(Pieces((folder / "data" / PIECES).read_bytes()))
     chosen = settings.with_vocabulary(settings.preset(plan.preset), count)
     return train.assembled(folder, chosen, plan.seeds, preset=plan.preset)
 
@@ -169,4 +170,4 @@ def _data(source: Path, plan: Plan) -> data.Data:
 def _translator(plan: Plan, folder: Path, model: Model) -> Translator:
     found = ensemble(plan, folder)
     chosen = found.subset([found.seeds.index(seed) for seed in model.seeds])
-    return members.opened(chosen, model.precision)
+    return opened(chosen, model.precision)

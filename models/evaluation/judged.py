@@ -34,7 +34,8 @@ class Asked:
     by: tuple[str, ...] = ()
     """Columns that figures are broken down by."""
     companions: Mapping[str, Any] = field(default_factory=dict)
-    """Other files that a task needs, by option: ``references``, ``domains``, ``scenes``, ``ground_truth`` (paths)."""
+    """Other files that a task needs (paths), by option: ``references``, ``domains``, ``flags``, ``scenes``,
+    ``ground_truth``."""
 
 
 @dataclass(frozen=True)

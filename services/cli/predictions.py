@@ -19,13 +19,14 @@ FORMS = {
 }
 """Files of any origin, by what they hold; the tasks' own formats are in ``services.tasks``."""
 READERS = FORMS | PREDICTIONS
-COMPANIONS = ("references", "domains", "scenes", "ground_truth")
+COMPANIONS = ("references", "domains", "flags", "scenes", "ground_truth")
 
 
 def companion_arguments(parser: argparse.ArgumentParser) -> None:
     """Options for the other files that some tasks need."""
     parser.add_argument("--references", type=Path, help="translation: reference translations, text or JSON lines")
     parser.add_argument("--domains", type=Path, help="translation: one number a line, not 0 = shifted")
+    parser.add_argument("--flags", type=Path, help="translation: anomalies of sentences to break figures down by")
     parser.add_argument("--scenes", type=Path, help="motion: scenes, or the true trajectories as a submission")
     parser.add_argument("--ground-truth", type=Path, help="lesion: folder of masks, if not beside the predictions")
 

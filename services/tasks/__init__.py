@@ -23,6 +23,7 @@ DEFAULT_MODELS = {
 IMPORTERS = {
     "lesion": "models.tasks.lesion.released:import_released",
     "motion": "models.tasks.motion.released:import_released",
+    "translation": "models.tasks.translation.importing:import_released",
     "vessel": "models.tasks.vessel.official:import_released",
     "weather": "models.tasks.weather.released:import_released",
 }
@@ -49,5 +50,6 @@ PREDICTIONS = {
 SCORERS = {
     "lesion": "services.tasks.lesion.score:SCORER",
     "motion": "services.tasks.motion.score:SCORER",
+    "translation": "services.tasks.translation.score:SCORER",
 }
 """Task name to what scores its files behind `demur score`; a task that is not here scores rows."""

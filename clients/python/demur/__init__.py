@@ -1,4 +1,4 @@
-"""Client of Demur services: rows, images or scenes in, predictions with uncertainty and decisions out.
+"""Client of Demur services: rows, images, scenes or texts in, predictions with uncertainty and decisions out.
 
 >>> import demur
 >>> with demur.connect("127.0.0.1:4005") as client:  # doctest: +SKIP
@@ -42,6 +42,11 @@ from demur._requests import InputColumn, LabelRequest, Requests
 from demur._resolutions import Resolution, Resolutions
 from demur._retry import Retry
 from demur._rows import Rows
+from demur._translation import AsyncTranslator, Translator
+from demur._translation_answer import Translation, TranslationFailure, Translations
+from demur._translation_document import AsyncDocument, Document
+from demur._translation_sentence import Hypothesis, TranslatedSentence
+from demur._translation_tokens import DoubtfulWord, Token, Tokens
 from demur._version import VERSION as __version__
 from demur._vessel import AsyncVessel, Vessel
 from demur._weather import AsyncWeather, Weather, WeatherAnswer
@@ -53,8 +58,10 @@ __all__ = [
     "Answer",
     "AsyncBrainScans",
     "AsyncClient",
+    "AsyncDocument",
     "AsyncMotion",
     "AsyncPolicies",
+    "AsyncTranslator",
     "AsyncVessel",
     "AsyncWeather",
     "BrainScans",
@@ -68,8 +75,11 @@ __all__ = [
     "DeadlineExceeded",
     "DemurError",
     "Description",
+    "Document",
+    "DoubtfulWord",
     "Feature",
     "Head",
+    "Hypothesis",
     "InputColumn",
     "Interval",
     "Intervals",
@@ -102,7 +112,14 @@ __all__ = [
     "ScanError",
     "Scene",
     "ServiceFailure",
+    "Token",
+    "Tokens",
     "TooLarge",
+    "TranslatedSentence",
+    "Translation",
+    "TranslationFailure",
+    "Translations",
+    "Translator",
     "Unavailable",
     "Vessel",
     "Weather",

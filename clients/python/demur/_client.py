@@ -16,6 +16,7 @@ from demur._policies import AsyncPolicies, Policies
 from demur._requests import Requests
 from demur._resolutions import Resolutions
 from demur._retry import Retry
+from demur._translation import AsyncTranslator, Translator
 from demur._vessel import AsyncVessel, Vessel
 from demur._weather import AsyncWeather, Weather
 
@@ -31,6 +32,8 @@ class Client:
     """Multiple sclerosis lesions in brain scans."""
     motion: Motion
     """Where vehicles will be in the next seconds."""
+    translation: Translator
+    """English to Russian."""
     labels: Labels
     """What units turned out to be."""
     requests: Requests
@@ -46,6 +49,7 @@ class Client:
         self.weather = Weather(calls)
         self.lesion = BrainScans(calls)
         self.motion = Motion(calls)
+        self.translation = Translator(calls)
         self.labels = Labels(calls)
         self.requests = Requests(calls)
         self.resolutions = Resolutions(calls)
@@ -83,6 +87,8 @@ class AsyncClient:
     """Multiple sclerosis lesions in brain scans."""
     motion: AsyncMotion
     """Where vehicles will be in the next seconds."""
+    translation: AsyncTranslator
+    """English to Russian."""
     policies: AsyncPolicies
     """Who is answered, and changing it."""
 
@@ -92,6 +98,7 @@ class AsyncClient:
         self.weather = AsyncWeather(calls)
         self.lesion = AsyncBrainScans(calls)
         self.motion = AsyncMotion(calls)
+        self.translation = AsyncTranslator(calls)
         self.policies = AsyncPolicies(calls)
 
     async def ready(self, timeout: float = 30.0) -> bool:

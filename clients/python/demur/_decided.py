@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -131,4 +131,6 @@ def plain(value: Any) -> Any:
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, np.ndarray):
         return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
     return [plain(one) for one in value] if isinstance(value, tuple) else value

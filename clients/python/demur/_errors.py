@@ -168,6 +168,9 @@ _BY_WORD: dict[str, type[DemurError]] = {
 """Kinds of the errors that come without a status: those of one chunk of a stream."""
 
 
+_TOO = "too_"
+"""How words begin that say of what there is too much."""
+
 _OWN_CANCEL = ("Locally cancelled", "Channel closed")
 """The library's words for a call that this side ended."""
 
@@ -208,6 +211,8 @@ def _ended_under(kind: type[DemurError], text: str) -> bool:
 def from_detail(detail: ErrorDetail) -> DemurError:
     """The typed error of one chunk: by its word, else by whether it names a field."""
     kind = _BY_WORD.get(detail.code)
+    if kind is None and detail.code.startswith(_TOO):
+        kind = TooLarge
     if kind is None:
         kind = InvalidInput if detail.field else Busy if detail.retry_after_seconds > 0 else ServiceFailure
     return kind._of(detail.message or detail.code, detail)
@@ -231,7 +236,7 @@ def _refusal(detail: ErrorDetail, text: str) -> type[DemurError]:
         return named
     if detail.retry_after_seconds > 0:
         return Busy
-    return TooLarge if detail.code.startswith("too_") or "larger than max" in text else Busy
+    return TooLarge if detail.code.startswith(_TOO) or "larger than max" in text else Busy
 
 
 def _detail(metadata: Any) -> ErrorDetail:

@@ -24,14 +24,22 @@ CHUNK_BYTES = 16 * 2**20 - 2**12
 OnError: TypeAlias = Literal["raise", "yield"]
 
 
+def _unheard(told: Any) -> None:
+    """What a task does not listen to."""
+
+
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a batch that goes in one chunk."""
+class Part(Generic[A]):
+    """A part of a batch that goes in one chunk, and who understands what is said of it."""
 
     first: int
     """Index of its first unit in the batch."""
     frame: Callable[[int], Any]
     """Makes its frame, given the number of the chunk."""
+    decode: Callable[[Any], A]
+    """What the chunk was answered, given the answer's message."""
+    tell: Callable[[Any], None] = _unheard
+    """Takes a message about the chunk that comes before its answer, in a frame of the task's own kind."""
 
 
 class Chunks(Protocol[QuestionT, A]):
@@ -40,16 +48,12 @@ class Chunks(Protocol[QuestionT, A]):
     begin: Any
     """The first frame to send."""
 
-    def cut(self, question: QuestionT, /) -> Sequence[Part]:
+    def cut(self, question: QuestionT, /) -> Sequence[Part[A]]:
         """The chunks of a batch, at least one.
 
         Raises:
             InvalidInput, TooLarge: it is no question.
         """
-        ...
-
-    def decode(self, answer: Any, first: int) -> A:
-        """What a chunk was answered, given the index of its first unit in the batch."""
         ...
 
     def join(self, parts: Sequence[A]) -> A:
@@ -79,6 +83,16 @@ class _Batch(Generic[A]):
     error: DemurError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent(Generic[A]):
+    """A chunk in flight; its frame is not kept."""
+
+    batch: _Batch[A]
+    first: int
+    decode: Callable[[Any], A]
+    tell: Callable[[Any], None]
+
+
 class Exchange(Generic[Q, A]):
     """State of one stream: batches in, chunk frames out; response frames in, one outcome a batch out.
 
@@ -93,7 +107,7 @@ class Exchange(Generic[Q, A]):
         self._window = Window(window)
         self._raises = on_error == "raise"
         self._batches: deque[_Batch[A]] = deque()  # not yet handed over
-        self._chunks: deque[tuple[_Batch[A], int]] = deque()  # in flight: batch, its first unit
+        self._chunks: deque[_Sent[A]] = deque()  # in flight
         self._offered = 0
         self._sent = 0
         self._failed = False
@@ -133,7 +147,7 @@ class Exchange(Generic[Q, A]):
         batch.waiting = len(parts)
         for part in parts:
             frame = part.frame(self._sent)
-            self._chunks.append((batch, part.first))
+            self._chunks.append(_Sent(batch, part.first, part.decode, part.tell))
             self._sent += 1
             yield frame
 
@@ -141,7 +155,7 @@ class Exchange(Generic[Q, A]):
         """Take a frame of the service, or None for its end.
 
         Raises:
-            ServiceFailure: an answer out of turn, or an end with chunks unanswered.
+            ServiceFailure: an answer out of turn, a frame about no chunk in flight, or an end with chunks unanswered.
         """
         if frame is None:
             self.open = False
@@ -153,14 +167,18 @@ class Exchange(Generic[Q, A]):
             return
         kind = frame.WhichOneof("frame")
         if kind == "result":
-            batch, start = self._answered(frame.result.sequence)
-            batch.parts.append(self._asked.decode(frame.result.answer, start))
-        elif kind == "error" and not frame.error.HasField("item"):  # of an item, the chunk's result is still to come
-            batch, start = self._answered(frame.error.sequence)
-            error = from_detail(frame.error.error)
-            if isinstance(error, InvalidInput) and error.index is not None:
-                error.index += start
-            self._fail(batch, error)
+            sent = self._answered(frame.result.sequence)
+            sent.batch.parts.append(sent.decode(frame.result.answer))
+        elif kind == "error":
+            if not frame.error.HasField("item"):  # of an item, the chunk's result is still to come
+                sent = self._answered(frame.error.sequence)
+                error = from_detail(frame.error.error)
+                if isinstance(error, InvalidInput) and error.index is not None:
+                    error.index += sent.first
+                self._fail(sent.batch, error)
+        elif kind not in (None, "accepted", "progress"):
+            told = getattr(frame, kind)
+            self._in_flight(told.sequence).tell(told)
 
     def outcomes(self) -> Iterator[A | ChunkError]:
         """Hand over the batches that are complete, in the caller's order.
@@ -178,13 +196,19 @@ class Exchange(Generic[Q, A]):
             else:
                 yield ChunkError(batch.position, batch.error)
 
-    def _answered(self, sequence: int) -> tuple[_Batch[A], int]:
+    def _answered(self, sequence: int) -> _Sent[A]:
         expected = self._sent - len(self._chunks)
         if not self._chunks or sequence != expected:
             raise ServiceFailure(f"an answer to chunk {sequence} instead of {expected}", code="malformed")
-        batch, start = self._chunks.popleft()
-        batch.waiting -= 1
-        return batch, start
+        sent = self._chunks.popleft()
+        sent.batch.waiting -= 1
+        return sent
+
+    def _in_flight(self, sequence: int) -> _Sent[A]:
+        place = sequence - (self._sent - len(self._chunks))
+        if not 0 <= place < len(self._chunks):
+            raise ServiceFailure(f"a frame about chunk {sequence}, which is not on its way", code="malformed")
+        return self._chunks[place]
 
     def _fail(self, batch: _Batch[A], error: DemurError) -> None:
         batch.error = batch.error or error

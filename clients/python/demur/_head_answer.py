@@ -183,10 +183,10 @@ def array(packed: bytes, n: int) -> Floats:
     Raises:
         ServiceFailure: there are more or fewer.
     """
-    values: Floats = np.frombuffer(packed, FLOAT32)
-    if len(values) != n:
-        raise ServiceFailure(f"an array of {len(values)} values where the rows make {n}", code="malformed")
-    return values
+    if len(packed) != n * FLOAT32.itemsize:
+        size = len(packed) / FLOAT32.itemsize
+        raise ServiceFailure(f"an array of {size:g} values where the rows make {n}", code="malformed")
+    return np.frombuffer(packed, FLOAT32)
 
 
 def optional(packed: bytes, n: int) -> Floats | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from demur._errors import DemurError, InvalidInput, TooLarge, wrong_argument
 from demur._exchange import Part
@@ -38,7 +37,7 @@ class MotionChunks:
         request.MergeFrom(wire.MotionPredictRequest(**fields))
         return request
 
-    def cut(self, question: list[Piece] | InvalidInput | TooLarge) -> list[Part]:
+    def cut(self, question: list[Piece] | InvalidInput | TooLarge) -> list[Part[MotionAnswers]]:
         """The chunks of a question that was read.
 
         Raises:
@@ -46,11 +45,9 @@ class MotionChunks:
         """
         if isinstance(question, DemurError):
             raise question
-        return [Part(piece.first, partial(self._frame, piece)) for piece in question]
-
-    def decode(self, answer: Any, first: int) -> MotionAnswers:
-        """What a chunk was answered."""
-        return decode(answer, first)
+        return [
+            Part(piece.first, partial(self._frame, piece), partial(decode, first=piece.first)) for piece in question
+        ]
 
     def join(self, parts: Sequence[MotionAnswers]) -> MotionAnswers:
         """One answer for the chunks of a question."""

@@ -36,22 +36,22 @@ class RowChunks(Generic[A]):
         self.begin = stream_begin(messages, manner)
         """The first frame to send."""
 
-    def cut(self, rows: Rows) -> list[Part]:
+    def cut(self, rows: Rows) -> list[Part[A]]:
         """The chunks of a batch.
 
         Raises:
             InvalidInput: names, shapes or values that are no rows of the layout.
         """
         packed = pack(rows, self._layout)
-        starts = range(0, max(len(packed), 1), self._chunk_rows)
+        step = self._chunk_rows
         return [
-            Part(start, partial(stream_chunk, self._messages, packed[start : start + self._chunk_rows], self._layout))
-            for start in starts
+            Part(
+                start,
+                partial(stream_chunk, self._messages, packed[start : start + step], self._layout),
+                self._decode,
+            )
+            for start in range(0, max(len(packed), 1), step)
         ]
-
-    def decode(self, answer: Any, first: int) -> A:
-        """What a chunk was answered."""
-        return self._messages.decode(answer, self._layout.heads)
 
     def join(self, parts: Sequence[A]) -> A:
         """One answer for the chunks of a batch."""
@@ -60,3 +60,6 @@ class RowChunks(Generic[A]):
     def refused(self, error: DemurError) -> None:
         """Take note of why a batch failed."""
         self.stale = self.stale or error.code == STALE_SCHEMA
+
+    def _decode(self, answer: Any) -> A:
+        return self._messages.decode(answer, self._layout.heads)

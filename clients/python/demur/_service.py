@@ -26,8 +26,11 @@ class Conversation(Protocol[QuestionT, OutcomeT]):
 
     begin: Any
     """The first frame to send."""
-    open: bool
-    """Whether the service may still send frames."""
+
+    @property
+    def open(self) -> bool:
+        """Whether the service may still send frames."""
+        ...
 
     def accept(self, frame: Any) -> None:
         """Take the service's first frame, or None for its end."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from models.evaluation.judged import BadFile
 
@@ -103,13 +105,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                 read = number
     except UnicodeDecodeError as error:
         raise BadFile(f"{path} is not UTF-8 text, in line {read + 1}: {error.reason}") from error
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise BadFile(f"{path} cannot be read: {error}") from error
 
 
-def _bounded(file: Iterable[bytes], path: Path) -> Iterator[bytes]:
+def _bounded(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[bytes]:
     total = 0
-    for line in file:
+    while line := file.readline(LARGEST_BYTES - total + 1):
         total += len(line)
         if total > LARGEST_BYTES:
             raise BadFile(f"{path}: more than {LARGEST_BYTES} bytes of text")

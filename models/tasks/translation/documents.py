@@ -43,6 +43,20 @@ class Document:
         return "".join(texts), _places(self.parts, texts)
 
 
+def cut_at(text: str, places: Sequence[Span]) -> Document:
+    """A text whose sentences stand in these places, ascending."""
+    parts = []
+    end = 0
+    for start, stop in places:
+        if start > end:
+            parts.append(Segment(text[end:start], False))
+        parts.append(Segment(text[start:stop], True))
+        end = stop
+    if end < len(text):
+        parts.append(Segment(text[end:], False))
+    return Document(tuple(parts))
+
+
 def document(text: str, fits: Callable[[str], bool]) -> Document:
     """A text, cut; ``fits`` says whether a sentence is short enough."""
     return Document(tuple(segments(text, fits)))

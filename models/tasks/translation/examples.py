@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,19 +66,28 @@ class Examples:
         Raises:
             ValueError: another file.
         """
-        with np.load(path, allow_pickle=False) as found:
-            ends = np.cumsum(found["lengths"], axis=0)[:-1]
-            source, target = (
-                tuple(tuple(row.tolist()) for row in np.split(found[name], ends[:, side]))
-                for side, name in enumerate(("source", "target"))
-            )
-            return cls(source, target, tuple(found["domains"].tolist()))
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+                lengths, domains = found["lengths"], tuple(found["domains"].tolist())
+                flat = [found[name] for name in ("source", "target")]
+        except (KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} holds no pairs of tokens: {error}") from error
+        if lengths.shape != (len(domains), 2) or lengths.sum(axis=0).tolist() != [len(side) for side in flat]:
+            raise ValueError(f"{path} holds tokens that are not those of its {len(domains)} pairs")
+        if not len(domains):
+            return cls((), (), ())
+        ends = np.cumsum(lengths, axis=0)[:-1]
+        source, target = (
+            tuple(tuple(row.tolist()) for row in np.split(side, ends[:, number])) for number, side in enumerate(flat)
+        )
+        return cls(source, target, domains)
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all tokens, the first 16 hexadecimal digits."""
+        """SHA-256 of all tokens and domains, the first 16 hexadecimal digits."""
         digest = hashlib.sha256()
-        for sides in zip(self.source, self.target, strict=True):
+        for domain, *sides in zip(self.domains, self.source, self.target, strict=True):
+            digest.update(f"{domain}\n".encode())
             for side in sides:
                 digest.update(np.array([len(side), *side], np.int64).tobytes())
         return digest.hexdigest()[:16]
@@ -105,7 +115,7 @@ def examples(corpus: Corpus, pieces: Pieces, longest: int) -> Examples:
     """Pairs that can be learnt: literals alike, known characters only, and neither side longer than so many tokens."""
     kept = []
     for pair, english, russian in marked_pairs(corpus):
-        source, target = pieces.encode(english), pieces.encode(russian)
+        source, target = (pieces.encode(pieces.simple(side)) for side in (english, russian))
         if max(len(source), len(target)) <= longest and UNKNOWN not in source and UNKNOWN not in target:
             kept.append((tuple(source), tuple(target), pair.domain))
     sources, targets, domains = zip(*kept, strict=True) if kept else ((), (), ())

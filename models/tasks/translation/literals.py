@@ -7,6 +7,7 @@ learn marks as tokens, so that a literal survives translation letter by letter w
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,26 +15,33 @@ MOST = 12
 """Literals of a sentence; one with more has to be cut."""
 MARKS = tuple(chr(0xE000 + number) for number in range(MOST))
 
+# Every alternative begins where none of its own can have begun before, or is bounded: a search takes time in proportion
+# to the length of a text, whatever is in it.
 _ADDRESS = r"(?:https?|ftp)://[^\s<>\"]*[^\s<>\"'.,;:!?)\]}…»”’]|www\.[^\s<>\"]*[^\s<>\"'.,;:!?)\]}…»”’]"
-_MAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_MAIL = r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+"
 _NAMED = r"(?<![\w/])(?:[@#]\w[\w-]*|/?[ru]/\w+)"  # @user, #tag, r/place
 _CODE = (
     r"\$\w+(?:->\w+|::\w+)*(?:\(\))?"  # $variable
     r"|(?<![\w-])--?[A-Za-z][\w-]*(?==|\b)(?<=[\w])(?<!-)(?=[\s,.;:=)]|$)"  # --option
-    r"|\w+(?:(?:::|->|\\)\w+)+(?:\(\))?"  # Class::method, namespace\name
-    r"|\w*[A-Za-z0-9]_\w+(?:\(\))?|_\w*[A-Za-z]\w*(?:\(\))?"  # snake_case
-    r"|[A-Za-z_]\w*\(\)"  # call()
-    r"|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*"  # camelCase, CamelCase
-    r"|(?<!\w)(?:[\w-]+\.)+(?:php|ini|py|rs|js|jsx|ts|tsx|json|html|css|xml|yml|yaml|toml|conf|txt|md|lua|c|h|so|dll|sh|exe|log|sql|org|com|net)(?!\w)"
+    r"|(?<!\w)\w++(?:(?:::|->|\\)\w++)+(?:\(\))?"  # Class::method, namespace\name
+    r"|(?<!\w)(?:\w*[A-Za-z0-9]_\w+|_\w*[A-Za-z]\w*)(?:\(\))?"  # snake_case
+    r"|(?<!\w)[A-Za-z_]\w*+\(\)"  # call()
+    r"|(?<![a-z])[a-z]++[A-Z]\w*|[A-Z][a-z]++[A-Z]\w*"  # camelCase, CamelCase
+    r"|(?<![\w-])(?:[\w-]++\.){1,8}(?:php|ini|py|rs|js|jsx|ts|tsx|json|html|css|xml|yml|yaml|toml|conf|txt|md|lua|c|h|so|dll|sh|exe|log|sql|org|com|net)(?!\w)"
     r"|(?<![\w/])(?:/[\w.-]+){2,}/?"  # /path/to
 )
 _NUMBER = r"\d+(?:[.,:/]\d+)*"
 _EMOJI = (
-    r"(?:[\U0001F000-\U0001FAFF\u2300-\u23FF\u2600-\u27BF\u2B00-\u2BFF\u2190-\u21FF\u3030\u303D]"
+    r"[0-9#*]\uFE0F?\u20E3"  # keycaps
+    r"|[\u00A9\u00AE\u203C\u2049\u2122\u2139\u24C2\u25A0-\u25FF\u3297\u3299]\uFE0F"
+    r"|(?:[\U0001F000-\U0001FAFF\u2300-\u23FF\u2600-\u27BF\u2B00-\u2BFF\u2190-\u21FF\u3030\u303D]"
     r"[\uFE0F\u20E3\u200D\U0001F3FB-\U0001F3FF\U000E0020-\U000E007F\U0001F000-\U0001FAFF\u2600-\u27BF]*)+"
 )
 _PRIVATE = r"[\uE000-\uF8FF]+"
-_PATTERN = re.compile("|".join((_ADDRESS, _MAIL, _NAMED, _CODE, _NUMBER, _EMOJI, _PRIVATE)))
+_MARKUP = r"</?[A-Za-z][^<>]{0,200}>|&#?\w{1,31};"  # <b>, &amp;
+_NO_WORD = r"(?<![^\W\d_])[^\W\d_]{41,}+"  # no English word is as long
+_PATTERN = re.compile("|".join((_ADDRESS, _MAIL, _NAMED, _MARKUP, _EMOJI, _CODE, _NUMBER, _PRIVATE, _NO_WORD)))
+_JOINED = frozenset({"Mn", "Mc", "Me", "Cf"})
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,13 @@ class Marked:
 
     text: str
     literals: tuple[str, ...]
+    left: int = 0
+    """Literals past the twelfth, which are in the text as they were."""
 
 
 def mark(sentence: str, knows: Callable[[str], bool] | None = None) -> Marked:
-    """The sentence with a mark for each literal, in their order; literals past the twelfth stay.
+    """The sentence with a mark for each literal, in their order; those past the twelfth stay, unless they are marks
+    themselves.
 
     Args:
         knows: whether a model knows a character; runs of others are literals too. None: it knows all.
@@ -53,22 +64,41 @@ def mark(sentence: str, knows: Callable[[str], bool] | None = None) -> Marked:
     found: list[str] = []
     parts: list[str] = []
     end = 0
-    for start, stop in spans(sentence, knows)[:MOST]:
+    places = spans(sentence, knows)
+    for start, stop in places[:MOST]:
         parts += [sentence[end:start], MARKS[len(found)]]
         found.append(sentence[start:stop])
         end = stop
-    return Marked("".join((*parts, sentence[end:])), tuple(found))
+    rest = sentence[end:]
+    left = max(len(places) - MOST, 0)
+    if left:
+        rest = rest.translate(dict.fromkeys(map(ord, MARKS)))
+    return Marked("".join((*parts, rest)), tuple(found), left)
 
 
 def spans(sentence: str, knows: Callable[[str], bool] | None = None) -> list[tuple[int, int]]:
-    """Where literals lie, [start, stop) in characters, in order and apart."""
+    """Where literals lie, [start, stop) in characters, in order and apart.
+
+    What joins itself to a character, such as an accent, belongs to the literal that the character is in, and is none of
+    its own behind a known letter.
+    """
     found = [match.span() for match in _PATTERN.finditer(sentence)]
     if knows is None:
         return found
     inside = bytearray(len(sentence))
     for start, stop in found:
         inside[start:stop] = b"\1" * (stop - start)
-    strange = [not inside[place] and not one.isspace() and not knows(one) for place, one in enumerate(sentence)]
+    strange: list[bool] = []
+    for place, one in enumerate(sentence):
+        kind = unicodedata.category(one)
+        if inside[place] or one.isspace():
+            strange.append(False)
+        elif place and kind in _JOINED and (strange[-1] or (kind[0] == "M" and inside[place - 1])):
+            strange.append(True)
+        elif place and kind[0] == "M" and not sentence[place - 1].isspace():
+            strange.append(False)
+        else:
+            strange.append(not knows(one))
     place = 0
     while place < len(sentence):
         stop = place

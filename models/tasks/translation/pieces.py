@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,17 +34,38 @@ _LETTERS = "".join(
     )
 )
 """Known whether or not they are frequent: Latin and Russian letters, marks of punctuation."""
+_STROKES = {
+    **dict(zip("\u00d8\u00f8\u0141\u0142\u0110\u0111\u0126\u0127\u0166\u0167\u0131", "OoLlDdHhTti", strict=True)),
+    "\u00df": "ss",
+    "\u00c6": "AE",
+    "\u00e6": "ae",
+    "\u0152": "OE",
+    "\u0153": "oe",
+}
+"""Letters that Unicode does not take apart."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 
 def plain(text: str) -> str:
     """NFKC with straight quotes (« and » stay), one kind of dash, single spaces and nothing invisible; marks stay."""
-    folded = unicodedata.normalize("NFKC", text.translate(_PLAIN)).translate(_PLAIN).replace("--", "\u2014")
     seen = (
         one if one in MARKS or unicodedata.category(one) not in _INVISIBLE else " " if one.isspace() else ""
-        for one in folded
+        for one in text
     )
-    return " ".join("".join(seen).split())
+    folded = unicodedata.normalize("NFKC", "".join(seen).translate(_PLAIN)).translate(_PLAIN).replace("--", "\u2014")
+    return " ".join(folded.split())
+
+
+def simple(text: str, knows: Callable[[str], bool]) -> str:
+    """Plain text whose letters lose their accents and strokes where a model does not know them but knows the letters
+    without; accents on nothing vanish."""
+    return "".join(one if knows(one) else _simple(one, knows) for one in text)
+
+
+def _simple(one: str, knows: Callable[[str], bool]) -> str:
+    parts = unicodedata.normalize("NFD", one)
+    letters = "".join(_STROKES.get(part, part) for part in parts if unicodedata.category(part)[0] != "M")
+    return letters if all(map(knows, letters)) else one
 
 
 @dataclass(frozen=True)
@@ -74,10 +95,14 @@ class Pieces:
         )
 
     def knows(self, one: str) -> bool:
-        """Whether the plain form of a character is made of known ones."""
+        """Whether the simple, plain form of a character is made of known ones."""
         if one not in self._known:
-            self._known[one] = all(part == " " or part in self.alphabet for part in plain(one))
+            self._known[one] = all(part == " " or part in self.alphabet for part in self.simple(plain(one)))
         return self._known[one]
+
+    def simple(self, text: str) -> str:
+        """See the function of that name."""
+        return simple(text, self.alphabet.__contains__)
 
     @cached_property
     def _known(self) -> dict[str, bool]:
@@ -86,7 +111,7 @@ class Pieces:
     def marked(self, sentence: str) -> Marked:
         """The sentence in plain text, with marks for what is not translated."""
         found = mark(sentence, self.knows)
-        return Marked(plain(found.text), found.literals)
+        return replace(found, text=self.simple(plain(found.text)))
 
     def encode(self, text: str) -> list[int]:
         """Tokens of a marked sentence, with the end of sentence."""

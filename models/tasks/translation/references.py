@@ -66,6 +66,32 @@ def domains(path: Path, ids: NDArray[np.int64], source: Path) -> tuple[NDArray[n
     return np.array(labels, np.int64)[ids], len(labels)
 
 
+def own_domains(path: Path, ids: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    """The label of each id [N] where JSON lines of references have the field ``domain``, as the released code writes
+    them; None where they do not.
+
+    Raises:
+        BadFile: some lines have it and others do not, or it is no whole number.
+    """
+    if not _is_json(path):
+        return None
+    labels: dict[int, int] = {}
+    missing: str | None = None
+    for place, record in records(path):
+        if "domain" not in record:
+            missing = missing or place
+            continue
+        value = record["domain"]
+        if isinstance(value, bool) or not isinstance(value, int) or abs(value) >= 2**63:
+            raise BadFile(f"{place}: domain is {value!r}; a whole number is needed, 0 in-domain")
+        labels[identifier(place, record)] = value
+    if not labels:
+        return None
+    if missing is not None:
+        raise BadFile(f"{missing}: domain is missing, and other lines have it")
+    return np.array([labels[key] for key in ids.tolist()], np.int64)
+
+
 def _is_json(path: Path) -> bool:
     if path.suffix in (".json", ".jsonl"):
         return True

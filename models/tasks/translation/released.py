@@ -22,6 +22,7 @@ from models.tasks.translation.settings import Sizes
 LARGEST_BYTES = 8 << 30
 """Of a checkpoint with its optimiser: three times its weights."""
 _SKIPPED = re.compile(r"(?:^|\.)(?:version|_float_tensor|embed_positions\..*)$")
+_MEASURED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "encoder.layers.0.fc1.weight")
 _OLD_NORMS = {
     "encoder": {"0": "self_attn_layer_norm", "1": "final_layer_norm"},
     "decoder": {"0": "self_attn_layer_norm", "1": "encoder_attn_layer_norm", "2": "final_layer_norm"},
@@ -56,9 +57,13 @@ def _weights(state: Mapping[str, Any], path: Path) -> dict[str, NDArray[np.float
     import torch
 
     weights: dict[str, NDArray[np.float32]] = {}
+    total = 0
     for name, value in state.items():
         if not isinstance(name, str) or not isinstance(value, torch.Tensor):
             raise ArtefactError(f"{path}: {str(name)[:80]} is no weight")
+        total += value.numel() * 4
+        if total > LARGEST_BYTES:  # names may share what they name
+            raise ArtefactError(f"{path}: weights of more than {LARGEST_BYTES} bytes")
         own = name.removeprefix("module.")
         if own.endswith("embed_positions.weight"):
             raise ArtefactError(f"{path}: {own}: positions are learnt; sinusoidal ones are served")
@@ -78,7 +83,7 @@ def _weights(state: Mapping[str, Any], path: Path) -> dict[str, NDArray[np.float
 def _renamed(name: str, array: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
     """A weight under its present names: fairseq 0.7 joined query, key and value, 0.6 counted norms."""
     if found := re.fullmatch(r"(.*)\.in_proj_(weight|bias)", name):
-        if len(array) % 3:
+        if not array.ndim or len(array) % 3:
             return {name: array}
         parts = np.split(array, 3)
         return {f"{found[1]}.{one}_proj.{found[2]}": part for one, part in zip("qkv", parts, strict=True)}
@@ -90,15 +95,17 @@ def _renamed(name: str, array: NDArray[np.float32]) -> dict[str, NDArray[np.floa
 
 def _sizes(weights: Mapping[str, NDArray[np.float32]], options: Any, path: Path) -> Sizes:
     try:
-        source, target = (weights[f"{side}.embed_tokens.weight"] for side in ("encoder", "decoder"))
-        inner = len(weights["encoder.layers.0.fc1.weight"])
+        source, target, inner = (weights[name] for name in _MEASURED)
     except KeyError as error:
         raise ArtefactError(f"{path}: {error.args[0]} is missing") from error
+    for name in _MEASURED:
+        if weights[name].ndim != 2:
+            raise ArtefactError(f"{path}: {name} has the shape {list(weights[name].shape)}, two axes are needed")
     width = source.shape[-1]
     heads = getattr(options, "encoder_attention_heads", None) if isinstance(options, Namespace) else None
     if heads is None:
         heads = width // 64  # as in every Transformer of the paper
-    if not isinstance(heads, int):
+    if type(heads) is not int:
         raise ArtefactError(f"{path}: encoder_attention_heads is {heads!r}; a whole number is needed")
     try:
         return Sizes(
@@ -106,9 +113,9 @@ def _sizes(weights: Mapping[str, NDArray[np.float32]], options: Any, path: Path)
             target=len(target),
             width=width,
             heads=heads,
-            inner=inner,
-            encoder=_layers(weights, "encoder"),
-            decoder=_layers(weights, "decoder"),
+            inner=len(inner),
+            encoder=_layers(weights, "encoder", path),
+            decoder=_layers(weights, "decoder", path),
             norm_first="encoder.layer_norm.weight" in weights,
             shared=False,
         )
@@ -116,9 +123,12 @@ def _sizes(weights: Mapping[str, NDArray[np.float32]], options: Any, path: Path)
         raise ArtefactError(f"{path}: {error}") from error
 
 
-def _layers(weights: Mapping[str, Any], side: str) -> int:
-    numbers = {int(found[1]) for name in weights if (found := re.match(rf"{side}\.layers\.(\d+)\.", name))}
-    return max(numbers, default=-1) + 1
+def _layers(weights: Mapping[str, Any], side: str, path: Path) -> int:
+    numbers = {found[1] for name in weights if (found := re.match(rf"{side}\.layers\.(\d+)\.", name))}
+    for number in range(len(numbers)):
+        if str(number) not in numbers:
+            raise ArtefactError(f"{path}: {side}.layers.{number} is missing; there are {len(numbers)} layers")
+    return len(numbers)
 
 
 def _check(weights: Mapping[str, NDArray[np.float32]], sizes: Sizes, path: Path) -> None:

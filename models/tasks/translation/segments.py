@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-_BREAK = re.compile(r"[^\S\n]*\n\s*|[^\S\n]{2,}|\t\s*|[\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_BREAK = re.compile(r"[^\S\n]*\n\s*|[^\S\n]{2,}|\t\s*|[\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 """Ends a sentence whatever stands before it: new lines, tabs, runs of spaces."""
 _BULLET = re.compile(r"(?:[-*+\u2022\u2013\u2014>#]+|\(?\d{1,3}[.)])\s+")
 _END = re.compile(r"(?<![.!?\u2026\u203d])[.!?\u2026\u203d]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s)")
@@ -21,6 +21,7 @@ _LONGEST_ABBREVIATION = 12
 _EDGE = re.compile(
     r"[\s\U0001F000-\U0001FAFF\u2300-\u23FF\u2600-\u27BF\u2B00-\u2BFF\uFE0F\u200D\u20E3\U000E0020-\U000E007F]+"
 )
+_JOINING = "\ufe0f\u200d\u20e3"
 _CUTS = (r"[;:]\s+", r"\s+[\u2013\u2014-]\s+", r",\s+", r"\s+")
 
 
@@ -107,8 +108,10 @@ def _bare(piece: str) -> Iterator[Segment]:
     before = _EDGE.match(piece)
     begin = before.end() if before else 0
     end = len(piece)
-    while end > begin and _EDGE.match(piece[end - 1]):
+    while end > begin and _EDGE.match(piece, end - 1):
         end -= 1
+    while end < len(piece) and piece[end] in _JOINING:  # belongs to the character before it, such as a digit in a box
+        end += 1
     yield Segment(piece[:begin], False)
     yield Segment(piece[begin:end], True)
     yield Segment(piece[end:], False)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
+
+Precision = Literal["fp32", "fp16", "int8"]
+"""Of a graph."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Sizes:
             raise ValueError(f"{self}: every size is at least 1")
         if self.width % (2 * self.heads):
             raise ValueError(f"width {self.width} is no multiple of twice the heads, {2 * self.heads}")
+        if self.width < 4:
+            raise ValueError(f"width {self.width} is too little for sines of places; at least 4 is needed")
         if self.shared and self.source != self.target:
             raise ValueError(f"a shared table needs one vocabulary, got {self.source} and {self.target} tokens")
 
@@ -73,6 +79,8 @@ class Settings:
             raise ValueError(f"{self} cannot be followed: numbers of steps, tokens and sentences are at least 1")
         if not (self.rate > 0 and 0 <= self.smoothing < 1 and 0 <= self.dropout < 1 and 0 <= self.average < 1):
             raise ValueError(f"{self} cannot be followed: rate above 0; smoothing, dropout and average in [0, 1)")
+        if not self.clip > 0 or any(times < 1 for _, times in self.weights):
+            raise ValueError(f"{self} cannot be followed: clip is above 0, and domains come at least once in an epoch")
 
     def rate_at(self, step: int) -> float:
         """Of a step, from 0."""
@@ -91,7 +99,7 @@ PRESETS: Mapping[str, Settings] = {
     "tiny": Settings(_TINY, steps=12, batch_tokens=512, rate=3e-3, warmup=4, dev_every=6, dev_sentences=16),
     "small": Settings(
         _SMALL,
-        steps=9000,
+        steps=10500,
         batch_tokens=3000,
         rate=1.5e-3,
         warmup=600,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.translation.literals import MARKS, mark, restore
-from models.tasks.translation.pieces import SPACE, Pieces, plain
+from models.tasks.translation.pieces import SPACE, Pieces, plain, simple
 from models.tasks.translation.vocabulary import END, UNKNOWN
 
 FIRST_MARK = 4
@@ -31,6 +31,8 @@ class Sentence:
     """Of the source side, with the end of sentence."""
     literals: tuple[str, ...]
     """What its marks stand for, in their order."""
+    left: int = 0
+    """Literals that it has more than there are marks: it has to be cut, as they are unknown here."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Tokens:
         """A sentence of the source language; what no piece says is a literal."""
         found = mark(text, self._known)
         tokens: list[int] = []
-        for piece in self.pieces.encode(plain(found.text))[:-1]:
+        for piece in self.pieces.encode(simple(plain(found.text), self._has))[:-1]:
             tokens += self._rows(piece)
-        return Sentence((*tokens, END), found.literals)
+        return Sentence((*tokens, END), found.literals, found.left)
 
     def surface(self, tokens: Sequence[int] | NDArray[np.int64], literals: Sequence[str]) -> list[str]:
         """What each token of a hypothesis says, literals in full; together the translation, a space before it if at
@@ -81,8 +83,11 @@ class Tokens:
 
     def _known(self, one: str) -> bool:
         if one not in self._answers:
-            self._answers[one] = all(part == " " or part in self._letters for part in plain(one))
+            self._answers[one] = all(part == " " or self._has(part) for part in simple(plain(one), self._has))
         return self._answers[one]
+
+    def _has(self, one: str) -> bool:
+        return one in self._letters and one != SPACE
 
     def _rows(self, piece: int) -> Iterable[int]:
         number = self._numbers.get(piece)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models import side_by_side
+from models import checkpoints, side_by_side
 from models.resume import claim, write_whole
 from models.side_by_side import Tell
 from models.tasks.translation import pairs_folder
@@ -24,6 +24,7 @@ from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.examples import Examples, examples, marked_pairs
 from models.tasks.translation.literals import MARKS
 from models.tasks.translation.members import PIECES
+from models.tasks.translation.pairs_folder import Folder
 from models.tasks.translation.pieces import Pieces, learn
 from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.settings import Settings, with_vocabulary
@@ -33,12 +34,12 @@ from models.tasks.translation.vocabulary import PAD, START, UNKNOWN
 if TYPE_CHECKING:
     from models.artefact import Artefact
     from models.tasks.translation.ensemble import Ensemble
-    from models.tasks.translation.export.blocks import Precision
+    from models.tasks.translation.settings import Precision
 
 TRAIN, DEV = "train.npz", "dev.npz"
 FAMILIES = ("transformer",)
 JUDGED = 1000
-"""Pairs of a shifted domain that figures are of, at most."""
+"""Pairs of a domain that figures are of, at most."""
 _TRAINED = 0.95  # share of the time that has gone by then
 _LONGEST_FACTOR = 2.0
 """Of a hypothesis over its sentence: in training 99.9 % of translations are shorter."""
@@ -70,23 +71,18 @@ def train_artefact(
         ArtefactError: the precision ranks sentences unlike float32.
         RuntimeError: a member's training failed; the message says why.
     """
-    from models.tasks.translation.build import build
-
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use {', '.join(FAMILIES)}")
-    every, chosen = seeds(seed, members), presets.preset(preset)
+    every, chosen = side_by_side.seeds(seed, members), presets.preset(preset)
     folder = pairs_folder.read(directory)
     kept = parts or out.with_name(f"{out.name}.parts")
     settings = prepare(folder.train, folder.valid, chosen, kept)
     train_members(kept, settings, every, jobs=jobs, progress=lambda done, what: progress(_TRAINED * done, what))
-    found = build(
+    found = built(
         assembled(kept, settings, every, preset=preset),
+        folder,
         out,
         precision=precision,
-        train=folder.train,
-        calibration=folder.calibration,
-        judge={name: Corpus(pairs.pairs[:JUDGED]) for name, pairs in folder.judged.items()},
-        provenance=folder.provenance,
         threads=jobs or os.cpu_count() or 1,
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
     )
@@ -94,6 +90,41 @@ def train_artefact(
         shutil.rmtree(kept, ignore_errors=True)
     progress(1.0, found.tag)
     return found
+
+
+def built(
+    ensemble: Ensemble,
+    folder: Folder,
+    out: Path,
+    *,
+    precision: Precision = "int8",
+    threads: int = 1,
+    progress: Tell = lambda done, what: None,
+) -> Artefact:
+    """The calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
+
+    Raises:
+        ArtefactError: the precision ranks sentences unlike float32.
+    """
+    from models.tasks.translation.build import build
+
+    return build(
+        ensemble,
+        out,
+        precision=precision,
+        train=folder.train,
+        calibration=folder.calibration,
+        judge={name: _spaced(pairs) for name, pairs in folder.judged.items()},
+        provenance=folder.provenance,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _spaced(pairs: Corpus) -> Corpus:
+    """At most ``JUDGED``, evenly spaced."""
+    rows = np.unique(np.linspace(0, len(pairs) - 1, min(JUDGED, len(pairs))).astype(int))
+    return Corpus(tuple(pairs.pairs[row] for row in rows))
 
 
 def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset: str) -> Ensemble:
@@ -148,17 +179,6 @@ def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset:
     )
 
 
-def seeds(seed: int, members: int) -> tuple[int, ...]:
-    """Of members.
-
-    Raises:
-        ValueError: no members.
-    """
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
-    return tuple(seed * 1000 + member for member in range(members))
-
-
 def prepare(corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> Settings:
     """Learns pieces and keeps pairs as numbers in ``folder``, unless they are there already.
 
@@ -197,7 +217,7 @@ def train_members(
 
     train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
     fingerprint = f"{train.fingerprint} {dev.fingerprint}"
-    training.claimed(folder, settings, fingerprint)
+    checkpoints.claimed(folder, settings, fingerprint)
     side_by_side.train_members(
         partial(train_member, folder, settings, fingerprint, device),
         [one for one in every if training.finished(folder, one) is None],

@@ -151,7 +151,13 @@ class Beams:
 
         Returns:
             The beams after it, and the rows that theirs go on from [R].
+
+        Raises:
+            ValueError: marks or forbidden tokens that are not among those that are told in full.
         """
+        full, last = said.special.shape[2], max((*self.rules.marks, *self.rules.forbidden, END))
+        if last >= full:
+            raise ValueError(f"tokens below {full} are told in full; marks and forbidden ones go up to {last}")
         beam, count = self.rules.beam, len(self)
         logs = np.concatenate([said.special, said.log_probabilities], axis=2)  # [M, R, n + k]
         tokens = np.concatenate(
@@ -177,6 +183,9 @@ class Beams:
         parents = np.take_along_axis(rows, order, axis=1).ravel()
         where = np.take_along_axis(places, order, axis=1).ravel()
         after = self._grown(parents, where, tokens, logs, pe, said.uncertainty)
+        if not exists.all():  # fewer than ``beam`` go on: the other rows repeat the best and must not count
+            log_prob = np.where(exists.ravel(), after.running.log_prob, -np.inf)
+            after = replace(after, running=replace(after.running, log_prob=log_prob))
         stopped = ~exists.any(axis=1)
         if stopped.any():  # nothing can follow: what has ended is all there will be
             after = replace(after, most=np.where(stopped, 0, after.most))
@@ -191,16 +200,18 @@ class Beams:
     def _barred(self, tokens: Integers) -> NDArray[np.bool_]:
         """Continuations that are not allowed, [R, n + k]."""
         lengths, marks = self.lengths, self.rules.marks
+        room = np.repeat(self.most, self.rules.beam) - lengths - 1  # before the end of sentence
+        missing = self.missing.sum(axis=1)
+        ends = tokens == END
         barred = np.isin(tokens, self.rules.forbidden)
         if len(marks):
             is_mark = (tokens >= marks.start) & (tokens < marks.stop)
             number = np.where(is_mark, tokens - marks.start, 0)
             barred |= is_mark & ~np.take_along_axis(self.missing, number, axis=1)
-        last = lengths + 1 >= np.repeat(self.most, self.rules.beam)
-        unready = (lengths < 1) | self.missing.any(axis=1)
-        ends = tokens == END
-        barred |= ends & (unready & ~last)[:, None]
-        barred |= ~ends & last[:, None]
+            due = (missing > 0) & (missing >= room)
+            barred |= due[:, None] & ~is_mark & ~ends
+        barred |= ends & (((lengths < 1) | (missing > 0)) & (room > 0))[:, None]
+        barred |= ~ends & (room <= 0)[:, None]
         return barred
 
     def _ended(
@@ -246,7 +257,6 @@ class Beams:
         step: TokenUncertainty,
     ) -> Beams:
         """Some rows, each with one token more; None for tokens: the end of sentence."""
-        np.arange(len(parents))
         said = np.full(len(parents), END, np.int64) if tokens is None else tokens[parents, places]
         before = self if tokens is None else self._rows(parents)
         values = step.take(parents)

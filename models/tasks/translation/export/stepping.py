@@ -13,18 +13,24 @@ from functools import partial
 import numpy as np
 
 from models.executors.graph import Graph, Value
-from models.tasks.translation.export.blocks import Blocks, Precision, Weights, heads, places
-from models.tasks.translation.export.reading import HIDDEN, memory_names
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.export.blocks import Blocks, Weights, heads, places
+from models.tasks.translation.graph_names import (
+    CANDIDATES,
+    HIDDEN,
+    LAST,
+    LOG_PROBABILITIES,
+    PARENTS,
+    PLACES,
+    PREFIX,
+    SHAPE,
+    SPECIAL,
+    UNCERTAINTY,
+    cache_names,
+    memory_names,
+)
+from models.tasks.translation.settings import Precision, Sizes
 
-LAST, PARENTS, PLACES, PREFIX, SHAPE = "last", "parents", "places", "prefix", "shape"
-CANDIDATES, LOG_PROBABILITIES, SPECIAL, UNCERTAINTY = "candidates", "log_probabilities", "special", "uncertainty"
 _TINY = 1e-37
-
-
-def cache_names(members: int, sizes: Sizes) -> list[str]:
-    """Of cached keys and values; memory's, with an s for self."""
-    return [f"s{name}" for name in memory_names(members, sizes)]
 
 
 def stepping_graph(

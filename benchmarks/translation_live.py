@@ -1,0 +1,175 @@
+"""Asks a running translation service about real sentences, gives each its reference after its answer, and compares what
+the monitor says with the same figures of all references.
+
+    DEMUR_CENSUS=hypotheses demur serve translation
+    demur monitor run
+    python -m benchmarks.translation_live --pairs data/translation [--count 400] [--steps 4] [--json PATH]
+
+The ledger should be new: the monitor's window ``last`` holds all that was asked of the model. The folder is one of
+``demur data translation select``; its held-out and its shifted pairs take turns. Each sentence is asked over HTTP as
+well, as a replay, and has to be answered alike.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import demur
+from benchmarks.live import Figure, Sent, compared, told, window, windows
+from models.assessment.text import egleu_error, n_best_gleu
+from models.tasks.translation import pairs_folder
+from models.tasks.translation.corpus import Corpus, Pair
+from models.tasks.translation.documents import document
+from models.tasks.translation.spec import HYPOTHESES
+
+NEAR = 1e-4
+"""Nats: how far answers over both protocols may lie apart."""
+_TOGETHER = 32
+"""Sentences of a call."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was known after some sentences."""
+
+    units: int
+    domains: dict[str, int]
+    deferred: int
+    deferred_by_domain: dict[str, int]
+    figures: dict[str, Figure]
+    reasons: tuple[str, ...]
+    """Why the window is not valid; none: it is."""
+
+
+def chosen(folder: pairs_folder.Folder, count: int) -> list[Pair]:
+    """So many pairs of one sentence each, evenly spaced, held-out and shifted ones in turn."""
+    parts = [_spaced(one, count // 2) for one in (folder.valid, folder.shifted)]
+    return [one for pairs in zip_longest(*parts) for one in pairs if one is not None]
+
+
+def follow(client: Any, http: str, monitor: str, pairs: Sequence[Pair], steps: int) -> Iterator[Moment]:
+    """Asks and labels, and says now and then what the monitor makes of it.
+
+    Raises:
+        TimeoutError: the monitor does not see what was sent.
+        ValueError: the protocols answer differently.
+    """
+    sent = Sent(HYPOTHESES, [], [], [])
+    domains: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    calls = [pairs[start : start + _TOGETHER] for start in range(0, len(pairs), _TOGETHER)]
+    stops = {round(stop) for stop in np.linspace(0, len(calls), steps + 1)[1:]}
+    for number, some in enumerate(calls, start=1):
+        model, deferred = _ask(client, http, some, sent)
+        domains.update(pair.domain for pair in some)
+        left.update(pair.domain for pair, one in zip(some, deferred, strict=True) if one)
+        if number in stops:
+            units = sum(map(len, sent.errors))
+            found = window(lambda: windows(monitor), HYPOTHESES.name, model, units)
+            yield Moment(
+                units,
+                dict(domains),
+                sum(left.values()),
+                dict(left),
+                compared(found, sent.offline()),
+                tuple(reason["reason"] for reason in found["reasons"]),
+            )
+
+
+def _spaced(pairs: Corpus, count: int) -> list[Pair]:
+    single = [pair for pair in pairs.pairs if document(pair.english, lambda text: len(text) < 150).whole]
+    rows = np.unique(np.linspace(0, len(single) - 1, min(count, len(single))).astype(int)) if single else ()
+    return [single[row] for row in rows]
+
+
+def _ask(client: Any, http: str, pairs: Sequence[Pair], sent: Sent) -> tuple[str, list[bool]]:
+    texts = [pair.english for pair in pairs]
+    answer = client.translation.predict(texts, purpose="decide", tokens="none")
+    said = [one.sentences for one in answer]
+    if any(len(one) != 1 for one in said):
+        raise ValueError("a pair was cut into several sentences; its reference is of none of them")
+    sentences = [one[0] for one in said]
+    _check_alike(sentences, _over_http(http, texts))
+    gleus = n_best_gleu([pair.russian for pair in pairs], [[h.text for h in one.hypotheses] for one in sentences])
+    weights = np.array([[h.confidence for h in one.hypotheses] for one in sentences], np.float64)
+    sent.errors.append(egleu_error(gleus, weights / weights.sum(axis=1, keepdims=True)))
+    sent.uncertainty.append(np.array([one.uncertainty for one in sentences], np.float32))
+    deferred = [one.deferred for one in sentences]
+    sent.answered.append(~np.array(deferred))
+    now = time.time()
+    client.labels.submit(
+        demur.Label(one.prediction_id, pair.russian, source="census", observed=now)
+        for one, pair in zip(sentences, pairs, strict=True)
+    ).check()
+    return str(answer.model), deferred
+
+
+def _over_http(http: str, texts: Sequence[str]) -> Any:
+    body = {"texts": texts, "tokens": "none", "purpose": "replay"}
+    request = urllib.request.Request(
+        f"{http}/v1/predict", json.dumps(body).encode(), {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=120) as answer:
+        return json.load(answer)["sentences"]
+
+
+def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
+    for one, other in zip(grpc, http, strict=True):
+        best = other["hypotheses"][0]["text"]
+        if one.best.text != best or abs(one.uncertainty - other["uncertainty"]) > NEAR:
+            raise ValueError(
+                f"{one.source!r}: {one.best.text!r} with {one.uncertainty} over gRPC, {best!r} with "
+                f"{other['uncertainty']} over HTTP"
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0; 1 where data, service or monitor are not there or not fit."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.translation_live",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--pairs", type=Path, required=True, help="folder of `demur data translation select`")
+    parser.add_argument("--count", type=int, default=400, help="sentences, half of them shifted")
+    parser.add_argument("--target", default="127.0.0.1:4002", help="host:port of the gRPC service")
+    parser.add_argument("--http", default="http://127.0.0.1:3002", help="URL of the HTTP service")
+    parser.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
+    parser.add_argument("--steps", type=int, default=4, help="how often the monitor is looked at")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
+    asked = parser.parse_args(arguments)
+    moments = []
+    try:
+        pairs = chosen(pairs_folder.read(asked.pairs), asked.count)
+        with demur.connect(asked.target, actor="translators", timeout=120) as client:
+            for moment in follow(client, asked.http, asked.monitor, pairs, asked.steps):
+                moments.append(moment)
+                _show(moment)
+    except (ValueError, OSError, demur.DemurError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    if asked.json:
+        asked.json.write_text(json.dumps([asdict(moment) for moment in moments], indent=1))
+    return 0
+
+
+def _show(moment: Moment) -> None:
+    state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
+    print(f"{moment.units} sentences {moment.domains}, deferred {moment.deferred_by_domain}, {state}")
+    print(told(moment.figures), end="", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,171 @@
+"""Text as the released recipe prepares it with Moses' scripts: punctuation, tokens, and readable text again.
+
+The released models know nothing but this form: tokens between single spaces, dashes inside words split off as ``@-@``,
+and eight characters escaped (``&apos;``, ``&#91;`` ...). sacremoses is a port of the scripts; where it departs from
+those of Moses that the recipe runs, the scripts are followed: letters of all scripts are letters, a full stop that
+ends a sentence is a token, and what cannot be printed is a space.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache, partial
+from typing import Any
+
+from models.artefact import ArtefactError
+
+ENGLISH, RUSSIAN = "en", "ru"
+
+_ESCAPES = (
+    *(("&bar;", "|"), ("&#124;", "|"), ("&lt;", "<"), ("&gt;", ">"), ("&bra;", "["), ("&ket;", "]")),
+    *(("&quot;", '"'), ("&apos;", "'"), ("&#91;", "["), ("&#93;", "]"), ("&amp;", "&")),
+)
+"""What Moses' detokeniser replaces, in its order: the ampersand is the last."""
+_SUPERFLUOUS = re.compile(
+    r""" (?="(?:[,!?;:)]|\.(?!\.)|$))|(?<=\d:) (?=\d{1,2}\b)"""
+    r"""|(?<=[A-Za-z]) (?='[A-Za-z])|(?<=[A-Za-z]') (?=[a-z]{1,2}\b)|(?<=\b[ОД]) (?='[А-Я])"""
+)
+"""Spaces that Moses' detokeniser leaves in Russian: before a closing quote whose opening one stands in another
+sentence, in times of day and scores (15:00, 4:1), in foreign names (L'Oreal, Burt's)."""
+_LETTER = r"\p{Alphabetic}"
+_NUMERIC = " #NUMERIC_ONLY#"
+
+
+def library(module: str) -> Any:
+    """Imports what only released models need.
+
+    Raises:
+        ArtefactError: it is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        name = module.partition(".")[0]
+        raise ArtefactError(f"released translation models need {name}: pip install 'demur[released]'") from error
+
+
+def prepared(text: str, language: str = ENGLISH) -> str:
+    """A sentence with Moses' punctuation and without what cannot be printed (``normalize-punctuation.perl`` and
+    ``remove-non-printing-char.perl``): what comes before ``tokenised``, except for newstest."""
+    # the script sees the end of the line, too, and one of its rules counts it as a character
+    return _visible(str(_normaliser(language).normalize(f"{text}\n")))
+
+
+def newstest(text: str) -> str:
+    """A sentence of newstest: the recipe does no more to it than to straighten the right single quote."""
+    return text.replace("\u2019", "'")
+
+
+def tokenised(text: str, language: str = ENGLISH) -> str:
+    """Moses' tokens between single spaces, escaped, dashes split (``tokenizer.perl -a``)."""
+    return " ".join(_tokeniser(language).tokenize(text, aggressive_dash_splits=True, escape=True))
+
+
+def readable(text: str, language: str = RUSSIAN) -> tuple[str, list[int]]:
+    """The text that tokens stand for, and where each of its characters comes from.
+
+    Args:
+        text: tokens between single spaces.
+
+    Returns:
+        The detokenised text, and for each of its characters a place in ``text``, which never falls. A space has the
+        place of what follows it.
+    """
+    characters, places = text, list(range(len(text)))
+    characters, places = _replaced(f" {characters} ", [0, *places, len(text)], " @-@ ", "-")
+    for escape, plain in _ESCAPES:
+        characters, places = _replaced(characters, places, escape, plain)
+    detokenised = str(_detokeniser(language).detokenize(text.split()))
+    # detokenising moves nothing but spaces
+    said = [place for one, place in zip(characters, places, strict=True) if not one.isspace()]
+    superfluous = {space.start() for space in _SUPERFLUOUS.finditer(detokenised)}
+    kept: list[str] = []
+    found: list[int] = []
+    number = 0
+    for place, one in enumerate(detokenised):
+        if place not in superfluous:
+            kept.append(one)
+            found.append(said[number])
+        number += not one.isspace()
+    return "".join(kept), found
+
+
+def _replaced(text: str, places: Sequence[int], old: str, new: str) -> tuple[str, list[int]]:
+    """A text with a part replaced wherever it stands, and the places of its characters; ``new`` is one character."""
+    parts = text.split(old)
+    kept: list[int] = []
+    start = 0
+    for part in parts[:-1]:
+        stop = start + len(part)
+        kept += places[start:stop]
+        kept.append(places[min(stop + len(old) - len(old.lstrip()), len(places) - 1)])
+        start = stop + len(old)
+    return new.join(parts), [*kept, *places[start:]]
+
+
+def _visible(text: str) -> str:
+    """Spaces for control characters, unassigned ones and those of private use (sacremoses drops them)."""
+    return "".join(" " if unicodedata.category(one)[0] == "C" else one for one in text)
+
+
+@cache
+def _normaliser(language: str) -> Any:
+    found = library("sacremoses").MosesPunctNormalizer(language, perl_parity=True, norm_numbers=False)
+    if language != ENGLISH:  # the script treats all but English and Czech like German here, sacremoses three only
+        found.substitutions += found.DE_ES_FR_QUOTATION_FOLLOWED_BY_COMMA
+    found.substitutions += found.OTHER
+    return found
+
+
+@cache
+def _tokeniser(language: str) -> Any:
+    found = library("sacremoses").MosesTokenizer(language)
+    prefixes = frozenset(found.NONBREAKING_PREFIXES)
+    numeric = frozenset(one.removesuffix(_NUMERIC) for one in prefixes if one.endswith(_NUMERIC))
+    found.handles_nonbreaking_prefixes = partial(_full_stops, prefixes=prefixes, numeric=numeric)
+    # the ranges of letters of sacremoses lack those of Chinese, Japanese and Korean
+    pattern = library("regex").compile
+    found.PAD_NOT_ISALNUM = pattern(rf"([^{_LETTER}\p{{Nd}}\s.'`,\-])"), r" \1 "
+    found.AGGRESSIVE_HYPHEN_SPLIT = pattern(rf"([{_LETTER}\p{{Nd}}])-(?=[{_LETTER}\p{{Nd}}])"), r"\1 @-@ "
+    found.ENGLISH_SPECIFIC_APOSTROPHE = [
+        (pattern(rf"([^{_LETTER}])'([^{_LETTER}])"), r"\1 ' \2"),
+        (pattern(rf"([^{_LETTER}\p{{N}}])'([{_LETTER}])"), r"\1 ' \2"),
+        (pattern(rf"([{_LETTER}])'([^{_LETTER}])"), r"\1 ' \2"),
+        (pattern(rf"([{_LETTER}])'([{_LETTER}])"), r"\1 '\2"),
+        (pattern(r"(\p{N})'(s)"), r"\1 '\2"),
+    ]
+    return found
+
+
+@cache
+def _detokeniser(language: str) -> Any:
+    return library("sacremoses").MosesDetokenizer(language)
+
+
+_STOPPED = re.compile(r"(\S+)\.").fullmatch
+_NUMBER = re.compile("[0-9]").match
+
+
+def _full_stops(text: str, *, prefixes: frozenset[str], numeric: frozenset[str]) -> str:
+    """Splits full stops off words that are no abbreviations. The last word is never one (sacremoses has another rule
+    there, and looks through all letters of Unicode for each word)."""
+    words = text.split()
+    found = []
+    for word, following in zip(words, [*words, ""][1:], strict=True):
+        stopped = _STOPPED(word)
+        if stopped is None or (following and _abbreviates(stopped[1], following, prefixes, numeric)):
+            found.append(word)
+        else:
+            found.append(f"{stopped[1]} .")
+    return " ".join(found)
+
+
+def _abbreviates(word: str, following: str, prefixes: frozenset[str], numeric: frozenset[str]) -> bool:
+    if "." in word and any(map(str.isalpha, word)):
+        return True
+    if (word in prefixes and word not in numeric) or following[0].islower():
+        return True
+    return word in numeric and _NUMBER(following) is not None

@@ -1,0 +1,20 @@
+"""A stand-in of the translation service, which ``client`` asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.clients.translation.service import TranslationStandIn, serving
+
+
+@pytest.fixture
+def translation() -> TranslationStandIn:
+    return TranslationStandIn()
+
+
+@pytest.fixture
+def target(translation: TranslationStandIn) -> Iterator[str]:
+    with serving(translation) as where:
+        yield where

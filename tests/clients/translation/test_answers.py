@@ -1,0 +1,295 @@
+"""Translation over a real socket: texts in, sentences with hypotheses, tokens and decisions out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from contextlib import aclosing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import demur
+from tests.clients.translation.service import doubt, russian, russian_text
+
+TEXT = "  - Hello, world.  What a day!\n\n\U0001f600 It rains\n"
+
+
+def test_an_answer_is_what_the_service_said(client):
+    translations = client.translation.predict(TEXT)
+    assert (translations.model, len(translations), translations.failures) == ("translation:1", 1, ())
+    (one,) = translations
+    assert (one.text, one.source, one.model) == (russian_text(TEXT), TEXT, "translation:1")
+    assert one.text != TEXT
+    sources = ["- Hello, world.", "What a day!", "It rains"]
+    assert [sentence.source for sentence in one.sentences] == sources
+    for place, (sentence, source) in enumerate(zip(one.sentences, sources, strict=True)):
+        assert sentence.item == place
+        assert TEXT[slice(*sentence.source_span)] == source
+        assert one.text[slice(*sentence.span)] == sentence.best.text == russian(source)
+        assert [hypothesis.text for hypothesis in sentence.hypotheses] == [russian(source), russian(source) + "!"]
+        assert [hypothesis.confidence for hypothesis in sentence.hypotheses] == [0.75, 0.25]
+        assert [hypothesis.score for hypothesis in sentence.hypotheses] == [-0.5, -1.5]
+        assert dict(sentence.hypotheses[1].scores) == {"eoe": 0.25, "scr_pe": 1.5}
+    first, second, _ = one.sentences
+    assert (first.decision, first.deferred, first.answered, first.verdict) == ("answer", False, True, "answered")
+    assert (first.uncertainty, first.threshold, first.measure, first.policy) == (0.5, 1, "scr_pe", "p1")
+    assert (first.model, first.recorded, first.prediction_id) == ("translation:1", True, "000000000000007e-0")
+    assert (first.shifted, first.shift_reasons, first.remarks) == (False, (), ())
+    assert (second.decision, second.deferred, second.shift_reasons) == ("defer", True, ("outside_training_range",))
+    assert second.remarks == (demur.Remark("slang", "many unknown pieces", 0.5, "1", 0, pytest.approx(0.2)),)
+    assert (one.deferred, one.answered, translations.deferred, translations.answered) == (True, False, True, False)
+    assert list(translations.prediction_ids) == [f"000000000000007e-{number}" for number in range(3)]
+    assert translations.sentences == one.sentences
+    assert translations.check() is translations
+
+
+def test_several_texts_are_a_sequence(client):
+    texts = ["One. Two.", "", "12.", "Three."]
+    translations = client.translation.predict(texts)
+    assert [one.text for one in translations] == [russian_text(text) for text in texts]
+    assert [len(one.sentences) for one in translations] == [2, 0, 1, 1]
+    assert [one.item for one in translations.sentences] == [0, 1, 0, 0], "counted in their texts"
+    assert translations[3].sentences[0].source == "Three."
+    assert translations[1:3] == tuple(translations)[1:3]
+    assert translations[1].answered
+    for given in (tuple(texts), np.array(texts), (text for text in texts)):
+        assert [one.text for one in client.translation.predict(given)] == [one.text for one in translations]
+
+
+def test_tokens_are_arrays_and_a_sequence(client):
+    (sentence,) = client.translation.predict("Hello, world.")[0].sentences
+    best, other = sentence.hypotheses
+    assert other.tokens is None
+    tokens, text = best.tokens, best.text
+    assert (len(tokens), tokens.starts.dtype, tokens.total.dtype) == (5, np.uint32, np.float32)
+    assert [text[token.start : token.stop] for token in tokens] == ["Hел", "ло,", "вор", "лд.", ""]
+    np.testing.assert_allclose(tokens.data + tokens.knowledge, tokens.total, rtol=1e-6)
+    first = tokens[0]
+    assert first == (0, 3, pytest.approx(-1.2), pytest.approx(0.6), pytest.approx(0.45), pytest.approx(0.15))
+    assert tokens[-1].start == tokens[-1].stop == len(text)
+    assert tokens[1:3] == tuple(tokens)[1:3]
+    with pytest.raises(ValueError, match="read-only"):
+        tokens.total[0] = 1
+    with pytest.raises(IndexError):
+        tokens[5]
+
+
+@pytest.mark.parametrize(("wish", "told"), [("best", [True, False]), ("all", [True, True]), ("none", [False, False])])
+def test_tokens_are_told_as_wished(client, wish, told):
+    (sentence,) = client.translation.predict("Hello.", tokens=wish)[0].sentences
+    assert [one.tokens is not None for one in sentence.hypotheses] == told
+    if wish == "none":
+        for ask in (sentence.best.doubtful, client.translation.predict("A.", tokens=wish)[0].underlined):
+            with pytest.raises(demur.InvalidInput, match="ask with tokens='best'") as caught:
+                ask(0.5)
+            assert caught.value.field == "tokens"
+    else:
+        assert "most doubtful words, nats: Hелло 0.60" in sentence.summary()
+
+
+def test_doubtful_words_are_found_in_the_translation(client):
+    text = "See it. \U0001f600 Enormously, he said: hello-hello."
+    (one,) = client.translation.predict(text)
+    words = one.doubtful(0.5)
+    assert [one.text[word.start : word.stop] for word in words] == ["Eнормоуслй", "хелло-хелло"]
+    assert [word.value for word in words] == pytest.approx([doubt("Eнормоуслй,"), doubt("хелло-хелло.")])
+    assert one.doubtful(2.0, by="surprise") == [
+        (start, stop, pytest.approx(2 * value)) for start, stop, value in one.doubtful(1.0)
+    ]
+    assert one.doubtful(1.0)[0].value == pytest.approx(1.1)
+    assert len(one.doubtful(0.25, by="knowledge")) == 2
+    sentence = one.sentences[1]
+    (word, *_) = sentence.best.doubtful(0.5)
+    assert words[0][:2] == (word.start + sentence.span[0], word.stop + sentence.span[0])
+    assert one.underlined(1.0, marks=("<u>", "</u>")) == russian_text(text).replace(
+        "Eнормоуслй", "<u>Eнормоуслй</u>"
+    ).replace("хелло-хелло", "<u>хелло-хелло</u>")
+    assert one.underlined(1.0).count("\x1b[4m") == one.underlined(1.0).count("\x1b[24m") == 2
+    assert one.underlined(100.0) == one.text
+
+
+def test_a_word_is_as_doubtful_as_the_tokens_that_are_part_of_it():
+    places = np.array([(0, 1), (1, 1), (1, 2), (2, 3), (3, 8), (8, 9), (9, 9)], np.uint32)
+    total = np.array([1, 9, 3, 5, 2, np.nan, 9], np.float32)
+    tokens = demur.Tokens(places[:, 0], places[:, 1], -total, total, None, None)
+    hypothesis = demur.Hypothesis("ab,cd efg", -1.0, 1.0, None, tokens)
+    assert hypothesis.doubtful(0.0)[:2] == [(0, 2, 3.0), (3, 5, 2.0)], "neither of what is beside them nor of no letter"
+    (*_, last) = hypothesis.doubtful(10.0)
+    assert last[:2] == (6, 9), "what is no number is doubtful"
+    assert np.isnan(last.value)
+
+
+@pytest.mark.parametrize(
+    ("wish", "field"),
+    [
+        ({"above": 1.0, "by": "rmi"}, "by"),
+        ({"above": float("nan")}, "above"),
+        ({"above": "much"}, "above"),
+        ({"above": None}, "above"),
+    ],
+)
+def test_doubts_that_mean_nothing_are_named(client, wish, field):
+    (one,) = client.translation.predict("Hello.")
+    for ask in (one.doubtful, one.sentences[0].best.doubtful, one.underlined):
+        with pytest.raises(demur.InvalidInput) as caught:
+            ask(**wish)
+        assert caught.value.field == field
+
+
+def test_single_models_say_less(client, translation):
+    translation.singular = True
+    (one,) = client.translation.predict("Hello.")
+    best = one.sentences[0].best
+    assert (best.scores, best.tokens.data, best.tokens.knowledge, best.tokens[0].knowledge) == (None,) * 4
+    assert best.doubtful(0.5) == [(0, 5, pytest.approx(0.6))]
+    assert best.doubtful(1.0, by="surprise") == [(0, 5, pytest.approx(1.2))]
+    with pytest.raises(demur.InvalidInput, match="single models do not have"):
+        best.doubtful(0.5, by="knowledge")
+
+
+@pytest.mark.parametrize("singular", [False, True])
+def test_what_is_not_english_stands_as_it_came(client, translation, singular):
+    translation.singular = singular
+    (one,) = client.translation.predict("Hello. Das ist es nicht. Bye.")
+    _, other, _ = one.sentences
+    assert one.text == f"{russian('Hello.')} Das ist es nicht. {russian('Bye.')}"
+    assert (other.best.text, other.best.tokens, len(other.hypotheses)) == (other.source, None, 1)
+    assert np.isnan(other.best.score)
+    assert (other.best.scores is None) == singular
+    assert other.best.doubtful(0.0) == []
+    assert {one.text[word.start : word.stop] for word in one.doubtful(0.0)} == {"Hелло", "Bйе"}
+    assert "nan" in other.summary()
+
+
+def test_a_withheld_sentence_is_only_a_decision(client, translation):
+    translation.withhold = True
+    (one,) = client.translation.predict("Hello there. Secretly. Bye.")
+    shown, hidden, last = one.sentences
+    assert one.text == f"{russian('Hello there.')} Secretly. {russian('Bye.')}"
+    assert (hidden.decision, hidden.best, hidden.hypotheses) == ("defer", None, ())
+    assert one.text[slice(*hidden.span)] == hidden.source == "Secretly."
+    assert one.text[slice(*last.span)] == last.best.text
+    assert shown.best is not None
+    assert {one.text[word.start : word.stop] for word in one.doubtful(0.0)} == {"Hелло", "тхере", "Bйе"}
+    assert "translation withheld" in repr(hidden)
+    assert "translation withheld" in hidden.summary()
+
+
+def test_a_sentence_that_fails_spoils_no_other(client, translation):
+    text = "\U0001f600 One. \n - spoilt milk.  Two."
+    (one,) = client.translation.predict(text)
+    (streamed,) = next(client.translation.predict_many([text]))
+    for found in (one, streamed):
+        assert found.text == f"\U0001f600 {russian('One.')} \n - spoilt milk.  {russian('Two.')}"
+        assert [sentence.item for sentence in found.sentences] == [0, 2]
+        (failure,) = found.failures
+        assert (failure.item, failure.error.code) == (1, "no_translation")
+        assert text[slice(*failure.within)] == "- spoilt milk."
+        assert not found.answered
+        assert "3 sentences, 1 deferred, 1 shifted, 1 failed" in repr(found)
+        assert "sentence 1: failed: no hypothesis ended" in found.summary()
+        with pytest.raises(demur.InvalidInput, match="no hypothesis ended"):
+            found.check()
+    (all_,) = client.translation.predict("spoilt. spoilt too.")
+    assert (all_.text, [one.within for one in all_.failures]) == ("spoilt. spoilt too.", [(0, 19)] * 2)
+    several = client.translation.predict(["One.", "Two. spoilt."])
+    assert [(one.item, one.within) for one in several.failures] == [(1, (5, 12))]
+    with pytest.raises(demur.InvalidInput):
+        several.check()
+
+
+def test_explored_sentences_can_be_committed_and_labelled(client, translation):
+    translations = client.translation.predict(["One. Two.", "Three."], purpose="explore")
+    assert client.translation.commit(translations).units == 3
+    assert client.translation.commit(translations[0]).units == 2
+    sentence = translations[1].sentences[0]
+    assert client.translation.commit(sentence).units == 1
+    (unit,) = translation.commits[2].units
+    assert (unit.epoch, unit.first, unit.count) == (0x7E, 2, 1)
+    client.labels.submit(demur.Label(sentence.prediction_id, "Три."))
+    assert translation.given[0].value.text == "Три."
+
+
+def test_describe_tells_the_measure(client):
+    described = client.translation.describe()
+    assert (described.task, described.heads[0].measure) == ("translation", "scr_pe")
+
+
+def test_plain_values_are_json(client):
+    translations = client.translation.predict(["One. spoilt.", "Two."], tokens="all")
+    found = json.loads(json.dumps(translations.to_dict()))
+    first, second = found["translations"]
+    assert (first["text"], second["source"]) == (russian_text("One.") + " spoilt.", "Two.")
+    assert first["failures"] == [{"item": 1, "within": [5, 12], "error": "no hypothesis ended"}]
+    (sentence,) = second["sentences"]
+    assert (sentence["deferred"], sentence["span"], sentence["remarks"][0]["code"]) == (True, [0, 4], "slang")
+    assert sentence["hypotheses"][0]["scores"] == {"eoe": 0.25, "scr_pe": 0.5}
+    assert sentence["hypotheses"][1]["tokens"]["starts"] == [0, 2, 5]
+
+
+def test_what_it_shows_of_itself_is_readable(client):
+    translations = client.translation.predict(["Hello, world. " + "Long " * 60, "Two."])
+    assert repr(translations) == "<Translations: 2 texts, 3 sentences, 1 deferred, 1 shifted, model 'translation:1'>"
+    assert repr(translations[1]) == "<Translation: 'Tво.', 1 sentence, 0 deferred, 0 shifted, model 'translation:1'>"
+    first, long = translations[0].sentences
+    shown = "<TranslatedSentence: 'Hello, world.', 'Hелло, ворлд.' with 0.75, answered, model 'translation:1'>"
+    assert repr(first) == shown
+    assert repr(first.best) == "<Hypothesis: 'Hелло, ворлд.' with 0.75>"
+    assert repr(first.best.tokens) == "<Tokens: 5>"
+    assert len(repr(long)) < 200
+    summary = translations.summary()
+    for words in (
+        "text 0: 2 sentences, 1 deferred, 1 shifted",
+        "text 1: 1 sentence",
+        "sentence 0: answered",
+        "scr_pe 0.5 <= 1, policy p1",
+        "unlike the training sentences: outside_training_range",
+        "slang: many unknown pieces",
+    ):
+        assert words in summary
+    assert max(map(len, summary.splitlines())) <= 120
+
+
+def test_the_translation_of_the_readme_runs(target, translation, tmp_path, monkeypatch, capsys):
+    readme = (Path(demur.__file__).parents[1] / "README.md").read_text()
+    (code,) = (one for one in re.findall(r"```py\n(.*?)```", readme, re.DOTALL) if "client.translation" in one)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "book.txt").write_text("Call me Ishmael. " * 2000)
+    translation.early = 5
+    exec(compile(code.replace("127.0.0.1:4002", target), "README.md", "exec"), {})
+    said = capsys.readouterr().out
+    assert "sentence 0: answered" in said
+    assert "texts[0] is None, not text (str)" in said
+    assert (tmp_path / "book.ru.txt").read_text() == russian_text("Call me Ishmael. ") * 2000
+    assert len(translation.given) == 1
+
+
+async def test_asynchronously_it_is_the_same(client, translation, target):
+    async with demur.aconnect(target, timeout=10) as other:
+        translations = await other.translation.predict(TEXT)
+        translation.answered = 0
+        assert translations.to_dict() == client.translation.predict(TEXT).to_dict()
+        assert (await other.translation.describe()).task == "translation"
+        assert (await other.translation.commit(translations)).units == 3
+        for wrong in ("refused", [], 7, "\ud800"):
+            with pytest.raises(demur.InvalidInput):
+                await other.translation.predict(wrong)
+
+        async def texts():
+            for one in ("One.", "refused", b"", ["Two.", "Three."]):
+                await asyncio.sleep(0)
+                yield one
+
+        translation.early = 1
+        outcomes = [one async for one in other.translation.predict_many(texts())]
+        assert [isinstance(one, demur.ChunkError) for one in outcomes] == [False, True, True, False]
+        translation.most_unanswered = 0
+        assert len([one async for one in other.translation.predict_many(["One."] * 9, window=1)]) == 9
+        assert translation.most_unanswered == 1
+        async with aclosing(other.translation.predict_many("One." for _ in iter(int, 1))) as stream:
+            await anext(stream)
+        await asyncio.to_thread(translation.ended.wait, 5)
+        assert translation.ended.is_set()

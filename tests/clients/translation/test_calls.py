@@ -1,0 +1,233 @@
+"""Calls over a real socket: wishes, streams with sentences before their results, refusals, broken promises."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import grpc
+import pytest
+
+import demur
+from demur.v1 import common_pb2 as common
+from demur.v1 import translation_pb2 as wire
+from tests.clients.translation.service import russian_text
+
+
+@pytest.mark.parametrize(
+    ("texts", "field", "says"),
+    [
+        (None, "texts", "texts is 'None'; allowed: a text (str), or a sequence of texts"),
+        (b"bytes", "texts", "a text (str), or a sequence of texts"),
+        ({"a": "b"}, "texts", "a text (str), or a sequence of texts"),
+        ([], "texts", "texts is 'none'; allowed: 1 to 256 texts"),
+        (["a", b"b"], "texts[1]", "texts[1] is b'b', not text (str)"),
+        (["a", None], "texts[1]", "texts[1] is None, not text (str)"),
+        ("a \ud83d b", "texts[0]", "texts[0] holds U+D83D at character 2, which is half a character"),
+    ],
+)
+def test_what_is_no_text_is_refused_before_anything_is_sent(client, translation, texts, field, says):
+    with pytest.raises(demur.InvalidInput, match=re.escape(says)) as caught:
+        client.translation.predict(texts)
+    assert caught.value.field == field
+    (outcome,) = client.translation.predict_many([texts])
+    assert says in str(outcome.error)
+    assert translation.requests == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "code", "says"),
+    [
+        (["a"] * 257, "too_many_texts", "texts are 257; one call takes at most 256"),
+        ("a" * 100_001, "too_many_characters", "texts have 100001 characters together; one call takes at most 100000"),
+        (["a" * 50_000, "b" * 50_001], "too_many_characters", "use document"),
+    ],
+)
+def test_what_no_call_takes_is_refused_before_it_is_sent(client, translation, texts, code, says):
+    with pytest.raises(demur.TooLarge, match=says) as caught:
+        client.translation.predict(texts)
+    assert caught.value.code == code
+    (outcome,) = client.translation.predict_many([texts])
+    assert isinstance(outcome.error, demur.TooLarge)
+    assert translation.requests == []
+
+
+def test_what_a_call_takes_is_sent(client, translation):
+    assert len(client.translation.predict(["a" * 390] * 256, tokens="none")) == 256
+    assert len(client.translation.predict("\U0001f600" * 100_000)[0].text) == 100_000, "counted in characters"
+    assert len(translation.requests) == 2
+
+
+def test_what_the_service_refuses_is_raised(client):
+    with pytest.raises(demur.InvalidInput, match="texts is refused") as caught:
+        client.translation.predict(["fine", "refused"])
+    assert (caught.value.field, caught.value.index) == ("texts", 1)
+    with pytest.raises(demur.TooLarge, match="1025 sentences"):
+        client.translation.predict("A." * 1025)
+    (outcome,) = client.translation.predict_many(["A." * 1025])
+    assert isinstance(outcome.error, demur.TooLarge)
+    with pytest.raises(demur.Busy):
+        client.translation.predict("overloaded")
+
+
+def test_wishes_travel(client, translation):
+    (one,) = client.translation.predict("One.", purpose="explore", defer_above=0.25, tokens="all")
+    assert (one.sentences[0].decision, one.sentences[0].recorded) == ("caller_deferred", False)
+    (request,) = translation.requests
+    assert (request.purpose, request.defer_above) == (common.PURPOSE_EXPLORE, 0.25)
+    assert request.tokens == wire.TRANSLATION_DETAIL_ALL
+    list(client.translation.predict_many(["One."], purpose="replay", defer_above=2.0, tokens="none"))
+    list(client.translation.document("One."))
+    replay, document = translation.begins
+    assert (replay.purpose, replay.defer_above, replay.members) == (common.PURPOSE_REPLAY, 2.0, False)
+    assert (document.purpose, document.HasField("defer_above")) == (common.PURPOSE_DECIDE, False)
+    wishes = [request.tokens for request in translation.requests[1:]]
+    assert wishes == [wire.TRANSLATION_DETAIL_NONE, wire.TRANSLATION_DETAIL_BEST]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"purpose": "guess"},
+        {"defer_above": float("nan")},
+        {"defer_above": {"translation": 1.0}},
+        {"tokens": "some"},
+        {"tokens": True},
+        {"timeout": 0},
+    ],
+)
+def test_wishes_that_mean_nothing_are_named_at_once(client, translation, wish):
+    (field,) = wish
+    service = client.translation
+    for ask in (service.predict, service.document, lambda text, **more: service.predict_many([text], **more)):
+        with pytest.raises(demur.InvalidInput) as caught:
+            ask("One.", **wish)
+        assert caught.value.field == field
+    assert (translation.requests, translation.begins) == ([], [])
+
+
+@pytest.mark.parametrize("early", [0, 1, 2, 99])
+@pytest.mark.parametrize("together", [1, 3])
+def test_sentences_before_their_result_are_part_of_it(client, translation, early, together):
+    translation.early, translation.together, translation.window = early, together, 4
+    asked = [["One. Two. Three.", "Four."], "", "Five. spoilt. Six.", "refused", [], "Seven."]
+    outcomes = list(client.translation.predict_many(asked))
+    assert [isinstance(one, demur.ChunkError) for one in outcomes] == [False, False, False, True, True, False]
+    assert [one.position for one in outcomes[3:5]] == [3, 4]
+    for place in (0, 1, 2, 5):
+        texts = [asked[place]] if isinstance(asked[place], str) else asked[place]
+        for one, text in zip(outcomes[place], texts, strict=True):
+            assert one.text == russian_text(text).replace(russian_text("spoilt."), "spoilt.")
+            assert [one.text[slice(*said.span)] for said in one.sentences] == [said.best.text for said in one.sentences]
+            assert [said.source_span for said in one.sentences] == sorted(said.source_span for said in one.sentences)
+            assert all(said.best.scores["eoe"] == 0.25 for said in one.sentences)
+    assert len(translation.begins) == 1
+
+
+def test_a_stream_that_finds_no_room_says_so(client):
+    (outcome,) = client.translation.predict_many(["overloaded"])
+    assert isinstance(outcome.error, demur.Busy)
+
+
+@pytest.mark.parametrize("window", [1, 2, 100])
+def test_questions_are_drawn_ahead_by_no_more_than_the_window(client, translation, window):
+    translation.window, translation.seconds, translation.early = 3, 0.002, 1
+    drawn = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal drawn
+        for number in range(20):
+            drawn += 1
+            yield f"Number {number}."
+
+    bound = min(window, translation.window)
+    for position, translations in enumerate(client.translation.predict_many(texts(), window=window)):
+        assert translations[0].source == f"Number {position}."
+        assert drawn - position <= bound
+    assert translation.most_unanswered <= bound
+    assert position == 19
+
+
+def test_no_questions_give_no_answers(client):
+    assert list(client.translation.predict_many([])) == []
+
+
+def test_closing_cancels(client, translation):
+    stream = client.translation.predict_many("One." for _ in iter(int, 1))
+    next(stream)
+    stream.close()
+    assert translation.ended.wait(5)
+
+
+def test_predict_is_retried_whole(client, translation):
+    translation.faults = [grpc.StatusCode.UNAVAILABLE] * 2
+    assert len(client.translation.predict("One.")) == 1
+    translation.faults = [grpc.StatusCode.INTERNAL]
+    with pytest.raises(demur.ServiceFailure):
+        client.translation.predict("One.")
+
+
+def test_the_deadline_holds(client, translation):
+    translation.seconds = 2
+    with pytest.raises(demur.DeadlineExceeded, match="within 0.3 s"):
+        client.translation.predict("One.", timeout=0.3)
+
+
+def _first(response: wire.TranslationPredictResponse) -> wire.TranslatedSentence:
+    return response.sentences[0]
+
+
+BROKEN = {
+    "two ids": lambda answer: _first(answer).deferral.ids.MergeFrom(common.UnitIds(count=2)),
+    "no such decision": lambda answer: _first(answer).deferral.MergeFrom(common.Deferral(decisions=b"\x09")),
+    "a text too many": lambda answer: answer.texts.add(),
+    "a sentence too few": lambda answer: answer.sentences.pop(),
+    "a sentence twice": lambda answer: answer.sentences.append(_first(answer)),
+    "of another text": lambda answer: setattr(_first(answer), "text", 1),
+    "of no text": lambda answer: answer.sentences.add(item=7),
+    "failed and translated": lambda answer: answer.failures.add(item=0),
+    "empty": lambda answer: setattr(_first(answer), "source_stop", _first(answer).source_start),
+    "beyond the text": lambda answer: setattr(answer.sentences[1], "source_stop", 99),
+    "one inside another": lambda answer: setattr(answer.sentences[1], "source_start", 2),
+    "elsewhere": lambda answer: setattr(_first(answer), "start", 1),
+    "not joined": lambda answer: setattr(answer.texts[0], "translation", answer.texts[0].translation + " "),
+    "scores": lambda answer: setattr(_first(answer).hypotheses[0], "scores", bytes(4)),
+    "half a score": lambda answer: setattr(_first(answer).hypotheses[0], "scores", bytes(7)),
+    "half a place": lambda answer: setattr(_first(answer).hypotheses[0].tokens, "starts", bytes(7)),
+    "fewer places": lambda answer: setattr(_first(answer).hypotheses[0].tokens, "starts", bytes(8)),
+    "places beyond": lambda answer: setattr(_first(answer).hypotheses[0].tokens, "stops", b"\xff" * 12),
+    "no total": lambda answer: setattr(_first(answer).hypotheses[0].tokens, "total", b""),
+    "other data": lambda answer: setattr(_first(answer).hypotheses[0].tokens, "data", bytes(4)),
+}
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_answer_is_the_services_failure(client, translation, how):
+    right = translation.answer
+
+    def wrong(*arguments):
+        response = right(*arguments)
+        BROKEN[how](response)
+        return response
+
+    translation.answer = wrong
+    for ask in (client.translation.predict, lambda text: list(client.translation.document(text))):
+        with pytest.raises(demur.ServiceFailure) as caught:
+            ask("One. Two.")
+        assert caught.value.code == "malformed"
+        assert ("begins before" in str(caught.value)) == (how == "one inside another")
+
+
+@pytest.mark.parametrize("sequence", [1, 2, 99])
+def test_a_sentence_of_a_question_that_is_not_on_its_way_is_the_services_failure(client, translation, sequence):
+    right = translation._answers
+
+    def wrong(chunks, begin, ahead):
+        for frame in right(chunks, begin, ahead):
+            if frame.WhichOneof("frame") == "sentence":
+                frame.sentence.sequence = sequence
+            yield frame
+
+    translation.early, translation._answers = 1, wrong
+    with pytest.raises(demur.ServiceFailure, match=f"a frame about chunk {sequence}, which is not on its way"):
+        list(client.translation.predict_many(["One."]))
