@@ -115,8 +115,8 @@ def document(found: Found) -> str:
         "",
         table_of_decisions(found.decisions),
         "",
-        "Under policies that keep fewer in-domain sentences (share deferred; error of what is answered; share of that which "
-        "is acceptable):",
+        "Under policies that keep fewer in-domain sentences: share deferred; error of what is answered; share of that "
+        "which is acceptable.",
         "",
         table_of_policies({RETENTION: found.decisions, **found.stricter}),
         "",

@@ -96,6 +96,7 @@ def test_where_data_are_missing_it_says_so(tmp_path: Path, monkeypatch: pytest.M
         ("Tom reads a letter.", True),
         ("Tom writes a letter.", False),
         ("Tom reads a book every day.", False),
+        ("Tom reads.", False),
         ("Nobody came!", False),
         ("...", False),
     ],
