@@ -15,6 +15,8 @@ ENSEMBLE, EXACT = "ensemble", "ensemble-fp32"
 SERVED: Precision = "int8"
 RETENTION = 0.95
 """In-domain sentences that the threshold keeps: the services' default."""
+STRICTER = (0.8, 0.6, 0.4)
+"""Other shares to keep, for whoever wants fewer answers that are better."""
 
 
 @dataclass(frozen=True)

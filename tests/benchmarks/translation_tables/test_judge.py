@@ -95,6 +95,9 @@ def test_the_policy_keeps_what_it_promises() -> None:
     assert mean == pytest.approx(found.error)
     assert found.left_out == 2
     assert found.unfamiliar < 0.05
+    half = decisions.decided(held, decisions.policy(calibration, 0.5))
+    assert half.deferred == pytest.approx(0.5, abs=0.05)
+    assert half.answered_error < found.answered_error
 
 
 def test_a_row_may_leave_out_what_is_near() -> None:
