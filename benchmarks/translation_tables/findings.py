@@ -16,7 +16,7 @@ from benchmarks.translation_tables.judge import SINGLE, TOGETHER, Judged, Result
 from benchmarks.translation_tables.kept import Kept
 from benchmarks.translation_tables.nearness import SHARE
 from benchmarks.translation_tables.page import Measured
-from benchmarks.translation_tables.plan import ENSEMBLE, EXACT, STRICTER, Plan, single
+from benchmarks.translation_tables.plan import ENSEMBLE, EXACT, OTHERS, Plan, single
 from benchmarks.translation_tables.rows import AWAY, BY_NAME, FULL, IN, MAIN, PUBLIC, ROWS, Row
 from benchmarks.translation_tables.tokens import tokenisation
 from models.tasks.translation import calibrating
@@ -55,10 +55,10 @@ class Findings:
         return {row.name: decisions.decided(self.ensemble(row.name), self.policy) for row in ROWS}
 
     @property
-    def stricter(self) -> dict[float, dict[str, Decided]]:
+    def others(self) -> dict[float, dict[str, Decided]]:
         """Share of in-domain sentences that a policy keeps to what becomes of rows under it."""
         calibration = self._load(ENSEMBLE, data.CALIBRATION)
-        under = {share: decisions.policy(calibration, share) for share in STRICTER}
+        under = {share: decisions.policy(calibration, share) for share in OTHERS}
         return {
             share: {row: decisions.decided(self.ensemble(row), one) for row in (*MAIN, *PUBLIC)}
             for share, one in under.items()
@@ -98,7 +98,7 @@ class Findings:
             stand_in=self._stand_in(),
             plain={row.name: self.ensemble(row.name).plain_egleu for row in ROWS},
             decisions=self.decisions,
-            stricter=self.stricter,
+            others=self.others,
             policy=self.policy,
             measures=measures,
             precision={name: self._on_compared(model) for name, model in (("int8", ENSEMBLE), ("float32", EXACT))},

@@ -53,7 +53,7 @@ class Found:
     """Row to expected GLEU of the ensemble as services count it."""
     decisions: Mapping[str, Decided]
     policy: Policy
-    stricter: Mapping[float, Mapping[str, Decided]]
+    others: Mapping[float, Mapping[str, Decided]]
     """Share of in-domain sentences that a policy keeps to the same under it."""
     measures: Mapping[str, Measured]
     precision: Mapping[str, Score]
@@ -115,10 +115,10 @@ def document(found: Found) -> str:
         "",
         table_of_decisions(found.decisions),
         "",
-        "Under policies that keep fewer in-domain sentences: share deferred; error of what is answered; share of that "
-        "which is acceptable.",
+        "Under policies that keep other shares of in-domain sentences: share deferred; error of what is answered; "
+        "share of that which is acceptable.",
         "",
-        table_of_policies({RETENTION: found.decisions, **found.stricter}),
+        table_of_policies(dict(sorted({RETENTION: found.decisions, **found.others}.items(), reverse=True))),
         "",
         f"![Uncertainty and threshold, errors of answered and deferred lines]({DEFERRAL_PICTURE})",
         "",
@@ -200,7 +200,7 @@ def table_of_decisions(decisions: Mapping[str, Decided]) -> str:
 def table_of_policies(under: Mapping[float, Mapping[str, Decided]]) -> str:
     """Rows against policies."""
     lines = _heading(("data", *(f"{share:.0%} kept" for share in under)))
-    for row in list(under.values())[-1]:
+    for row in min(under.values(), key=len):
         every = [one[row] for one in under.values()]
         cells = [
             f"{one.deferred:.1%}; {_number(one.answered_error, '.1f')}; {_number(one.answered_acceptable, '.1%')}"

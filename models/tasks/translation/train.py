@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -170,7 +170,7 @@ def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset:
         seeds=tuple(seeds),
         training={
             "preset": preset,
-            "parameters_of_a_member": sum(array.size for array in weights[0].values()),
+            "parameters_of_a_member": _parameters(trained[0].weights, settings),
             "pairs": len(pairs),
             "steps": max(one.steps for one in trained),
             "tokens_of_a_step": settings.batch_tokens,
@@ -252,3 +252,9 @@ def train_member(
         device=device,
         progress=lambda state: tell(state.share, str(state)),
     )
+
+
+def _parameters(weights: Mapping[str, Any], settings: Settings) -> int:
+    """That were trained; a table that both sides share counts once."""
+    shared = ("decoder.embed_tokens.weight",) if settings.sizes.shared else ()
+    return sum(value.numel() for name, value in weights.items() if name not in shared)
