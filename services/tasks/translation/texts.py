@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 from models.tasks.translation.documents import Document, document
@@ -29,12 +30,7 @@ class Asked:
 
     def text_of(self, item: int) -> int:
         """Number of the document that a sentence is of."""
-        found = 0
-        for number, first in enumerate(self.firsts):
-            if first > item:
-                break
-            found = number
-        return found
+        return bisect_right(self.firsts, item) - 1
 
 
 def read(request: TranslationRequest, translator: Translator) -> Asked:
