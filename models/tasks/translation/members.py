@@ -100,7 +100,7 @@ def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
 
 def _assembled(graphs: list[OnnxGraph], recipe: Recipe, files: Mapping[str, bytes], where: str) -> Translator:
     reader, stepper = graphs
-    if set(reader.inputs) != {reading.TOKENS} or not {stepping.LAST, stepping.PREFIX} <= set(stepper.inputs):
+    if set(reader.inputs) != {reading.TOKENS} or not {stepping.LAST, stepping.PAST, stepping.PREFIX} <= set(stepper.inputs):
         raise ArtefactError(f"{where}: {READING} and {STEPPING} are no graphs of a translation ensemble")
     try:
         found = Translator(Decoder(reader, stepper, recipe.rules), tokeniser(recipe, files), recipe)
