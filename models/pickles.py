@@ -11,7 +11,7 @@ import pickletools
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 MOST_STEPS = 4_000_000
 """Instructions of a pickle: checkpoints of large models have some hundred thousand."""
@@ -125,7 +125,7 @@ def load(
     """
     machine = _Machine({**_PLAIN, **builders}, persistent)
     try:
-        for count, (step, argument, _) in enumerate(pickletools.genops(_Window(file))):  # type: ignore[arg-type]
+        for count, (step, argument, _) in enumerate(pickletools.genops(cast(BinaryIO, _Window(file)))):
             if count >= most:
                 raise ValueError(f"more than {most} instructions")
             if step.name == "STOP":

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -169,8 +169,15 @@ class Graph:
         Args:
             copied: ONNX Runtime copies an output that is used inside as well; False gives it away as it is, under one
                 name only.
+
+        Raises:
+            ValueError: a value that is given away twice, or that no node of this graph makes.
         """
         if not copied:
+            if value.name in self._given or not any(value.name in node.output for node in self._nodes):
+                raise ValueError(
+                    f"{name}: {value.name} cannot be given away: it is another output already, or no node's"
+                )
             self._given[value.name] = name
             self._outputs.append(helper.make_tensor_value_info(name, _KINDS[kind], list(shape)))
             return
@@ -179,9 +186,7 @@ class Graph:
 
     def serialise(self) -> bytes:
         """The checked model."""
-        for node in self._nodes:
-            for names in (node.input, node.output):
-                names[:] = [self._given.get(name, name) for name in names]
+        _rename(self._nodes, self._given)
         graph = helper.make_graph(self._nodes, self._name, self._inputs, self._outputs, self._initialisers)
         domains = sorted({node.domain for node in self._nodes} | {""})
         opsets = [helper.make_opsetid(domain, 1 if domain else OPSET) for domain in domains]
@@ -235,6 +240,18 @@ class Graph:
     def mean_of_members(self, x: Value, keepdims: bool = False) -> Value:
         """Mean over axis 0."""
         return self.op("ReduceMean", x, np.array([0]), keepdims=int(keepdims))
+
+
+def _rename(nodes: Iterable[Any], names: Mapping[str, str]) -> None:
+    """Values by other names, inside loops as well."""
+    for node in nodes:
+        for some in (node.input, node.output):
+            some[:] = [names.get(name, name) for name in some]
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _rename(attribute.g.node, names)
+                for output in attribute.g.output:
+                    output.name = names.get(output.name, output.name)
 
 
 def _untyped(values: Sequence[Value]) -> list[Any]:

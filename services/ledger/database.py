@@ -12,7 +12,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import quote
@@ -101,6 +101,16 @@ class Database:
             self._lock.close()
             self._lock = None
 
+    def forget(self) -> None:
+        """Brings what SQLite has written ahead into its file and empties that, so that what was overwritten is nowhere.
+
+        Where a reader looks at it just now, or the file cannot be opened, it stays until the next time.
+        """
+        if self.path is None:
+            return
+        with suppress(sqlite3.Error), closing(sqlite3.connect(self.path, timeout=BUSY_SECONDS)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def writing(self) -> Engine:
         """An engine whose connections write at this durability; a transaction of SQLite takes the file at once."""
         engine = self._engine(str(self.path), f"PRAGMA synchronous = {self._synchronous}", "BEGIN IMMEDIATE", NullPool)
@@ -149,6 +159,7 @@ class Database:
             if begin == "BEGIN IMMEDIATE":
                 _write_ahead(connection)
                 connection.execute("PRAGMA wal_autocheckpoint = 4000")
+                connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
             connection.execute("PRAGMA cache_size = -65536")
             connection.execute(pragma)
 

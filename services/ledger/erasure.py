@@ -42,6 +42,8 @@ class Book(Protocol):
 
     async def read(self, query: Callable[[Connection], T]) -> T: ...
 
+    async def forget(self) -> None: ...
+
 
 class Erasure:
     """Erases in one ledger, and in its store."""
@@ -99,6 +101,8 @@ class Erasure:
             kept = await self._book.read(lambda connection: _named(connection, references))
             gone = [one for one in references if one not in kept]
             await asyncio.get_running_loop().run_in_executor(None, self._store.delete_old, gone)
+        if count:
+            await self._book.forget()
         return count
 
     def _old(self, connection: Connection, epoch: int, last: int, before: float) -> list[Unit]:

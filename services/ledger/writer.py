@@ -190,6 +190,10 @@ class Writer:
             self._wake.notify()
         return entry
 
+    async def forget(self) -> None:
+        """Empties what the database wrote ahead, where erased content stands until then; see ``Database.forget``."""
+        await asyncio.get_running_loop().run_in_executor(None, self._database.forget)
+
     async def read(self, query: Callable[[Connection], T]) -> T:
         """What a query finds, in one state of the ledger; runs in a thread of its own.
 

@@ -20,9 +20,9 @@ from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.tasks.translation import appearance, calibrating, members, recipe, spec
 from models.tasks.translation.corpus import Corpus
-from models.tasks.translation.ensemble import Ensemble, executor
-from models.tasks.translation.export.blocks import Precision
+from models.tasks.translation.ensemble import Ensemble, executor, opened
 from models.tasks.translation.recipe import RECIPE
+from models.tasks.translation.settings import Precision
 from models.tasks.translation.translator import Translator
 
 LOOKED = 4000
@@ -63,7 +63,7 @@ def build(
     told = _Told(sum(map(len, sets.values())) + (min(COMPARED, len(calibration)) if calibration else 0), progress)
     if train is not None and len(train):
         ensemble = _with_typical(ensemble, train)
-    translator = members.opened(ensemble, precision, threads=threads)
+    translator = opened(ensemble, precision, threads=threads)
     found = {name: calibrating.judge(one, translator, told.of(name)) for name, one in sets.items()}
     calibrated: dict[str, Calibration] = {}
     training = dict(ensemble.training)
@@ -106,7 +106,7 @@ def admitted(
         ArtefactError: the head's measure ranks sentences in another way.
     """
     rows = np.unique(np.linspace(0, len(judged) - 1, min(COMPARED, len(judged))).astype(int)).tolist()
-    exact: Translator = members.opened(ensemble, "fp32", threads=threads)
+    exact: Translator = opened(ensemble, "fp32", threads=threads)
     said = dict(exact.translations([judged.sources[row] for row in rows], progress))
     correlations = calibrating.agreement(
         [judged.translations[row] for row in rows], [said[number] for number in range(len(rows))]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from models.artefact import Executor
-from models.tasks.translation.export.blocks import Precision, Weights
+from models.executors.onnx import OnnxGraph
+from models.tasks.translation.export.blocks import Weights
 from models.tasks.translation.export.reading import reading_graph
 from models.tasks.translation.export.stepping import stepping_graph
+from models.tasks.translation.graph_names import READING, STEPPING
+from models.tasks.translation.members import assembled
 from models.tasks.translation.recipe import Recipe
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.settings import Precision, Sizes
 from models.tasks.translation.spec import HYPOTHESES
 from models.tasks.translation.tokens import SPECIAL
+from models.tasks.translation.translator import Translator
 from models.tasks.translation.vocabulary import UNKNOWN
-
-READING, STEPPING = "reading.onnx", "stepping.onnx"
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,18 @@ class Ensemble:
 def executor(precision: Precision) -> Executor:
     """How the graphs are run."""
     return Executor(kind="onnx", layout="stepwise", precision=precision, models={HYPOTHESES.name: (READING, STEPPING)})
+
+
+def opened(ensemble: Ensemble, precision: Precision, *, threads: int = 1) -> Translator:
+    """An ensemble as it will serve.
+
+    Raises:
+        ArtefactError: tokeniser and weights that do not fit each other.
+    """
+    with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
+        graphs = []
+        for name, content in ensemble.graphs(precision).items():
+            path = Path(scratch) / name
+            path.write_bytes(content)
+            graphs.append(OnnxGraph(path, threads=threads))
+    return assembled(graphs, ensemble.recipe, ensemble.tokeniser, "the ensemble")

@@ -67,10 +67,10 @@ class Examples:
             ValueError: another file.
         """
         try:
-            with np.load(path, allow_pickle=False) as found:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
                 lengths, domains = found["lengths"], tuple(found["domains"].tolist())
                 flat = [found[name] for name in ("source", "target")]
-        except (KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path} holds no pairs of tokens: {error}") from error
         if lengths.shape != (len(domains), 2) or lengths.sum(axis=0).tolist() != [len(side) for side in flat]:
             raise ValueError(f"{path} holds tokens that are not those of its {len(domains)} pairs")

@@ -9,8 +9,8 @@ from models.building import Provenance
 from models.tasks.translation import pairs_folder, released_folder
 from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.ensemble import Ensemble
-from models.tasks.translation.export.blocks import Precision
 from models.tasks.translation.recipe import Recipe
+from models.tasks.translation.settings import Precision
 from models.tasks.translation.vocabulary import PAD
 
 if TYPE_CHECKING:

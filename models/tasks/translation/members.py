@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +14,7 @@ from models.tasks.translation import recipe as recipes
 from models.tasks.translation import released_tokens
 from models.tasks.translation.decoding.decoder import Decoder, Source
 from models.tasks.translation.decoding.search import search
-from models.tasks.translation.ensemble import READING, STEPPING, Ensemble
-from models.tasks.translation.export import reading, stepping
-from models.tasks.translation.export.blocks import Precision
+from models.tasks.translation.graph_names import LAST, PAST, PREFIX, READING, STEPPING, TOKENS
 from models.tasks.translation.pieces import Pieces
 from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.tokens import SPECIAL, Tokens
@@ -50,28 +46,13 @@ def translator(artefact: Artefact, *, provider: Provider = "cpu", threads: int =
     recipe = recipes.read(artefact)
     files = {name: artefact.path(name).read_bytes() for name in _needed(recipe)}
     graphs = [OnnxGraph(artefact.path(name), provider=provider, threads=threads) for name in names]
-    found = _assembled(graphs, recipe, files, str(artefact.directory))
+    found = assembled(graphs, recipe, files, str(artefact.directory))
     if found.decoder.members != manifest.members:
         raise ArtefactError(
             f"{artefact.directory}: the graphs have {found.decoder.members} members, the manifest says "
             f"{manifest.members}"
         )
     return found
-
-
-def opened(ensemble: Ensemble, precision: Precision, *, threads: int = 1) -> Translator:
-    """An ensemble as it will serve.
-
-    Raises:
-        ArtefactError: tokeniser and weights that do not fit each other.
-    """
-    with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
-        graphs = []
-        for name, content in ensemble.graphs(precision).items():
-            path = Path(scratch) / name
-            path.write_bytes(content)
-            graphs.append(OnnxGraph(path, threads=threads))
-    return _assembled(graphs, ensemble.recipe, ensemble.tokeniser, "the ensemble")
 
 
 def _needed(recipe: Recipe) -> tuple[str, ...]:
@@ -98,9 +79,19 @@ def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
     return Tokens(pieces, recipe.source, recipe.target)
 
 
-def _assembled(graphs: list[OnnxGraph], recipe: Recipe, files: Mapping[str, bytes], where: str) -> Translator:
+def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, bytes], where: str) -> Translator:
+    """Graphs and tokeniser put together, and tried.
+
+    Args:
+        graphs: the one that reads, and that of a step.
+        files: of the tokeniser.
+        where: for messages.
+
+    Raises:
+        ArtefactError: they do not work together.
+    """
     reader, stepper = graphs
-    if set(reader.inputs) != {reading.TOKENS} or not {stepping.LAST, stepping.PAST, stepping.PREFIX} <= set(stepper.inputs):
+    if set(reader.inputs) != {TOKENS} or not {LAST, PAST, PREFIX} <= set(stepper.inputs):
         raise ArtefactError(f"{where}: {READING} and {STEPPING} are no graphs of a translation ensemble")
     try:
         found = Translator(Decoder(reader, stepper, recipe.rules), tokeniser(recipe, files), recipe)
@@ -122,7 +113,7 @@ class Golden:
 
     def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
         """Of sentences [G, s], padded at the right: the best score [G], and SCR-PE, mean over hypotheses [G]."""
-        rows = inputs[reading.TOKENS]
+        rows = inputs[TOKENS]
         sources = [Source(number, row[row != PAD].tolist()) for number, row in enumerate(rows)]
         said = dict(search(self._decoder, sources, width=len(sources)))
         found = {
@@ -144,5 +135,5 @@ def golden(translator: Translator, tokens: int) -> dict[str, NDArray[Any]]:
         row[: length - 1] = draw.integers(min(SPECIAL, tokens - 1), tokens, length - 1)
         row[length - 1] = END
     replayed = Golden(translator.decoder)
-    said = replayed.run({reading.TOKENS: rows}, replayed.outputs)
-    return {reading.TOKENS: rows, **dict(zip(replayed.outputs, said, strict=True))}
+    said = replayed.run({TOKENS: rows}, replayed.outputs)
+    return {TOKENS: rows, **dict(zip(replayed.outputs, said, strict=True))}

@@ -29,7 +29,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Tokens that are never said."""
     beam: Positive = 5
     """Hypotheses of a sentence."""
-    longest: Positive = 200
+    longest: Positive = 201
     """Tokens of a hypothesis at most ..."""
     longest_factor: Annotated[float, msgspec.Meta(ge=0)] = 0.0
     """... and so many times those of its sentence, and ten more; 0: the first alone counts."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
+
+Precision = Literal["fp32", "fp16", "int8"]
+"""Of a graph."""
 
 
 @dataclass(frozen=True)

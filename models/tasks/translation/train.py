@@ -33,7 +33,7 @@ from models.tasks.translation.vocabulary import PAD, START, UNKNOWN
 if TYPE_CHECKING:
     from models.artefact import Artefact
     from models.tasks.translation.ensemble import Ensemble
-    from models.tasks.translation.export.blocks import Precision
+    from models.tasks.translation.settings import Precision
 
 TRAIN, DEV = "train.npz", "dev.npz"
 FAMILIES = ("transformer",)

@@ -18,13 +18,14 @@ from models.tasks.translation import appearance
 from models.tasks.translation.decoding.beams import Hypothesis
 from models.tasks.translation.decoding.decoder import Decoder, Source
 from models.tasks.translation.decoding.search import search
-from models.tasks.translation.literals import MOST, spans
 from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.tokens import Sentence
 from models.uncertainty.sequences import SCORES
 from models.uncertainty.tokens import TOKEN_VALUES
 
 Float32 = NDArray[np.float32]
+_MOST_CHARACTERS = 60
+"""Of a token, more or less: a text that is longer is cut before it is looked at closely."""
 _TOTAL, _DATA, _KNOWLEDGE = (TOKEN_VALUES.index(name) for name in ("eoe", "exe", "mi"))
 
 
@@ -102,12 +103,10 @@ class Translator:
     def fits(self, text: str) -> bool:
         """Whether a sentence is short enough to be translated whole."""
         most = self.recipe.longest_sentence
-        if len(text) > 12 * most:
-            return False
-        if self.recipe.marks and len(spans(text)) > MOST:
+        if len(text) > _MOST_CHARACTERS * most:
             return False
         sentence = self._tokeniser.sentence(text)
-        return len(sentence.tokens) <= most and (not self.recipe.marks or len(sentence.literals) <= MOST)
+        return len(sentence.tokens) <= most and not sentence.left
 
     def asked(self, text: str) -> Asked:
         """A sentence that fits, looked at."""

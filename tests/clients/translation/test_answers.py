@@ -111,6 +111,17 @@ def test_doubtful_words_are_found_in_the_translation(client):
     assert one.underlined(100.0) == one.text
 
 
+def test_a_word_is_as_doubtful_as_the_tokens_that_are_part_of_it():
+    places = np.array([(0, 1), (1, 1), (1, 2), (2, 3), (3, 8), (8, 9), (9, 9)], np.uint32)
+    total = np.array([1, 9, 3, 5, 2, np.nan, 9], np.float32)
+    tokens = demur.Tokens(places[:, 0], places[:, 1], -total, total, None, None)
+    hypothesis = demur.Hypothesis("ab,cd efg", -1.0, 1.0, None, tokens)
+    assert hypothesis.doubtful(0.0)[:2] == [(0, 2, 3.0), (3, 5, 2.0)], "neither of what is beside them nor of no letter"
+    (*_, last) = hypothesis.doubtful(10.0)
+    assert last[:2] == (6, 9), "what is no number is doubtful"
+    assert np.isnan(last.value)
+
+
 @pytest.mark.parametrize(
     ("wish", "field"),
     [

@@ -215,6 +215,7 @@ def test_a_broken_answer_is_the_services_failure(client, translation, how):
         with pytest.raises(demur.ServiceFailure) as caught:
             ask("One. Two.")
         assert caught.value.code == "malformed"
+        assert ("begins before" in str(caught.value)) == (how == "one inside another")
 
 
 @pytest.mark.parametrize("sequence", [1, 2, 99])

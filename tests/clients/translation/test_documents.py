@@ -17,7 +17,7 @@ from tests.clients.translation.service import LARGEST_SENTENCES, russian_text
 
 LONGEST_SENTENCE = 60
 """Characters; far shorter than sentences that models refuse."""
-PARAGRAPH = "Whales are large. They swim, all of them! \U0001f433 Do they?  Yes.\n\n"
+PARAGRAPH = "Whales are just large. They swim, all of them! \U0001f433 Do they?  Yes.\n\n"
 
 
 def book(paragraphs: int) -> str:
@@ -93,6 +93,7 @@ def test_sentences_come_one_by_one_and_then_the_whole(client, translation, early
         assert said.span in (None, same.span)
         assert same.best.scores["eoe"] == 0.25
     assert any(one.span is None for one in sentences) == (early > 0)
+    assert all(one.span is None for one in sentences) == (early == 10_000), "none of them waited for its piece"
     assert {whole.text[word.start : word.stop] for word in whole.doubtful(0.55)} == {"Wхалес", "ларге"}
     assert document.result().text == whole.text, "asked again"
     order = [one.item for one in sentences]

@@ -15,12 +15,11 @@ from models.tasks.translation.corpus import Corpus, Pair
 from models.tasks.translation.decoding.decoder import Decoder, Source
 from models.tasks.translation.decoding.rules import Rules
 from models.tasks.translation.examples import marked_pairs
-from models.tasks.translation.export.blocks import Precision
 from models.tasks.translation.export.reading import reading_graph
 from models.tasks.translation.export.stepping import stepping_graph
 from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.pieces import Pieces, learn
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.settings import Precision, Sizes
 from models.tasks.translation.vocabulary import END
 
 torch.set_num_threads(1)  # several on shared cores wait for each other

@@ -36,6 +36,14 @@ def test_what_the_dictionary_does_not_have_is_unknown() -> None:
     assert TOKENS.sentence("中").tokens == (UNKNOWN, END)
 
 
+@given(st.text(st.characters()))
+def test_any_text_is_a_sentence(text: str) -> None:
+    tokens = TOKENS.sentence(text).tokens
+    assert tokens[-1] == END
+    assert END not in tokens[:-1]
+    assert all(0 <= one < len(TOKENS.source) for one in tokens)
+
+
 def test_tokens_that_are_given_are_taken_as_they_are() -> None:
     assert TOKENS.encoded("The museum &quot; .") == TOKENS.encoded(moses.tokenised('The museum".'))
     assert TOKENS.encoded(moses.tokenised(moses.newstest("“The"))).tokens[0] == UNKNOWN

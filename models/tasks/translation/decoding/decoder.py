@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.executors.onnx import OnnxGraph
+from models.tasks.translation import graph_names
 from models.tasks.translation.decoding import beams as beam_search
 from models.tasks.translation.decoding.beams import Beams, Said
 from models.tasks.translation.decoding.composition import Composition, composed
 from models.tasks.translation.decoding.rules import Rules
 from models.tasks.translation.examples import pad
-from models.tasks.translation.export import reading, stepping
 from models.uncertainty.tokens import TokenUncertainty
 
 _HIDDEN = np.float32(-1e9)
@@ -74,15 +74,15 @@ class Decoder:
     def __init__(self, reader: OnnxGraph, stepper: OnnxGraph, rules: Rules) -> None:
         self.rules = rules
         self._reader, self._stepper = reader, stepper
-        self._memory = tuple(name for name in reader.outputs if name != reading.HIDDEN)
+        self._memory = tuple(name for name in reader.outputs if name != graph_names.HIDDEN)
         self._caches = tuple(f"s{name}" for name in self._memory)
-        self.members = int(stepper.inputs[stepping.PREFIX][0])
+        self.members = int(stepper.inputs[graph_names.PREFIX][0])
         _, self._heads, _, self._one = stepper.inputs[self._caches[0]]
         self._told = (
-            stepping.CANDIDATES,
-            stepping.LOG_PROBABILITIES,
-            stepping.SPECIAL,
-            stepping.UNCERTAINTY,
+            graph_names.CANDIDATES,
+            graph_names.LOG_PROBABILITIES,
+            graph_names.SPECIAL,
+            graph_names.UNCERTAINTY,
             *(f"new.{name}" for name in self._caches),
         )
 
@@ -93,7 +93,7 @@ class Decoder:
     def read(self, sentences: Sequence[Source]) -> Batch:
         """Sentences before their first token."""
         tokens = pad([sentence.tokens for sentence in sentences])
-        hidden, *memory = self._reader.run({reading.TOKENS: tokens}, (reading.HIDDEN, *self._memory))
+        hidden, *memory = self._reader.run({graph_names.TOKENS: tokens}, (graph_names.HIDDEN, *self._memory))
         beams = Beams.start(
             self.rules,
             self.members,
@@ -117,12 +117,12 @@ class Decoder:
         count, beam = len(beams), self.rules.beam
         past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # what is said last, too
         fed: dict[str, NDArray[Any]] = {
-            stepping.LAST: beams.last,
-            stepping.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
-            stepping.PLACES: beams.lengths.astype(np.float32),
-            stepping.PREFIX: beams.running.loglik.astype(np.float32),
-            stepping.SHAPE: np.array([count, beam, self._heads, self._one]),
-            reading.HIDDEN: inside.hidden,
+            graph_names.LAST: beams.last,
+            graph_names.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
+            graph_names.PLACES: beams.lengths.astype(np.float32),
+            graph_names.PREFIX: beams.running.loglik.astype(np.float32),
+            graph_names.SHAPE: np.array([count, beam, self._heads, self._one]),
+            graph_names.HIDDEN: inside.hidden,
             **inside.memory,
             **inside.caches,
         }

@@ -15,8 +15,8 @@ class Rules:
 
     beam: int = 5
     """Hypotheses of a sentence that are followed, and that are told in the end."""
-    longest: int = 200
-    """Tokens of a hypothesis with its end, at most ..."""
+    longest: int = 201
+    """Tokens of a hypothesis with its end, at most; fairseq counts 200 without ..."""
     longest_factor: float = 0.0
     """... and so many times the tokens of its sentence more; with 0 the first alone counts."""
     marks: range = range(0)

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.executors.graph import Graph, Value
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.settings import Precision, Sizes
 from models.tasks.translation.vocabulary import PAD
 
-Precision = Literal["fp32", "fp16", "int8"]
 Weights = Mapping[str, NDArray[np.float32]]
 """Of one member, by fairseq's names."""
 

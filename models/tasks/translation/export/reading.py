@@ -7,18 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from models.executors.graph import Graph, Value
-from models.tasks.translation.export.blocks import Blocks, Precision, Weights, heads, places
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.export.blocks import Blocks, Weights, heads, places
+from models.tasks.translation.graph_names import HIDDEN, TOKENS
+from models.tasks.translation.settings import Precision, Sizes
 from models.tasks.translation.vocabulary import PAD
-
-TOKENS, HIDDEN = "tokens", "hidden"
-
-
-def memory_names(members: int, sizes: Sizes) -> list[str]:
-    """Of keys and values, member by member and layer by layer."""
-    return [
-        f"{kind}{member}.{layer}" for member in range(members) for layer in range(sizes.decoder) for kind in ("k", "v")
-    ]
 
 
 def reading_graph(members: Sequence[Weights], sizes: Sizes, precision: Precision = "fp32") -> bytes:

@@ -16,18 +16,24 @@ from functools import partial
 import numpy as np
 
 from models.executors.graph import Graph, Value
-from models.tasks.translation.export.blocks import Blocks, Precision, Weights, heads, places
-from models.tasks.translation.export.reading import HIDDEN, memory_names
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.export.blocks import Blocks, Weights, heads, places
+from models.tasks.translation.graph_names import (
+    CANDIDATES,
+    HIDDEN,
+    LAST,
+    LOG_PROBABILITIES,
+    PAST,
+    PLACES,
+    PREFIX,
+    SHAPE,
+    SPECIAL,
+    UNCERTAINTY,
+    cache_names,
+    memory_names,
+)
+from models.tasks.translation.settings import Precision, Sizes
 
-LAST, PAST, PLACES, PREFIX, SHAPE = "last", "past", "places", "prefix", "shape"
-CANDIDATES, LOG_PROBABILITIES, SPECIAL, UNCERTAINTY = "candidates", "log_probabilities", "special", "uncertainty"
 _TINY = 1e-37
-
-
-def cache_names(members: int, sizes: Sizes) -> list[str]:
-    """Of cached keys and values; memory's, with an s for self."""
-    return [f"s{name}" for name in memory_names(members, sizes)]
 
 
 def stepping_graph(
@@ -35,11 +41,12 @@ def stepping_graph(
 ) -> bytes:
     """One step of R = S x beam hypotheses.
 
-    Inputs: ``last`` int64 [R], the tokens before (the end of sentence at first); ``places`` float32 [R], how many tokens
-    were said before ``last``; ``prefix`` float32 [M, R], each member's log-likelihood of the tokens so far; ``shape``
-    int64 [4]: S, beam, heads, d / heads; ``hidden``, keys and values of ``reading_graph``; caches ``sk<m>.<l>`` and
-    ``sv<m>.<l>`` [S, heads, c, d / heads]; ``past`` float32 [S, 1, beam, c + beam], 0 where one of their columns, or of
-    the ``beam`` that this step adds at their end, is of a hypothesis's own past or is itself, else -1e9.
+    Inputs: ``last`` int64 [R], the tokens before (the end of sentence at first); ``places`` float32 [R], how many
+    tokens were said before ``last``; ``prefix`` float32 [M, R], each member's log-likelihood of the tokens so far;
+    ``shape`` int64 [4]: S, beam, heads, d / heads; ``hidden``, keys and values of ``reading_graph``; caches
+    ``sk<m>.<l>`` and ``sv<m>.<l>`` [S, heads, c, d / heads]; ``past`` float32 [S, 1, beam, c + beam]: 0 where one of
+    their columns, or of the ``beam`` that this step adds behind them, is of a hypothesis's own past or is itself, else
+    -1e9.
 
     Args:
         special: tokens below are told in full (``special`` [M, R, special]); those from there on compete.
@@ -50,11 +57,19 @@ def stepping_graph(
     named ``new.sk<m>.<l>`` and so on.
     """
     graph = Graph("stepping")
+    said = members_say(graph, members, sizes, precision)
+    _tell(graph, said, graph.input(PREFIX, (len(members), "R")), special, candidates)
+    return graph.serialise()
+
+
+def members_say(
+    graph: Graph, members: Sequence[Weights], sizes: Sizes, precision: Precision = "fp32"
+) -> tuple[Value, ...]:
+    """Members' logits of the next token, [R, V] each, with all inputs but ``prefix`` and the caches as outputs."""
     count = len(members)
     one = sizes.width // sizes.heads
     last = graph.input(LAST, ("R",), "int64")
     numbers = graph.input(PLACES, ("R",))
-    prefix = graph.input(PREFIX, (count, "R"))
     shape = graph.input(SHAPE, (4,), "int64")
     past = graph.input(PAST, ("S", 1, "beam", "n"))
     mask = graph.op("Unsqueeze", graph.input(HIDDEN, ("S", "s")), np.array([1, 2]))
@@ -74,9 +89,7 @@ def stepping_graph(
             attention = _Attention(blocks, shape, name)
             y = blocks.norm(x, f"{name}.self_attn_layer_norm") if sizes.norm_first else x
             q, k, v = attention.own(y)
-            k, v = (
-                graph.op("Concat", caches[cache], new, axis=2) for cache, new in ((f"sk{at}", k), (f"sv{at}", v))
-            )
+            k, v = (graph.op("Concat", caches[cache], new, axis=2) for cache, new in ((f"sk{at}", k), (f"sv{at}", v)))
             graph.output(f"new.sk{at}", k, ("S", sizes.heads, "n", one), copied=False)
             graph.output(f"new.sv{at}", v, ("S", sizes.heads, "n", one), copied=False)
             x = x + attention.looked(q, k, v, past)
@@ -89,8 +102,7 @@ def stepping_graph(
             x = blocks.norm(x, "decoder.layer_norm")
         logits = blocks.float32(blocks.product(x, np.ascontiguousarray(table.T)))
         said.append(logits)
-    _tell(graph, said, prefix, special, candidates)
-    return graph.serialise()
+    return tuple(said)
 
 
 @dataclass(frozen=True)

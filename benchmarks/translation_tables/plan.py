@@ -1,0 +1,62 @@
+"""What is translated for the page, and by which models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from models.tasks.translation.settings import Precision
+
+Thing = TypeVar("Thing")
+ENSEMBLE, EXACT = "ensemble", "ensemble-fp32"
+SERVED: Precision = "int8"
+RETENTION = 0.95
+"""In-domain sentences that the threshold keeps: the services' default."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that numbers depend on, besides the code, the members and the data."""
+
+    cap: int = 1500
+    """Lines of a domain of the training collection, at most; of larger ones as many, evenly spaced."""
+    public: int = 2000
+    """Lines of a public test set, at most; so: all of them."""
+    compared: int = 400
+    """Lines, held out and shifted alike, that are also translated in float32."""
+    preset: str = "small"
+    seeds: tuple[int, ...] = (1000, 1001, 1002)
+    """Of the members."""
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """The ensemble as it is served, each member alone, and the ensemble in float32."""
+        singles = (Model(single(seed), (seed,), SERVED) for seed in self.seeds)
+        return (Model(ENSEMBLE, self.seeds, SERVED), *singles, Model(EXACT, self.seeds, "fp32"))
+
+
+@dataclass(frozen=True)
+class Model:
+    """Some of the members, in some precision."""
+
+    name: str
+    seeds: tuple[int, ...]
+    precision: Precision
+
+
+def single(seed: int) -> str:
+    """Name of a member alone."""
+    return f"member-{seed}"
+
+
+def spaced(count: int, most: int) -> list[int]:
+    """The places of at most so many of ``count`` things, evenly spaced."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int)).tolist() if count else []
+
+
+def capped(things: Sequence[Thing], most: int) -> tuple[Thing, ...]:
+    """At most so many things, evenly spaced."""
+    return tuple(things[place] for place in spaced(len(things), most))

@@ -1,0 +1,173 @@
+"""Translates the lines of a set by one model: whole lines as the service joins them, by the graphs that would serve."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.jobs import Tell
+from benchmarks.translation_tables import data
+from benchmarks.translation_tables.kept import Doubt, Kept
+from benchmarks.translation_tables.plan import ENSEMBLE, EXACT, Model, Plan
+from benchmarks.translation_tables.tokens import tokenisation
+from models.assessment.text import n_best_gleu
+from models.tasks.translation import settings, train
+from models.tasks.translation.corpus import Pair
+from models.tasks.translation.documents import as_one, document
+from models.tasks.translation.ensemble import Ensemble, opened
+from models.tasks.translation.members import PIECES
+from models.tasks.translation.pieces import Pieces
+from models.tasks.translation.translator import Translation, Translator
+from models.uncertainty.sequences import SCORES
+
+
+@dataclass(frozen=True)
+class Translating:
+    """One set by one model."""
+
+    plan: Plan
+    model: Model
+    set: str
+    source: Path
+    """Of the data."""
+    members: Path
+    """Folder of the training."""
+    parts: Path
+
+    @property
+    def name(self) -> str:
+        return f"{self.model.name}-{self.set}"
+
+    @property
+    def target(self) -> Path:
+        return part(self.parts, self.model.name, self.set)
+
+    @property
+    def done(self) -> bool:
+        return self.target.exists()
+
+    def __call__(self, tell: Tell) -> None:
+        pairs = _data(self.source, self.plan).sets[self.set]
+        tell(f"{len(pairs)} lines")
+        kept(pairs, _translator(self.plan, self.members, self.model), tell).save(self.target)
+
+
+def translatings(plan: Plan, names: Sequence[str], source: Path, folder: Path, parts: Path) -> list[Translating]:
+    """All jobs: the ensemble first, so that something of every row can be seen early."""
+    own = (data.CALIBRATION, data.COMPARED)
+    return [
+        Translating(plan, model, name, source, folder, parts)
+        for model in plan.models
+        for name in names
+        if model.name == ENSEMBLE or (name == data.COMPARED if model.name == EXACT else name not in own)
+    ]
+
+
+def part(parts: Path, model: str, name: str) -> Path:
+    """Where a set is kept."""
+    return parts / model / f"{name}.npz"
+
+
+def ensemble(plan: Plan, folder: Path) -> Ensemble:
+    """The finished members.
+
+    Raises:
+        ValueError: one is not finished.
+    """
+    count = len(Pieces((folder / "data" / PIECES).read_bytes()))
+    chosen = settings.with_vocabulary(settings.preset(plan.preset), count)
+    return train.assembled(folder, chosen, plan.seeds, preset=plan.preset)
+
+
+def fingerprint(found: Ensemble) -> str:
+    """SHA-256 of the members' weights and the tokeniser, the first 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for weights in found.members:
+        for name in sorted(weights):
+            digest.update(name.encode() + np.ascontiguousarray(weights[name]).tobytes())
+    for name in sorted(found.tokeniser):
+        digest.update(found.tokeniser[name])
+    return digest.hexdigest()[:16]
+
+
+def kept(pairs: Sequence[Pair], translator: Translator, tell: Tell) -> Kept:
+    """Lines translated, and compared with their references."""
+    said = lines([pair.english for pair in pairs], translator, tell)
+    beam = translator.recipe.beam
+    rows = [row for row, one in enumerate(said) if one is not None and len(one) == beam]
+    found = [one for row in rows if (one := said[row]) is not None]
+    if not found:
+        raise ValueError(f"none of {len(pairs)} lines has an English sentence: there is nothing to judge")
+    texts = tuple(one.texts for one in found)
+    references = [pairs[row].russian for row in rows]
+    tokens = tokenisation().of
+    values = [] if translator.single else [np.stack([_values(one)[name] for one in found]) for name in SCORES]
+    whole = [document(pairs[row].english, translator.fits).whole for row in rows]
+    return Kept(
+        pairs=tuple(pairs[row] for row in rows),
+        texts=texts,
+        doubts=tuple(_doubts(one) for one in found),
+        score=np.stack([one.score for one in found]),
+        values=np.array(values, np.float32).reshape(-1, len(rows), beam),
+        gleus=n_best_gleu([tokens(text) for text in references], [[tokens(one) for one in many] for many in texts]),
+        plain=n_best_gleu(references, texts),
+        whole=np.array(whole, bool),
+        given=len(pairs),
+    )
+
+
+def lines(texts: Sequence[str], translator: Translator, tell: Tell) -> list[Translation | None]:
+    """One n-best list a line; None where it has no English sentence."""
+    found = [document(text, translator.fits) for text in texts]
+    sentences = list(chain.from_iterable(one.sentences for one in found))
+    said = dict(translator.translations(sentences, _counted(len(sentences), tell)))
+    every: list[Translation | None] = []
+    first = 0
+    for one in found:
+        own = [said[first + place] for place in range(len(one.sentences))]
+        first += len(own)
+        every.append(as_one(one, own) if any(each.tokens for each in own) else None)
+    return every
+
+
+def _counted(count: int, tell: Tell) -> Callable[[int], None]:
+    done = [0]
+
+    def progress(more: int) -> None:
+        done[0] += more
+        if done[0] // 50 > (done[0] - more) // 50:
+            tell(f"{done[0]} of {count} sentences")
+
+    return progress
+
+
+def _values(one: Translation) -> dict[str, np.ndarray]:
+    assert one.values is not None
+    return dict(one.values)
+
+
+def _doubts(one: Translation) -> tuple[Doubt, ...]:
+    if not one.tokens:
+        return ()
+    best = one.tokens[0]
+    return tuple(
+        (int(start), int(stop), float(total)) for (start, stop), total in zip(best.spans, best.total, strict=True)
+    )
+
+
+@cache
+def _data(source: Path, plan: Plan) -> data.Data:
+    return data.read(source, plan)
+
+
+@cache
+def _translator(plan: Plan, folder: Path, model: Model) -> Translator:
+    found = ensemble(plan, folder)
+    chosen = found.subset([found.seeds.index(seed) for seed in model.seeds])
+    return opened(chosen, model.precision)

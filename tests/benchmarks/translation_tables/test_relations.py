@@ -1,0 +1,89 @@
+"""The paper's statements, checked on the paper's own numbers and on numbers where they do not hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.translation_tables import paper
+from benchmarks.translation_tables.decisions import Decided
+from benchmarks.translation_tables.judge import MEASURES, SINGLE, TOGETHER
+from benchmarks.translation_tables.relations import own, relations
+from benchmarks.translation_tables.rows import AWAY, FULL, IN
+
+AREAS = {name: 30.0 + place for place, name in enumerate(("scr_pe", *(set(MEASURES) - {"scr_pe"})))}
+
+
+def decided(deferred: float) -> Decided:
+    return Decided(100, 0, deferred, 70.0, 65.0, 90.0, 0.3, 0.4, 0.1, 0.0)
+
+
+DECISIONS = {IN: decided(0.05), AWAY: decided(0.2), "wmt22": decided(0.3)}
+
+
+@pytest.mark.parametrize("split", paper.SPLITS)
+def test_all_statements_hold_on_the_papers_own_tables(split: str) -> None:
+    found = relations(paper.results(split))
+    assert len(found) == 14
+    assert [one.statement for one in found if not one.holds] == []
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "name", "value", "wrong"),
+    [
+        (IN, SINGLE, "bleu", 50.0, "The ensemble is better than its members alone in BLEU"),
+        (AWAY, TOGETHER, "egleu", 5.0, "The ensemble is better than its members alone in eGLEU"),
+        (AWAY, TOGETHER, "maxgleu", 60.0, "Shift lowers maxGLEU"),
+        (AWAY, SINGLE, "bleu", 33.0, "Shift lowers BLEU"),
+        (FULL, SINGLE, "maxgleu", 31.0, "maxGLEU is more than 5 points above eGLEU"),
+        (FULL, SINGLE, "r_auc", 30.0, "The ensemble is better than its members alone in R-AUC"),
+        (FULL, TOGETHER, "f1_at_95", 0.3, "The ensemble is better than its members alone in F1@95"),
+        (FULL, SINGLE, "r_auc", 36.0, "Deferring by uncertainty leaves less error"),
+        (FULL, TOGETHER, "roc_auc", 49.0, "Uncertainty tells shifted sentences"),
+    ],
+)
+def test_each_statement_can_fail(row: str, kind: str, name: str, value: float, wrong: str) -> None:
+    results = dict(paper.results("dev"))
+    results[row, kind] = (replace(results[row, kind][0], **{name: value}),)
+    assert any(one.statement.startswith(wrong) for one in relations(results) if not one.holds)
+
+
+def test_bleu_that_ranks_otherwise_fails() -> None:
+    results = dict(paper.results("dev"))
+    for row, value in ((IN, 1.0), (AWAY, 90.0)):
+        for kind in (SINGLE, TOGETHER):
+            results[row, kind] = (replace(results[row, kind][0], bleu=value),)
+    assert "BLEU and eGLEU agree on which rows are better" in [
+        one.statement for one in relations(results) if not one.holds
+    ]
+
+
+def test_decisions_and_measures_are_checked() -> None:
+    results = paper.results("dev")
+    assert all(one.holds for one in own(results, AREAS, DECISIONS))
+    worst = own(results, AREAS | {"scr_pe": 99.0}, DECISIONS)[0]
+    assert (worst.holds, "place 20" in worst.found) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"wmt22": replace(decided(0.3), deferred_error=60.0)}, "What is deferred is worse"),
+        ({IN: decided(0.12)}, "Of held-out lines 95% are answered"),
+        ({AWAY: decided(0.01)}, "More is deferred of other domains"),
+    ],
+)
+def test_decisions_can_fail(change: dict[str, Decided], wrong: str) -> None:
+    found = own(paper.results("dev"), AREAS, DECISIONS | change)
+    assert any(one.statement.startswith(wrong) for one in found if not one.holds)
+
+
+def test_rows_of_public_sets_are_checked_where_they_are() -> None:
+    results = dict(paper.results("dev"))
+    for kind in (SINGLE, TOGETHER):
+        results["wmt22", kind] = (replace(results[FULL, kind][0], roc_auc=40.0),)
+    found = own(results, AREAS, DECISIONS)
+    assert [one.statement for one in found if not one.holds] == [
+        "Public sets of other domains are more uncertain than held-out sentences"
+    ]
