@@ -8,10 +8,11 @@ against three bare decoders of the same weights and caches, which only give the 
 distribution; the small size, random weights, 1, 4 and 16 sentences of five hypotheses.
 *precision*: float32 over eight bits, of that step.
 *search*: whole translations against a run of CTranslate2 for each member with the same weights, beam, batch and one
-thread; it ranks and tells nothing of the ensemble. That it translates alike is checked first, with one member and
-without marks. ``--members`` names the folder of a training with finished members; without, weights are random and
-hypotheses are cut at 22 tokens. Sentences are real where DEMUR_TEST_DATA has tatoeba1000 and wmt22, and members with a
-tokeniser are given. Needs ``pip install ctranslate2``, which nothing else does.
+thread; those rank nothing together and know nothing of the ensemble. That CTranslate2 translates alike is checked
+first, with one member and without marks. ``--members`` names the folder of a training with finished members; without,
+weights are random but for a model of length: the end of sentence looks at its place and comes after about 22 tokens.
+Sentences are real where DEMUR_TEST_DATA has tatoeba1000 and wmt22 and members are given, else random tokens. Needs
+``pip install ctranslate2``, which nothing else does.
 *released*: random weights of the released size, eight bits and float32: time of a sentence, memory. ``--provider cuda``
 measures float16 and float32 on a GPU.
 
@@ -68,7 +69,11 @@ def _figures(part: str, folder: Path, given: argparse.Namespace) -> Iterator[Fig
     elif not other.installed():
         sys.stdout.write("\nsearch is NOT MEASURED: `pip install ctranslate2`, which this comparison alone needs\n")
     else:
-        members = ensembles.trained(given.members, given.preset) if given.members else ensembles.drawn(ensembles.SMALL)
+        members = (
+            ensembles.trained(given.members, given.preset)
+            if given.members
+            else ensembles.drawn(ensembles.SMALL, ending=True)
+        )
         yield from whole.measure(folder, given.seconds, members, given.sentences)
 
 

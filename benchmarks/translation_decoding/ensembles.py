@@ -24,12 +24,14 @@ from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.pieces import Pieces
 from models.tasks.translation.settings import Precision, Sizes
 from models.tasks.translation.tokens import SPECIAL
+from models.tasks.translation.vocabulary import END
 
 MEMBERS, BEAM, CANDIDATES = 3, 5, 10
 SMALL = replace(presets.preset("small").sizes, source=3307, target=5750, shared=False)
 """Of the preset ``small`` after training: tables have the rows that a side has use for."""
-CUT = 22
-"""Tokens at which hypotheses of random weights end: those have no length of their own."""
+_ENDING = 0.05  # small: the row is also what comes in before the first token
+_LOUDNESS = 320.0  # of the columns that the end looks at; with the above, logits of the end from -12 to 12
+_TURN = 30.0  # tokens in which they go from one to the other
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,40 @@ class Members:
         return len(self.weights)
 
 
-def drawn(sizes: Sizes, members: int = MEMBERS, cut: int = CUT) -> Members:
-    """Random weights, whose hypotheses are cut."""
+def drawn(sizes: Sizes, members: int = MEMBERS, *, ending: bool = False) -> Members:
+    """Random weights.
+
+    Args:
+        ending: their hypotheses end, after about 22 tokens; only where norms come first. Else they go on until they
+            are cut.
+    """
     found = []
     for seed in range(members):
         torch.manual_seed(seed)
         network = Transformer(sizes).eval()
+        if ending:
+            _made_to_end(network, sizes.width)
         found.append({name: value.detach().numpy() for name, value in network.state_dict().items()})
-    return Members(tuple(found), sizes, Rules(beam=BEAM, longest=cut))
+    return Members(tuple(found), sizes, Rules(beam=BEAM, longest=60))
+
+
+def _made_to_end(network: Transformer, width: int) -> None:
+    """A model of length: the end's row looks at cosines of places, in columns that nothing else writes to."""
+    half = width // 2
+    rates = np.exp(np.arange(half) * -(np.log(10_000) / (half - 1)))
+    count = max(width // 32, 1)
+    columns = (half + np.argsort(np.abs(np.log(rates * _TURN / np.pi)))[:count]).tolist()
+    side = network.decoder
+    assert side.layer_norm is not None, "norms come first"
+    with torch.no_grad():
+        table = side.embed_tokens.weight
+        table[:, columns] = 0
+        table[END] = 0
+        table[END, columns] = -_ENDING
+        for layer in side.layers:
+            for linear in (layer.self_attn.out_proj, layer.encoder_attn.out_proj, layer.fc2):
+                linear.weight[columns] = 0
+        side.layer_norm.weight[columns] = _LOUDNESS / count
 
 
 def trained(folder: Path, preset: str) -> Members:
@@ -102,4 +130,4 @@ def tokens(count: int, vocabulary: int, seed: int = 0) -> list[list[int]]:
     """Sentences of random tokens, as long as real ones: half of them have 12 to 27."""
     draw = np.random.default_rng(seed)
     lengths = np.clip(np.rint(np.exp(draw.normal(2.9, 0.6, count))), 2, 60).astype(int)
-    return [[*draw.integers(SPECIAL, vocabulary, length - 1).tolist(), 2] for length in lengths]
+    return [[*draw.integers(SPECIAL, vocabulary, length - 1).tolist(), END] for length in lengths]

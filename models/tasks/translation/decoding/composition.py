@@ -90,11 +90,13 @@ def _seen(past: Booleans, columns: Integers, count: int) -> Booleans:
 def _packed(chosen: Sequence[tuple[Float32, Integers]], columns: Sequence[Integers], count: int) -> Float32:
     """Kept columns of caches of some sentences; nothing behind them."""
     heads, _, one = chosen[0][0].shape[1:]
-    found = np.zeros((sum(len(sentences) for _, sentences in chosen), heads, count, one), np.float32)
-    place = iter(found)
+    found = np.empty((sum(len(sentences) for _, sentences in chosen), heads, count, one), np.float32)
+    places = iter(found)
     for (caches, sentences), kept in zip(chosen, columns, strict=True):
         for sentence, which in zip(sentences.tolist(), kept, strict=True):
-            next(place)[:, : len(which)] = caches[sentence].take(which, axis=1)
+            place = next(places)
+            place[:, : len(which)] = caches[sentence].take(which, axis=1)
+            place[:, len(which) :] = 0
     return found
 
 
@@ -103,10 +105,13 @@ def _side_by_side(chosen: Sequence[tuple[Float32, Integers]], widths: Sequence[i
     axis = 3 if keys else 2
     shape = list(chosen[0][0].shape)
     shape[0], shape[axis] = sum(len(sentences) for _, sentences in chosen), max(widths)
-    found = np.zeros(shape, np.float32)
-    place = iter(found)
+    found = np.empty(shape, np.float32)
+    places = iter(found)
     for (memory, sentences), width in zip(chosen, widths, strict=True):
-        inside = (slice(None),) * (axis - 1) + (slice(width),)
+        every = (slice(None),) * (axis - 1)
+        inside, behind = (*every, slice(width)), (*every, slice(width, None))
         for sentence in sentences.tolist():
-            next(place)[inside] = memory[sentence][inside]
+            place = next(places)
+            place[inside] = memory[sentence][inside]
+            place[behind] = 0
     return found
