@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.resume import write_whole
+from models.resume import claim, write_whole
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,17 @@ class Checkpoints:
     @property
     def _state(self) -> Path:
         return self.folder / f"member-{self.seed}.state.pt"
+
+
+def claimed(folder: Path, settings: object, fingerprint: str) -> None:
+    """Makes the folder of members, or checks that it was made for these settings and examples. Needs torch.
+
+    Raises:
+        ValueError: the folder is another training's.
+    """
+    import torch
+
+    claim(folder, {"settings": repr(settings), "torch": torch.__version__, "examples": fingerprint})
 
 
 def _read(path: Path) -> dict[str, Any] | None:

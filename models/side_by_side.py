@@ -14,6 +14,17 @@ Tell = Callable[[float, str], None]
 _POLL_SECONDS = 1.0
 
 
+def seeds(seed: int, members: int) -> tuple[int, ...]:
+    """Of members.
+
+    Raises:
+        ValueError: no members.
+    """
+    if members < 1:
+        raise ValueError(f"an ensemble needs at least one member, got {members}")
+    return tuple(seed * 1000 + member for member in range(members))
+
+
 def train_members(
     train: Callable[[int, Tell], None],
     seeds: Sequence[int],

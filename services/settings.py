@@ -314,12 +314,13 @@ TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "max_upload_bytes": 64 << 20,
         "inline_bytes": 0,
     },
-    "translation": {"inline_bytes": 2 << 10},
+    "translation": {"inline_bytes": 2 << 10, "target_retention": 0.6},
 }
 """Defaults of a task that differ from those of all: a scan is a minute of work, half a gigabyte of memory, 30 MB of
 answer, and packed, so that its size says little of the work that reading it is. Members may agree on a skull, so that
 a scan which looks unlike those of training is nobody's to answer. Of a motion scene, too, the size says little of the
-work; the maps of its requests are a megabyte each. Two kilobytes of text are cut and counted in a millisecond."""
+work; the maps of its requests are a megabyte each. Two kilobytes of text are cut and counted in a millisecond; of what
+a small model translates, the better part is worth answering for."""
 
 RANGES = (
     ("monitor_port", 0, 65535),

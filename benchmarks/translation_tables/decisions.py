@@ -39,7 +39,7 @@ class Decided:
     """Share whose knowledge uncertainty is above 99.9 % of in-domain sentences."""
 
 
-def policy(calibration: Kept) -> Policy:
+def policy(calibration: Kept, retention: float = RETENTION) -> Policy:
     """As an artefact of these members leads a service to it: by held-out sentences of the calibration half."""
     whole = calibration.take(calibration.whole)
     judged = calibrating.Judged(
@@ -51,7 +51,7 @@ def policy(calibration: Kept) -> Policy:
         model=ENSEMBLE,
         profile=numeric_profile([executor(SERVED)]),
         ensemble=True,
-        target_retention=RETENTION,
+        target_retention=retention,
     )
 
 

@@ -73,6 +73,7 @@ def draw_deferral(
         right.plot(one.deferred_error, place, "o", color="#d55e00", markersize=5)
     left.axvline(threshold, color="#d55e00", linestyle="--", linewidth=1)
     left.set_yticks(places, [_title(row) for row in ranks], fontsize=8)
+    left.margins(x=0.12)
     left.set(xlabel="SCR-PE, nats a token", title="5, 25, 50, 75, 95 %; threshold; share deferred")
     right.set(xlabel="100 - eGLEU, points", title="error: green answered, red deferred, black all")
     for axes in (left, right):

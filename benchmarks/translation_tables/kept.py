@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from models.predictive import Sequences
 from models.tasks.translation.corpus import Pair
-from models.tasks.translation.translator import Translation, predictive
+from models.tasks.translation.translator import Translation
 from models.uncertainty.sequences import SCORES
 
 Doubt = tuple[int, int, float]
@@ -62,7 +62,9 @@ class Kept:
     @property
     def predictive(self) -> Sequences:
         """Statistics of all lines."""
-        return predictive(self.translations)
+        return Sequences(
+            self.score, dict(zip(SCORES, self.values, strict=True)) if len(self.values) else None, self.texts
+        )
 
     @property
     def references(self) -> list[str]:

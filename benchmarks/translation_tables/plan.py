@@ -9,12 +9,15 @@ from typing import TypeVar
 import numpy as np
 
 from models.tasks.translation.settings import Precision
+from services.settings import TASK_DEFAULTS
 
 Thing = TypeVar("Thing")
 ENSEMBLE, EXACT = "ensemble", "ensemble-fp32"
 SERVED: Precision = "int8"
-RETENTION = 0.95
-"""In-domain sentences that the threshold keeps: the services' default."""
+RETENTION: float = TASK_DEFAULTS["translation"]["target_retention"]
+"""In-domain sentences that the threshold keeps: the service's default."""
+OTHERS = (0.95, 0.8, 0.4)
+"""Other shares to keep, for whoever wants more answers, or better ones."""
 
 
 @dataclass(frozen=True)

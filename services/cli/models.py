@@ -29,6 +29,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add.add_argument("task", choices=sorted(IMPORTERS))
     add.add_argument("directory", type=Path, help="folder with a manifest.json, or with released files (docs)")
     add.add_argument("--data", type=Path, help="labelled files (dev_in …) to calibrate a released checkpoint with")
+    add.add_argument(
+        "--precision", choices=("fp32", "fp16", "int8"), help="translation: of the artefact's graphs; fp16 is for GPUs"
+    )
     for action in (listing, show, verify, add):
         action.add_argument("--json", action="store_true", help="print a JSON document")
 
@@ -73,10 +76,13 @@ def _import(store: Store, given: argparse.Namespace) -> int:
         added = store.add(given.directory, given.task)
     else:
         module, _, function = IMPORTERS[given.task].partition(":")
+        precision = {} if given.precision is None else {"precision": given.precision}
+        if precision and not hasattr(importlib.import_module(WORKBENCHES[given.task]), "PRECISIONS"):
+            raise CommandError(f"--precision: artefacts of {given.task} have one precision, fp32; leave it out")
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 convert = getattr(importlib.import_module(module), function)
-                convert(given.directory, Path(scratch) / "artefact", _labelled(given))
+                convert(given.directory, Path(scratch) / "artefact", _labelled(given), **precision)
             except ModuleNotFoundError as error:
                 raise CommandError(
                     f"{error.name} is missing; install the training extra: pip install -e '.[train]'"

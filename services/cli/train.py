@@ -23,6 +23,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--members", type=int, help="how many models the ensemble has; by default as in the paper, else 10"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of the first member; the others count up")
+    parser.add_argument(
+        "--precision", choices=("fp32", "fp16", "int8"), help="translation: of the artefact's graphs; fp16 is for GPUs"
+    )
     parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")
     parser.add_argument("--data", type=Path, required=True, help="directory of official CSV files (or of `demur data`)")
     parser.add_argument("--out", type=Path, required=True, help="directory of the artefact")
@@ -34,6 +37,9 @@ def run(given: argparse.Namespace) -> int:
     """Trains, calibrates, writes."""
     bench = importlib.import_module(WORKBENCHES[given.task])
     family = given.family or bench.FAMILIES[0]
+    precision = {} if given.precision is None else {"precision": given.precision}
+    if precision and not hasattr(bench, "PRECISIONS"):
+        raise CommandError(f"--precision: artefacts of {given.task} have one precision, fp32; leave it out")
     line = ProgressLine(f"training {family}")
     try:
         artefact = bench.train_artefact(
@@ -44,6 +50,7 @@ def run(given: argparse.Namespace) -> int:
             seed=given.seed,
             preset="full" if given.full else "fast",
             progress=line,
+            **precision,
         )
     except ModuleNotFoundError as error:
         raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error

@@ -126,6 +126,7 @@ class DocumentExchange:
 
     def _hear(self, said: wire.TranslationSaid) -> None:
         """Take a sentence of a piece that is not done."""
+        self._scores = tuple(said.scores) or self._scores
         self._early[said.sequence].append(said.sentence)
         if said.sequence == len(self._done):
             self._tell()

@@ -27,8 +27,7 @@ class Hypothesis:
     confidence: float
     """Softmax of the scores over the hypotheses of the sentence; they sum to one."""
     scores: Mapping[str, float] | None
-    """The released scores by name, such as ``scr_pe``; None for single models, and in sentences that a document tells
-    before the names are known."""
+    """The released scores by name, such as ``scr_pe``; None for single models."""
     tokens: Tokens | None
     """None where they were not asked for, or nothing was translated."""
 

@@ -6,14 +6,16 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from models.artefact import Artefact, ArtefactError
+from models import recipe_file
+from models.artefact import Artefact
 from models.calibration import IntervalTable
-
-RECIPE = "recipe.json"
+from models.recipe_file import RECIPE, encode
 
 Channel = Literal["flair", "t1"]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Share = Annotated[float, msgspec.Meta(ge=0, lt=1)]
+
+__all__ = ["RECIPE", "Recipe", "encode", "read"]
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -47,19 +49,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Lesions above this structural uncertainty (of single models: one minus mean probability) are to be looked at."""
 
 
-def encode(recipe: Recipe) -> bytes:
-    """As the content of ``recipe.json``."""
-    return msgspec.json.format(msgspec.json.encode(recipe, order="sorted"), indent=1) + b"\n"
-
-
 def read(artefact: Artefact) -> Recipe:
     """The recipe of a verified artefact.
 
     Raises:
         ArtefactError: there is none, or it is not one.
     """
-    path = artefact.path(RECIPE)
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=Recipe)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ArtefactError(f"{path}: not the recipe of a lesion artefact: {error}") from error
+    return recipe_file.read(artefact, Recipe)

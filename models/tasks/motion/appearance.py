@@ -6,24 +6,17 @@ Everything is read off the map, so that scenes, tensors and prerendered files ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from models.remark import Remark
+from models.remark import Feature, Remark, unusual
 from models.tasks.motion.frame import Float32
 from models.tasks.motion.grid import USUAL_LIMIT
 
 __all__ = ["FEATURES", "Feature", "Remark", "measured", "remarks"]
-
-
-class Feature(NamedTuple):
-    """What a number of ``measured`` is."""
-
-    words: str
-    unit: str
 
 
 FEATURES: Mapping[str, Feature] = {
@@ -40,7 +33,7 @@ FEATURES: Mapping[str, Feature] = {
 }
 """Numbers of ``measured``; speed and acceleration are 0 where the agent is not present."""
 
-_BEYOND = 0.5  # ranges of typical values by which a number may pass them
+_NEEDED = "agent_present"
 
 
 def measured(feature_map: Float32) -> dict[str, float]:
@@ -73,27 +66,7 @@ def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float
         typical: where training requests lay (the middle 99 %), by feature; a number may pass its range by half of it.
             Features without a range say nothing, but that an agent has to be in the map.
     """
-    said = []
-    for name, feature in FEATURES.items():
-        if name not in typical and name != "agent_present":
-            continue
-        low, high = typical.get(name, (1.0, 1.0))
-        room = _BEYOND * (high - low)
-        value = found[name]
-        if not low - room <= value <= high + room:
-            unit = "" if feature.unit == "1" else f" {feature.unit}"
-            said.append(
-                Remark(
-                    code=f"{name}_{'low' if value < low else 'high'}",
-                    message=f"{feature.words}: {value:.3g}{unit}, where training requests had {low:.3g} to "
-                    f"{high:.3g}{unit}; look at the answer with care",
-                    value=value,
-                    unit=feature.unit,
-                    lower=low,
-                    upper=high,
-                )
-            )
-    return tuple(said)
+    return unusual(found, {_NEEDED: (1.0, 1.0)} | dict(typical), FEATURES, "training requests")
 
 
 def _share(channel: Float32) -> float:

@@ -6,11 +6,13 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from models.artefact import Artefact, ArtefactError
+from models import recipe_file
+from models.artefact import Artefact
+from models.recipe_file import RECIPE, encode
 from models.tasks.motion.grid import OFFICIAL, Grid
 from models.uncertainty.trajectories import TOP, Operator
 
-RECIPE = "recipe.json"
+__all__ = ["RECIPE", "Recipe", "encode", "read"]
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -36,15 +38,13 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     typical: dict[str, tuple[float, float]] = {}
     """Appearance of a request (``appearance.FEATURES``) to where training requests lay: the middle 99 %."""
 
+    def __post_init__(self) -> None:
+        self.grid  # noqa: B018  refuses impossible ones
+
     @property
     def grid(self) -> Grid:
         """Of the maps that the members take."""
         return Grid(self.size, self.resolution)
-
-
-def encode(recipe: Recipe) -> bytes:
-    """As the content of ``recipe.json``."""
-    return msgspec.json.format(msgspec.json.encode(recipe, order="sorted"), indent=1) + b"\n"
 
 
 def read(artefact: Artefact) -> Recipe:
@@ -53,10 +53,4 @@ def read(artefact: Artefact) -> Recipe:
     Raises:
         ArtefactError: there is none, or it is not one.
     """
-    path = artefact.path(RECIPE)
-    try:
-        recipe = msgspec.json.decode(path.read_bytes(), type=Recipe)
-        recipe.grid  # noqa: B018  refuses impossible ones
-    except (OSError, ValueError) as error:
-        raise ArtefactError(f"{path}: not the recipe of a motion artefact: {error}") from error
-    return recipe
+    return recipe_file.read(artefact, Recipe)

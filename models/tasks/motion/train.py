@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from models import side_by_side
+from models import checkpoints, side_by_side
 from models.artefact import Artefact
 from models.building import UNSTATED, Provenance
 from models.tasks.motion import gathering, presets, shares
@@ -57,7 +57,7 @@ def train_artefact(
         RuntimeError: a member's training failed; the message says why.
     """
     grid = Grid(presets.preset(preset, family).sizes.grid)
-    seeds(seed, members)  # refuses what cannot be before the work begins
+    side_by_side.seeds(seed, members)  # refuses what cannot be before the work begins
     kept = parts or out.with_name(f"{out.name}.parts")
     stored = gathering.gathered(directory, kept / "examples", grid, lambda done, what: progress(_GATHERED * done, what))
     ensemble = train(
@@ -114,8 +114,8 @@ def train(
         if not len(part):
             raise ValueError(f"no in-domain request of the split {split} has a future that is observed to its end")
     fingerprint = " ".join(part.fingerprint for part in parts)
-    every = seeds(seed, members)
-    training.claimed(folder, settings, fingerprint)
+    every = side_by_side.seeds(seed, members)
+    checkpoints.claimed(folder, settings, fingerprint)
     side_by_side.train_members(
         partial(train_member, stored, folder, settings, fingerprint),
         [one for one in every if training.finished(folder, one) is None],
@@ -123,17 +123,6 @@ def train(
         progress=progress,
     )
     return assembled(family, folder, settings, seeds=every, preset=preset, seed=seed, requests=len(parts[0]))
-
-
-def seeds(seed: int, members: int) -> tuple[int, ...]:
-    """Of members.
-
-    Raises:
-        ValueError: no members.
-    """
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
-    return tuple(seed * 1000 + member for member in range(members))
 
 
 def train_member(

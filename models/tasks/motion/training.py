@@ -17,8 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from models.checkpoints import Checkpoints
-from models.resume import claim
+from models.checkpoints import Checkpoints, claimed
 from models.tasks.motion.examples import Examples
 from models.tasks.motion.networks.network import Network
 from models.tasks.motion.presets import Settings
@@ -112,15 +111,6 @@ def train(
     if kept is not None:
         kept.finish(vars(trained))
     return trained
-
-
-def claimed(folder: Path, settings: Settings, fingerprint: str) -> None:
-    """Makes the folder of members, or checks that it was made for these settings and examples.
-
-    Raises:
-        ValueError: the folder is another training's.
-    """
-    claim(folder, {"settings": repr(settings), "torch": torch.__version__, "examples": fingerprint})
 
 
 def finished(folder: Path, seed: int) -> Trained | None:

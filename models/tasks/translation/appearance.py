@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from models.remark import Remark
+from models.remark import Feature, Remark, unusual
 from models.tasks.translation.tokens import Sentence
 
 NOT_ENGLISH = "not_english"
 LEAST_LATIN = 0.5
 """Share of Latin letters below which a sentence is not translated."""
-
-
-class Feature(NamedTuple):
-    """What a number of ``measured`` is."""
-
-    words: str
-    unit: str
 
 
 FEATURES: Mapping[str, Feature] = {
@@ -27,7 +19,6 @@ FEATURES: Mapping[str, Feature] = {
     "literal_share": Feature("share of characters that are copied, as numbers and addresses are", "1"),
     "capital_share": Feature("share of capitals among letters", "1"),
 }
-_BEYOND = 0.5  # ranges of typical values by which a number may pass them
 
 
 def measured(text: str, sentence: Sentence) -> dict[str, float]:
@@ -71,21 +62,4 @@ def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, fl
                 upper=1.0,
             )
         )
-    found = measured(text, sentence)
-    for name, (low, high) in typical.items():
-        feature, value = FEATURES[name], found[name]
-        room = _BEYOND * (high - low)
-        if not low - room <= value <= high + room:
-            unit = "" if feature.unit == "1" else f" {feature.unit}"
-            said.append(
-                Remark(
-                    code=f"{name}_{'low' if value < low else 'high'}",
-                    message=f"{feature.words}: {value:.3g}{unit}, where training sentences had {low:.3g} to "
-                    f"{high:.3g}{unit}; look at the answer with care",
-                    value=value,
-                    unit=feature.unit,
-                    lower=low,
-                    upper=high,
-                )
-            )
-    return tuple(said)
+    return (*said, *unusual(measured(text, sentence), typical, FEATURES, "training sentences"))

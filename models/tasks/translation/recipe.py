@@ -6,12 +6,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from models.artefact import Artefact, ArtefactError
+from models import recipe_file
+from models.artefact import Artefact
+from models.recipe_file import RECIPE, encode
 from models.tasks.translation.decoding.rules import Rules
 from models.tasks.translation.tokens import FIRST_MARK
 
-RECIPE = "recipe.json"
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+__all__ = ["RECIPE", "Recipe", "encode", "read"]
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -42,6 +45,9 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     typical: dict[str, tuple[float, float]] = {}
     """Appearance of a sentence (``appearance.FEATURES``) to where training sentences lay: the middle 99 %."""
 
+    def __post_init__(self) -> None:
+        self.rules  # noqa: B018  refuses impossible ones
+
     @property
     def rules(self) -> Rules:
         """Of the search."""
@@ -54,21 +60,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         )
 
 
-def encode(recipe: Recipe) -> bytes:
-    """As the content of ``recipe.json``."""
-    return msgspec.json.format(msgspec.json.encode(recipe, order="sorted"), indent=0) + b"\n"
-
-
 def read(artefact: Artefact) -> Recipe:
     """The recipe of a verified artefact.
 
     Raises:
         ArtefactError: there is none, or it is not one.
     """
-    path = artefact.path(RECIPE)
-    try:
-        recipe = msgspec.json.decode(path.read_bytes(), type=Recipe)
-        recipe.rules  # noqa: B018  refuses impossible ones
-    except (OSError, ValueError) as error:
-        raise ArtefactError(f"{path}: not the recipe of a translation artefact: {error}") from error
-    return recipe
+    return recipe_file.read(artefact, Recipe)

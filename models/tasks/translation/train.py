@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models import side_by_side
+from models import checkpoints, side_by_side
 from models.resume import claim, write_whole
 from models.side_by_side import Tell
 from models.tasks.translation import pairs_folder
@@ -24,6 +24,7 @@ from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.examples import Examples, examples, marked_pairs
 from models.tasks.translation.literals import MARKS
 from models.tasks.translation.members import PIECES
+from models.tasks.translation.pairs_folder import Folder
 from models.tasks.translation.pieces import Pieces, learn
 from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.settings import Settings, with_vocabulary
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 TRAIN, DEV = "train.npz", "dev.npz"
 FAMILIES = ("transformer",)
 JUDGED = 1000
-"""Pairs of a shifted domain that figures are of, at most."""
+"""Pairs of a domain that figures are of, at most."""
 _TRAINED = 0.95  # share of the time that has gone by then
 _LONGEST_FACTOR = 2.0
 """Of a hypothesis over its sentence: in training 99.9 % of translations are shorter."""
@@ -70,23 +71,18 @@ def train_artefact(
         ArtefactError: the precision ranks sentences unlike float32.
         RuntimeError: a member's training failed; the message says why.
     """
-    from models.tasks.translation.build import build
-
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is unknown; use {', '.join(FAMILIES)}")
-    every, chosen = seeds(seed, members), presets.preset(preset)
+    every, chosen = side_by_side.seeds(seed, members), presets.preset(preset)
     folder = pairs_folder.read(directory)
     kept = parts or out.with_name(f"{out.name}.parts")
     settings = prepare(folder.train, folder.valid, chosen, kept)
     train_members(kept, settings, every, jobs=jobs, progress=lambda done, what: progress(_TRAINED * done, what))
-    found = build(
+    found = built(
         assembled(kept, settings, every, preset=preset),
+        folder,
         out,
         precision=precision,
-        train=folder.train,
-        calibration=folder.calibration,
-        judge={name: Corpus(pairs.pairs[:JUDGED]) for name, pairs in folder.judged.items()},
-        provenance=folder.provenance,
         threads=jobs or os.cpu_count() or 1,
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
     )
@@ -94,6 +90,41 @@ def train_artefact(
         shutil.rmtree(kept, ignore_errors=True)
     progress(1.0, found.tag)
     return found
+
+
+def built(
+    ensemble: Ensemble,
+    folder: Folder,
+    out: Path,
+    *,
+    precision: Precision = "int8",
+    threads: int = 1,
+    progress: Tell = lambda done, what: None,
+) -> Artefact:
+    """The calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
+
+    Raises:
+        ArtefactError: the precision ranks sentences unlike float32.
+    """
+    from models.tasks.translation.build import build
+
+    return build(
+        ensemble,
+        out,
+        precision=precision,
+        train=folder.train,
+        calibration=folder.calibration,
+        judge={name: _spaced(pairs) for name, pairs in folder.judged.items()},
+        provenance=folder.provenance,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _spaced(pairs: Corpus) -> Corpus:
+    """At most ``JUDGED``, evenly spaced."""
+    rows = np.unique(np.linspace(0, len(pairs) - 1, min(JUDGED, len(pairs))).astype(int))
+    return Corpus(tuple(pairs.pairs[row] for row in rows))
 
 
 def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset: str) -> Ensemble:
@@ -139,24 +170,13 @@ def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset:
         seeds=tuple(seeds),
         training={
             "preset": preset,
-            "parameters_of_a_member": sum(array.size for array in weights[0].values()),
+            "parameters_of_a_member": _parameters(trained[0].weights, settings),
             "pairs": len(pairs),
             "steps": max(one.steps for one in trained),
             "tokens_of_a_step": settings.batch_tokens,
             "dev_nll_nats_per_token": round(float(np.mean([one.dev_nll for one in trained])), 4),
         },
     )
-
-
-def seeds(seed: int, members: int) -> tuple[int, ...]:
-    """Of members.
-
-    Raises:
-        ValueError: no members.
-    """
-    if members < 1:
-        raise ValueError(f"an ensemble needs at least one member, got {members}")
-    return tuple(seed * 1000 + member for member in range(members))
 
 
 def prepare(corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> Settings:
@@ -197,7 +217,7 @@ def train_members(
 
     train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
     fingerprint = f"{train.fingerprint} {dev.fingerprint}"
-    training.claimed(folder, settings, fingerprint)
+    checkpoints.claimed(folder, settings, fingerprint)
     side_by_side.train_members(
         partial(train_member, folder, settings, fingerprint, device),
         [one for one in every if training.finished(folder, one) is None],
@@ -232,3 +252,9 @@ def train_member(
         device=device,
         progress=lambda state: tell(state.share, str(state)),
     )
+
+
+def _parameters(weights: Mapping[str, Any], settings: Settings) -> int:
+    """That were trained; a table that both sides share counts once."""
+    shared = ("decoder.embed_tokens.weight",) if settings.sizes.shared else ()
+    return sum(value.numel() for name, value in weights.items() if name not in shared)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from models.building import Provenance
 from models.tasks.translation import pairs_folder, train
+from models.tasks.translation.settings import Precision
 from models.tasks.translation.train import FAMILIES
 from models.workbench import Action, Option, Progress
 
 if TYPE_CHECKING:
     from models.artefact import Artefact
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "MEMBERS", "read_files", "train_artefact"]
+__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "MEMBERS", "PRECISIONS", "read_files", "train_artefact"]
 
 DATASHEET = ""
 MEMBERS = 3
 """As in Shifts 1.0."""
+PRECISIONS = get_args(Precision)
+"""Of artefacts."""
 _PRESETS = {"fast": "small", "full": "paper"}
 
 
@@ -63,7 +66,15 @@ ACTIONS = (
 
 
 def train_artefact(
-    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    progress: Progress,
+    precision: Precision = "int8",
 ) -> Artefact:
     """Trains a family on a folder of pairs and writes the calibrated artefact.
 
@@ -72,6 +83,7 @@ def train_artefact(
     Raises:
         BadFile: files that cannot be read.
         ValueError: an unknown family, no members, or too few pairs.
+        ArtefactError: the precision ranks sentences unlike float32.
         RuntimeError: the training of a member failed.
     """
     return train.train_artefact(
@@ -81,6 +93,7 @@ def train_artefact(
         members=members,
         seed=seed,
         preset=_PRESETS.get(preset, preset),
+        precision=precision,
         progress=progress,
     )
 

@@ -97,7 +97,7 @@ def told(sequence: int, one: Portion | ItemFailed) -> Any:
     if isinstance(one, ItemFailed) or not one.count:
         return None
     return translation_pb2.TranslationStreamResponse(
-        sentence=translation_pb2.TranslationSaid(sequence=sequence, sentence=_sentence(words.said(one)))
+        sentence=translation_pb2.TranslationSaid(sequence=sequence, sentence=_sentence(words.said(one)), scores=SCORES)
     )
 
 

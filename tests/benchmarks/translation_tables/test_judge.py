@@ -10,6 +10,7 @@ import pytest
 from benchmarks.translation_tables import decisions, judge
 from benchmarks.translation_tables.judge import Judged
 from benchmarks.translation_tables.kept import joined, load
+from benchmarks.translation_tables.plan import RETENTION
 from benchmarks.translation_tables.rows import BY_NAME, FULL, ROWS, Row, shifted
 from models.uncertainty.sequences import SCORES
 from tests.benchmarks.translation_tables.made import kept
@@ -89,12 +90,15 @@ def test_the_policy_keeps_what_it_promises() -> None:
     assert (policy.mode, policy.measure) == ("target_retention", "scr_pe")
     assert policy.calibration_units == int(calibration.whole.sum())
     found = decisions.decided(held, policy)
-    assert found.deferred == pytest.approx(0.05, abs=0.03)
+    assert found.deferred == pytest.approx(1 - RETENTION, abs=0.03)
     assert found.deferred_error > found.error > found.answered_error
     mean = found.deferred * found.deferred_error + (1 - found.deferred) * found.answered_error
     assert mean == pytest.approx(found.error)
     assert found.left_out == 2
     assert found.unfamiliar < 0.05
+    half = decisions.decided(held, decisions.policy(calibration, 0.5))
+    assert half.deferred == pytest.approx(0.5, abs=0.05)
+    assert half.answered_error < found.answered_error
 
 
 def test_a_row_may_leave_out_what_is_near() -> None:

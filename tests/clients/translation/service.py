@@ -134,7 +134,7 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
                     sentence = outcome.sentences.pop()
                     sentence.ClearField("start")
                     sentence.ClearField("stop")
-                    said = wire.TranslationSaid(sequence=chunk.sequence, sentence=sentence)
+                    said = wire.TranslationSaid(sequence=chunk.sequence, sentence=sentence, scores=outcome.scores)
                     yield wire.TranslationStreamResponse(sentence=said)
         for chunk, outcome in zip(chunks, outcomes, strict=True):
             yield wire.TranslationStreamResponse(progress=common.StreamProgress(chunks_done=ahead.done))

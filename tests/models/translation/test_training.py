@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from models.resume import DESCRIPTION
+from models.side_by_side import seeds
 from models.tasks.translation import training
 from models.tasks.translation.examples import Examples, examples
 from models.tasks.translation.settings import Settings, Sizes, preset, with_vocabulary
-from models.tasks.translation.train import DEV, PIECES, TRAIN, prepare, seeds, train_members
+from models.tasks.translation.train import DEV, PIECES, TRAIN, prepare, train_members
 from tests.models.translation import made
 
 SETTINGS = with_vocabulary(preset("tiny"), 320)

@@ -166,12 +166,14 @@ class TranslationStreamResponse(_message.Message):
     def __init__(self, accepted: _Optional[_Union[_common_pb2.StreamAccepted, _Mapping]] = ..., result: _Optional[_Union[TranslationResult, _Mapping]] = ..., progress: _Optional[_Union[_common_pb2.StreamProgress, _Mapping]] = ..., error: _Optional[_Union[_common_pb2.ItemError, _Mapping]] = ..., sentence: _Optional[_Union[TranslationSaid, _Mapping]] = ...) -> None: ...
 
 class TranslationSaid(_message.Message):
-    __slots__ = ("sequence", "sentence")
+    __slots__ = ("sequence", "sentence", "scores")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     SENTENCE_FIELD_NUMBER: _ClassVar[int]
+    SCORES_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     sentence: TranslatedSentence
-    def __init__(self, sequence: _Optional[int] = ..., sentence: _Optional[_Union[TranslatedSentence, _Mapping]] = ...) -> None: ...
+    scores: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, sequence: _Optional[int] = ..., sentence: _Optional[_Union[TranslatedSentence, _Mapping]] = ..., scores: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class TranslationResult(_message.Message):
     __slots__ = ("sequence", "answer")

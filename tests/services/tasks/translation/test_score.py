@@ -40,7 +40,7 @@ async def test_a_file_becomes_a_submission_a_text_and_a_table(
     assert await scored(three, source, out, "--fairseq") == 0
     text = (out / "translation.txt").read_text().splitlines()
     records = [json.loads(line) for line in (out / "submission.jsonl").read_text().splitlines()]
-    rows = list(csv.DictReader((out / "summary.csv").open()))
+    rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
     assert len(text) == len(records) == len(LINES)
     assert text[-4].startswith("Кошка рисует")
     assert "Она любит реку" in text[-4]

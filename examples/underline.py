@@ -1,0 +1,83 @@
+"""Translates a text and writes a page: the original beside the translation, doubtful words underlined, what was
+deferred in grey with its reason.
+
+    python examples/underline.py letter.txt letter.html [--target 127.0.0.1:4002] [--above 1.5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import demur
+
+STYLE = """
+body { font: 16px/1.6 Georgia, serif; max-width: 70em; margin: 2em auto; color: #222 }
+table { border-collapse: collapse; width: 100% } td { vertical-align: top; width: 50%; padding: .3em 1em }
+tr { border-top: 1px solid #ddd } .deferred { color: #888; background: #f6f4ef }
+.note { font: 12px sans-serif; color: #a33 }
+u { text-decoration: underline wavy; text-decoration-thickness: 1.5px; text-underline-offset: 3px }
+"""
+
+
+def page(found: demur.Translation, above: float) -> str:
+    """HTML of a translated text.
+
+    Args:
+        above: nats of total uncertainty from which a word is underlined; the more, the darker.
+    """
+    rows = "".join(_row(one, above) for one in found.sentences)
+    return (
+        f"<!doctype html><meta charset=utf-8><title>Translation</title><style>{STYLE}</style>"
+        f"<p>{html.escape(found.outcome)}; words above {above:g} nats are underlined; {html.escape(found.model)}</p>"
+        f"<table>{rows}</table>"
+    )
+
+
+def _row(one: demur.TranslatedSentence, above: float) -> str:
+    kind = ' class="deferred"' if one.deferred else ""
+    note = f'<div class="note">deferred: {html.escape(one.comparison)}</div>' if one.deferred else ""
+    said = html.escape(one.source) if one.best is None else "".join(_words(one.best, above))
+    return f"<tr{kind}><td>{html.escape(one.source)}</td><td>{said}{note}</td></tr>"
+
+
+def _words(best: demur.Hypothesis, above: float) -> Iterator[str]:
+    """The translation with each doubtful word underlined in the colour of its doubt."""
+    end = 0
+    for word in best.doubtful(above):
+        strength = min(0.25 + 0.25 * (word.value - above), 1.0)
+        yield html.escape(best.text[end : word.start])
+        yield (
+            f'<u style="text-decoration-color: rgba(190, 30, 30, {strength:.2f})" title="{word.value:.1f} nats">'
+            f"{html.escape(best.text[word.start : word.stop])}</u>"
+        )
+        end = word.stop
+    yield html.escape(best.text[end:])
+
+
+def main() -> int:
+    """0; 1 where the service cannot be asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", type=Path, help="English, UTF-8")
+    parser.add_argument("page", type=Path, help="HTML to write")
+    parser.add_argument("--target", default="127.0.0.1:4002", help="host:port of the gRPC service")
+    parser.add_argument("--above", type=float, default=1.5, help="nats from which a word is doubtful")
+    asked = parser.parse_args()
+    try:
+        with demur.connect(asked.target) as client, client.translation.document(asked.text.read_text()) as document:
+            for number, _ in enumerate(document, 1):
+                sys.stderr.write(f"\r{number} sentences")
+            found = document.result()
+    except (demur.DemurError, OSError, UnicodeDecodeError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    asked.page.write_text(page(found, asked.above))
+    print(f"\n{found.outcome} -> {asked.page}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

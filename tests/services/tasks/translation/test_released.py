@@ -1,0 +1,66 @@
+"""Released checkpoints as they are imported and served: their own tokens, readable text, spans that fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from models.artefact import ArtefactError
+from models.tasks.translation import importing, members, pairs_folder
+from tests.models.translation.fairseq_files import ENGLISH, folder
+from tests.models.translation.made import corpus
+from tests.services.tasks.translation.conftest import serving
+
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("released")
+    importing.import_released(folder(path / "baselines", members=3), path / "artefact")
+    return path / "artefact"
+
+
+async def test_an_imported_ensemble_serves_in_its_own_tokens(imported: Path) -> None:
+    from models import artefact
+
+    found = artefact.read(imported, "translation")
+    assert (found.manifest.family, found.manifest.members) == ("released", 3)
+    async with serving(found) as served:
+        answer = await served.answer(ENGLISH[0], "Two sentences. It's open & closed.")
+    assert [one["sentences"] for one in answer["texts"]] == [1, 2]
+    for said in answer["sentences"]:
+        best = said["hypotheses"][0]
+        text = answer["texts"][said["text"]]["translation"]
+        assert text[said["start"] : said["stop"]] == best["text"]
+        assert "@@" not in best["text"]
+        assert best["tokens"][-1]["stop"] == len(best["text"])
+        assert np.isfinite(list(best["scores"].values())).all()
+        assert said["decision"] == "DEFER", "nothing was calibrated"
+
+
+def test_its_files_are_its_tokeniser(imported: Path, tmp_path: Path) -> None:
+    from models import artefact
+
+    found = artefact.read(imported)
+    assert {"code", "dict.en.txt", "dict.ru.txt", "recipe.json"} <= set(found.manifest.files)
+    files = {name: found.path(name) for name in found.manifest.files}
+    broken = artefact.write(tmp_path / "broken", found.manifest, files | {"dict.ru.txt": b"no dictionary"})
+    with pytest.raises(ArtefactError, match=r"dict\.ru\.txt"):
+        members.translator(broken)
+
+
+def test_pairs_calibrate_it_and_few_bits_have_to_rank_alike(tmp_path: Path) -> None:
+    data = tmp_path / "pairs"
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(
+        "domain\tsource\ten\tru\n"
+        + "".join(f"{one.domain}\t{one.source}\t{one.english}\t{one.russian}\n" for one in corpus(40).pairs)
+    )
+    pairs_folder.select([pairs], [pairs], data, domains=["everyday"], shifted=["docs"])
+    found = importing.import_released(
+        folder(tmp_path / "baselines", members=2), tmp_path / "artefact", data, precision="fp32"
+    )
+    (calibration,) = found.manifest.heads["hypotheses"].values()
+    assert calibration.retention.units > 5
+    assert set(found.manifest.quality) == {"calibration", "held out: everyday", "shifted: docs"}
