@@ -14,7 +14,7 @@ from models.tasks.translation import recipe as recipes
 from models.tasks.translation import released_tokens
 from models.tasks.translation.decoding.decoder import Decoder, Source
 from models.tasks.translation.decoding.search import search
-from models.tasks.translation.graph_names import LAST, PREFIX, READING, STEPPING, TOKENS
+from models.tasks.translation.graph_names import LAST, PAST, PREFIX, READING, STEPPING, TOKENS
 from models.tasks.translation.pieces import Pieces
 from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.tokens import SPECIAL, Tokens
@@ -91,7 +91,7 @@ def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, b
         ArtefactError: they do not work together.
     """
     reader, stepper = graphs
-    if set(reader.inputs) != {TOKENS} or not {LAST, PREFIX} <= set(stepper.inputs):
+    if set(reader.inputs) != {TOKENS} or not {LAST, PAST, PREFIX} <= set(stepper.inputs):
         raise ArtefactError(f"{where}: {READING} and {STEPPING} are no graphs of a translation ensemble")
     try:
         found = Translator(Decoder(reader, stepper, recipe.rules), tokeniser(recipe, files), recipe)

@@ -11,39 +11,43 @@ from numpy.typing import NDArray
 
 Float32 = NDArray[np.float32]
 Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 _HIDDEN = np.float32(-1e9)
+_WASTE = 2
+"""Caches are made anew when their columns are so many times those that somebody still looks at."""
+_LEAST = 64  # columns that are never too many
 
 
 @dataclass(frozen=True)
 class Composition:
-    """Of S sentences and P rows of caches."""
+    """Of S sentences."""
 
     hidden: Float32
     """0 where a token of a sentence is and -1e9 where none is, [S, s]."""
     memory: dict[str, Float32]
     """Keys [S, heads, d / heads, s] and values [S, heads, s, d / heads] of sentences, keys under names with k."""
     caches: dict[str, Float32]
-    """Keys and values of what was said, the youngest to the right, [P, heads, t, d / heads]."""
+    """Keys and values of what a sentence's hypotheses said, [S, heads, c, d / heads]."""
 
     def __len__(self) -> int:
         return len(self.hidden)
 
 
-Part = tuple[Composition, Integers, Integers]
-"""A composition, some sentences of it, and the rows of its caches that their hypotheses go on from."""
+Part = tuple[Composition, Integers, Booleans]
+"""A composition, some sentences of it, and which columns of their caches are a hypothesis's past, [R, c]."""
 
 
-def composed(parts: Sequence[Part], age: int) -> tuple[Composition, Integers]:
-    """Some sentences of some compositions side by side, and the rows of caches there; nothing is copied where it is the
-    whole of one.
+def composed(parts: Sequence[Part]) -> tuple[Composition, Booleans]:
+    """Some sentences of some compositions side by side, and which columns of the caches there are a hypothesis's past.
 
-    Args:
-        age: tokens of the longest hypothesis among them.
+    Nothing is copied where it is the whole of one, unless hardly anybody looks at its columns any more.
     """
     first = parts[0][0]
     sentences = np.concatenate([chosen for _, chosen, _ in parts])
     if all(inside is first for inside, _, _ in parts) and np.array_equal(sentences, np.arange(len(first))):
-        return first, np.concatenate([parents for _, _, parents in parts])
+        past = np.concatenate([one for _, _, one in parts])
+        if past.shape[1] <= max(_LEAST, _WASTE * int(_looked_at(past, len(first)).sum(axis=1).max(initial=0))):
+            return first, past
     hidden = [inside.hidden[chosen] for inside, chosen, _ in parts]
     wide = max(max(int((one == 0).sum(axis=1).max(initial=0)), 1) for one in hidden)
     widths = [min(one.shape[1], wide) for one in hidden]
@@ -52,37 +56,62 @@ def composed(parts: Sequence[Part], age: int) -> tuple[Composition, Integers]:
         for one, width in zip(hidden, widths, strict=True)
     ]
     memory = {
-        name: _side_by_side([inside.memory[name][chosen] for inside, chosen, _ in parts], widths, name[0] == "k")
+        name: _side_by_side([(inside.memory[name], chosen) for inside, chosen, _ in parts], widths, name[0] == "k")
         for name in first.memory
     }
-    caches = {name: _aged([inside.caches[name][rows] for inside, _, rows in parts], age) for name in first.caches}
-    rows = sum(len(parents) for _, _, parents in parts)
-    return Composition(np.concatenate(masks), memory, caches), np.arange(rows)
+    columns = [_kept(_looked_at(past, len(chosen))) for _, chosen, past in parts]
+    count = max(one.shape[1] for one in columns)
+    caches = {
+        name: _packed([(inside.caches[name], chosen) for inside, chosen, _ in parts], columns, count)
+        for name in first.caches
+    }
+    pasts = [_seen(past, one, count) for (_, _, past), one in zip(parts, columns, strict=True)]
+    return Composition(np.concatenate(masks), memory, caches), np.concatenate(pasts)
 
 
-def _side_by_side(arrays: Sequence[Float32], widths: Sequence[int], keys: bool) -> Float32:
-    """Memory of several compositions, of each so many tokens, padded at the right."""
-    axis = 3 if keys else 2
-    shape = list(arrays[0].shape)
-    shape[0], shape[axis] = sum(map(len, arrays)), max(widths)
-    found = np.zeros(shape, np.float32)
-    start = 0
-    for array, width in zip(arrays, widths, strict=True):
-        place: list[slice] = [slice(None)] * 4
-        place[axis] = slice(width)
-        inside = array[tuple(place)]
-        place[0] = slice(start, start + len(array))
-        found[tuple(place)] = inside
-        start += len(array)
+def _looked_at(past: Booleans, sentences: int) -> Booleans:
+    """Columns that are the past of any hypothesis of a sentence, [S, c]."""
+    return np.asarray(past.reshape(sentences, len(past) // max(sentences, 1), past.shape[1]).any(axis=1))
+
+
+def _kept(looked_at: Booleans) -> Integers:
+    """Of each sentence the columns that are looked at, in their order, then others to fill up, [S, most]."""
+    most = int(looked_at.sum(axis=1).max(initial=0))
+    return np.argsort(~looked_at, axis=1, kind="stable")[:, :most]
+
+
+def _seen(past: Booleans, columns: Integers, count: int) -> Booleans:
+    """A mask of columns as one of those that are kept, [R, count]."""
+    rows = np.repeat(columns, len(past) // max(len(columns), 1), axis=0)
+    kept = np.take_along_axis(past, rows, axis=1)
+    return np.pad(kept, ((0, 0), (0, count - kept.shape[1])))
+
+
+def _packed(chosen: Sequence[tuple[Float32, Integers]], columns: Sequence[Integers], count: int) -> Float32:
+    """Kept columns of caches of some sentences; nothing behind them."""
+    heads, _, one = chosen[0][0].shape[1:]
+    found = np.empty((sum(len(sentences) for _, sentences in chosen), heads, count, one), np.float32)
+    places = iter(found)
+    for (caches, sentences), kept in zip(chosen, columns, strict=True):
+        for sentence, which in zip(sentences.tolist(), kept, strict=True):
+            place = next(places)
+            place[:, : len(which)] = caches[sentence].take(which, axis=1)
+            place[:, len(which) :] = 0
     return found
 
 
-def _aged(arrays: Sequence[Float32], age: int) -> Float32:
-    """Caches of several compositions: so many of the youngest columns side by side, nothing before the older ones."""
-    found = np.zeros((sum(map(len, arrays)), arrays[0].shape[1], age, arrays[0].shape[3]), np.float32)
-    start = 0
-    for array in arrays:
-        kept = min(age, array.shape[2])
-        found[start : start + len(array), :, age - kept :] = array[:, :, array.shape[2] - kept :]
-        start += len(array)
+def _side_by_side(chosen: Sequence[tuple[Float32, Integers]], widths: Sequence[int], keys: bool) -> Float32:
+    """Memory of some sentences of several compositions, of each so many tokens, padded at the right."""
+    axis = 3 if keys else 2
+    shape = list(chosen[0][0].shape)
+    shape[0], shape[axis] = sum(len(sentences) for _, sentences in chosen), max(widths)
+    found = np.empty(shape, np.float32)
+    places = iter(found)
+    for (memory, sentences), width in zip(chosen, widths, strict=True):
+        every = (slice(None),) * (axis - 1)
+        inside, behind = (*every, slice(width)), (*every, slice(width, None))
+        for sentence in sentences.tolist():
+            place = next(places)
+            place[inside] = memory[sentence][inside]
+            place[behind] = 0
     return found

@@ -23,6 +23,8 @@ from models.tasks.translation.decoding.rules import Rules
 from models.tasks.translation.examples import pad
 from models.uncertainty.tokens import TokenUncertainty
 
+_HIDDEN = np.float32(-1e9)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -45,8 +47,8 @@ class Batch:
     """Where their memory and caches are; of other sentences, too, perhaps."""
     sentences: NDArray[np.int64]
     """Theirs there [S]."""
-    parents: NDArray[np.int64]
-    """Rows of its caches that hypotheses go on from [R]."""
+    past: NDArray[np.bool_]
+    """Columns of its caches that each hypothesis has said, [R, c]."""
 
     def __len__(self) -> int:
         return len(self.beams)
@@ -58,7 +60,7 @@ class Batch:
             self,
             beams=self.beams.take(sentences),
             sentences=self.sentences[sentences],
-            parents=self.parents[rows],
+            past=self.past[rows],
         )
 
     def part(self, start: int, stop: int) -> Batch:
@@ -100,9 +102,9 @@ class Decoder:
             [sentence.marks for sentence in sentences],
         )
         rows = len(sentences) * self.rules.beam
-        caches = {name: np.empty((rows, self._heads, 0, self._one), np.float32) for name in self._caches}
+        caches = {name: np.empty((len(sentences), self._heads, 0, self._one), np.float32) for name in self._caches}
         inside = Composition(hidden, dict(zip(self._memory, memory, strict=True)), caches)
-        return Batch(beams, inside, np.arange(len(sentences)), np.arange(rows))
+        return Batch(beams, inside, np.arange(len(sentences)), np.empty((rows, 0), bool))
 
     def step(self, batch: Batch) -> Batch:
         """All hypotheses of a batch one token further."""
@@ -111,15 +113,15 @@ class Decoder:
     def together(self, batches: Sequence[Batch]) -> list[Batch]:
         """All hypotheses of some batches one token further, in one pass over the graph."""
         beams = beam_search.joined([batch.beams for batch in batches])
-        inside, parents = composed(
-            [(batch.inside, batch.sentences, batch.parents) for batch in batches], int(beams.lengths.max(initial=0))
-        )
+        inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
+        count, beam = len(beams), self.rules.beam
+        past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # what is said last, too
         fed: dict[str, NDArray[Any]] = {
             graph_names.LAST: beams.last,
-            graph_names.PARENTS: parents,
+            graph_names.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
             graph_names.PLACES: beams.lengths.astype(np.float32),
             graph_names.PREFIX: beams.running.loglik.astype(np.float32),
-            graph_names.SHAPE: np.array([len(beams), self.rules.beam, self._heads, self._one]),
+            graph_names.SHAPE: np.array([count, beam, self._heads, self._one]),
             graph_names.HIDDEN: inside.hidden,
             **inside.memory,
             **inside.caches,
@@ -134,7 +136,7 @@ class Decoder:
         )
         after, parents = beams.step(said)
         inside = replace(inside, caches=dict(zip(self._caches, found[4:], strict=True)))
-        whole = Batch(after, inside, np.arange(len(after)), parents)
+        whole = Batch(after, inside, np.arange(count), past[parents])
         if len(batches) == 1:
             return [whole]
         ends = np.cumsum([len(batch) for batch in batches])
@@ -144,7 +146,5 @@ class Decoder:
 def joined(batches: Sequence[Batch]) -> Batch:
     """Batches of one caller as one."""
     beams = beam_search.joined([batch.beams for batch in batches])
-    inside, parents = composed(
-        [(batch.inside, batch.sentences, batch.parents) for batch in batches], int(beams.lengths.max(initial=0))
-    )
-    return Batch(beams, inside, np.arange(len(beams)), parents)
+    inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
+    return Batch(beams, inside, np.arange(len(beams)), past)

@@ -29,12 +29,12 @@ def settled(batch: Batch) -> tuple[Batch | None, list[Done]]:
 
 
 def search(decoder: Decoder, sentences: Iterable[Source], *, width: int = 16) -> Iterator[Done]:
-    """Hypotheses of sentences, as they are done.
+    """Hypotheses of sentences, as they are done. Long ones first: company of like length is padded least.
 
     Args:
         width: sentences that are decoded side by side, at most.
     """
-    waiting = deque(sentences)
+    waiting = deque(sorted(sentences, key=lambda one: -len(one.tokens)))
     batch: Batch | None = None
     while waiting or batch is not None:
         free = width - (0 if batch is None else len(batch))

@@ -1,7 +1,10 @@
-"""The graph of one decoding step of all members: it reorders caches, says what comes next, and how sure they are.
+"""The graph of one decoding step of all members: it says what comes next, and how sure they are.
 
 Rows are hypotheses, ``beam`` of each sentence side by side. Members' distributions never leave the graph: out come the
 likeliest tokens with what every member says of them, and nine uncertainties of the step.
+
+Keys and values of what was said are a sentence's: its hypotheses look at the same ones, each through a mask that shows
+its own past. So nothing is put in order between two steps, and one product serves all hypotheses of a sentence.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from models.tasks.translation.graph_names import (
     HIDDEN,
     LAST,
     LOG_PROBABILITIES,
-    PARENTS,
+    PAST,
     PLACES,
     PREFIX,
     SHAPE,
@@ -38,11 +41,12 @@ def stepping_graph(
 ) -> bytes:
     """One step of R = S x beam hypotheses.
 
-    Inputs: ``last`` int64 [R], the tokens before (the end of sentence at first); ``parents`` int64 [R], the rows of the
-    caches that they go on from; ``places`` float32 [R], how many tokens were said before ``last``; ``prefix`` float32
-    [M, R], each member's log-likelihood of the tokens so far; ``shape`` int64 [4]: S, beam, heads, d / heads;
-    ``hidden``, keys and values of ``reading_graph``; caches ``sk<m>.<l>`` and ``sv<m>.<l>`` [P, heads, t, d / heads],
-    of whose columns the youngest are a row's own.
+    Inputs: ``last`` int64 [R], the tokens before (the end of sentence at first); ``places`` float32 [R], how many
+    tokens were said before ``last``; ``prefix`` float32 [M, R], each member's log-likelihood of the tokens so far;
+    ``shape`` int64 [4]: S, beam, heads, d / heads; ``hidden``, keys and values of ``reading_graph``; caches
+    ``sk<m>.<l>`` and ``sv<m>.<l>`` [S, heads, c, d / heads]; ``past`` float32 [S, 1, beam, c + beam]: 0 where one of
+    their columns, or of the ``beam`` that this step adds behind them, is of a hypothesis's own past or is itself, else
+    -1e9.
 
     Args:
         special: tokens below are told in full (``special`` [M, R, special]); those from there on compete.
@@ -53,21 +57,28 @@ def stepping_graph(
     named ``new.sk<m>.<l>`` and so on.
     """
     graph = Graph("stepping")
+    said = members_say(graph, members, sizes, precision)
+    _tell(graph, said, graph.input(PREFIX, (len(members), "R")), special, candidates)
+    return graph.serialise()
+
+
+def members_say(
+    graph: Graph, members: Sequence[Weights], sizes: Sizes, precision: Precision = "fp32"
+) -> tuple[Value, ...]:
+    """Members' logits of the next token, [R, V] each, with all inputs but ``prefix`` and the caches as outputs."""
     count = len(members)
     one = sizes.width // sizes.heads
     last = graph.input(LAST, ("R",), "int64")
-    parents = graph.input(PARENTS, ("R",), "int64")
     numbers = graph.input(PLACES, ("R",))
-    prefix = graph.input(PREFIX, (count, "R"))
     shape = graph.input(SHAPE, (4,), "int64")
+    past = graph.input(PAST, ("S", 1, "beam", "n"))
     mask = graph.op("Unsqueeze", graph.input(HIDDEN, ("S", "s")), np.array([1, 2]))
     memory = {
         name: graph.input(name, ("S", sizes.heads, one, "s") if name[0] == "k" else ("S", sizes.heads, "s", one))
         for name in memory_names(count, sizes)
     }
-    caches = {name: graph.input(name, ("P", sizes.heads, "t", one)) for name in cache_names(count, sizes)}
+    caches = {name: graph.input(name, ("S", sizes.heads, "c", one)) for name in cache_names(count, sizes)}
     where = places(graph, numbers, sizes.width)
-    old: Value | None = None
     said = []
     for member, weights in enumerate(members):
         blocks = Blocks(graph, weights, sizes, precision)
@@ -78,14 +89,10 @@ def stepping_graph(
             attention = _Attention(blocks, shape, name)
             y = blocks.norm(x, f"{name}.self_attn_layer_norm") if sizes.norm_first else x
             q, k, v = attention.own(y)
-            k, v = (
-                graph.op("Concat", graph.op("Gather", caches[name], parents, axis=0), new, axis=2)
-                for name, new in ((f"sk{at}", k), (f"sv{at}", v))
-            )
-            graph.output(f"new.sk{at}", k, ("R", sizes.heads, "n", one), copied=False)
-            graph.output(f"new.sv{at}", v, ("R", sizes.heads, "n", one), copied=False)
-            old = _too_old(graph, v, numbers) if old is None else old
-            x = x + attention.looked(q, k, v, old)
+            k, v = (graph.op("Concat", caches[cache], new, axis=2) for cache, new in ((f"sk{at}", k), (f"sv{at}", v)))
+            graph.output(f"new.sk{at}", k, ("S", sizes.heads, "n", one), copied=False)
+            graph.output(f"new.sv{at}", v, ("S", sizes.heads, "n", one), copied=False)
+            x = x + attention.looked(q, k, v, past)
             if not sizes.norm_first:
                 x = blocks.norm(x, f"{name}.self_attn_layer_norm")
             across = partial(attention.across, k=memory[f"k{at}"], v=memory[f"v{at}"], mask=mask)
@@ -95,8 +102,7 @@ def stepping_graph(
             x = blocks.norm(x, "decoder.layer_norm")
         logits = blocks.float32(blocks.product(x, np.ascontiguousarray(table.T)))
         said.append(logits)
-    _tell(graph, said, prefix, special, candidates)
-    return graph.serialise()
+    return tuple(said)
 
 
 @dataclass(frozen=True)
@@ -108,29 +114,27 @@ class _Attention:
     name: str
 
     def own(self, y: Value) -> tuple[Value, Value, Value]:
-        """Query, key and value, [R, heads, 1, d / heads] each."""
+        """Query, key and value, [S, heads, beam, d / heads] each."""
         blocks, graph, name = self.blocks, self.blocks.graph, f"{self.name}.self_attn"
-        sizes = blocks.sizes
         parts = graph.split(
             blocks.float32(blocks.linear(y, f"{name}.q_proj", f"{name}.k_proj", f"{name}.v_proj")),
-            [sizes.width] * 3,
+            [blocks.sizes.width] * 3,
             axis=-1,
         )
-        grid = np.array([-1, sizes.heads, 1, sizes.width // sizes.heads])
-        q, k, v = (graph.op("Reshape", part, grid) for part in parts)
+        q, k, v = (heads(graph, part, self.shape, (0, 2, 1, 3)) for part in parts)
         return q, k, v
 
-    def looked(self, q: Value, k: Value, v: Value, old: Value) -> Value:
+    def looked(self, q: Value, k: Value, v: Value, past: Value) -> Value:
         """What a row sees in its own past, through the output layer [R, d]."""
         turned = self.blocks.graph.op("Transpose", k, perm=[0, 1, 3, 2])  # becomes part of the product
-        return self._out(self._seen(q, turned, v, old), "self_attn")
+        return self._out(self._seen(q, turned, v, past), "self_attn")
 
     def across(self, y: Value, k: Value, v: Value, mask: Value) -> Value:
         """What a row sees in its sentence, through the output layer [R, d]."""
         blocks, graph = self.blocks, self.blocks.graph
         query = blocks.float32(blocks.linear(y, f"{self.name}.encoder_attn.q_proj"))
         q = heads(graph, query, self.shape, (0, 2, 1, 3))
-        return self._out(graph.op("Transpose", self._seen(q, k, v, mask), perm=[0, 2, 1, 3]), "encoder_attn")
+        return self._out(self._seen(q, k, v, mask), "encoder_attn")
 
     def _seen(self, q: Value, k: Value, v: Value, mask: Value) -> Value:
         sizes = self.blocks.sizes
@@ -138,40 +142,30 @@ class _Attention:
         return self.blocks.graph.op("Softmax", (q * scale) @ k + mask, axis=-1) @ v
 
     def _out(self, seen: Value, which: str) -> Value:
-        blocks = self.blocks
-        flat = blocks.graph.op("Reshape", seen, np.array([-1, blocks.sizes.width]))
+        blocks, graph = self.blocks, self.blocks.graph
+        turned = graph.op("Transpose", seen, perm=[0, 2, 1, 3])
+        flat = graph.op("Reshape", turned, np.array([-1, blocks.sizes.width]))
         return blocks.linear(blocks.number(flat), f"{self.name}.{which}.out_proj")
-
-
-def _too_old(graph: Graph, values: Value, numbers: Value) -> Value:
-    """[R, 1, 1, n]: -1e9 where a cache's column is older than its row's sentence, else 0."""
-    columns = graph.op("Shape", values, start=2, end=3)
-    length = graph.op("Squeeze", columns, np.array([0]))
-    ages = graph.op("Cast", length - 1 - graph.op("Range", 0, length, 1), to=1)
-    gone = graph.op("Greater", ages, graph.op("Unsqueeze", numbers, np.array([1, 2, 3])))
-    return graph.op("Cast", gone, to=1) * -1e9
 
 
 def _tell(graph: Graph, said: Sequence[Value], prefix: Value, special: int, candidates: int) -> None:
     """Outputs of members' logits, each [R, V].
 
-    With p the members' mean, q their mean weighted by likelihoods of prefixes and z their mean logit, all nine values
-    come of the products p log p, q log q, p z, q z and each member's own p z: nothing of the size of the vocabulary is
-    made for pairs of members, and only two logarithms of that size are taken, which cost most.
+    All nine values come of entropies - those of members, of their mean, of their mean weighted by likelihoods of
+    prefixes - and of the products of both means with the mean of members' logarithms: nothing of the size of the
+    vocabulary is made for pairs of members, and only two logarithms of that size are taken, which cost most.
     """
     count = len(said)
-    each = [graph.op("Softmax", logits, axis=-1) for logits in said]
-    norms = [_norm(graph, logits, p) for logits, p in zip(said, each, strict=True)]
-    norm = _mean(graph, norms)
-    total, logits = _sum(graph, each), _sum(graph, said)
-    weighted = _sum(graph, [p * share for p, share in zip(each, _shares(graph, prefix, count), strict=True)])
-    log_total, log_weighted = (graph.op("Log", graph.op("Max", sums, _TINY)) for sums in (total, weighted))
+    logs = graph.op("LogSoftmax", _stacked(graph, said), axis=-1)  # [R, M, V]
+    each = graph.op("Exp", logs)
+    means = _weights(graph, prefix, count) @ each  # [R, 2, V]: under PE and under EP
+    log_mean = graph.op("MatMul", np.full((1, count), 1 / count), logs)
 
-    exe = _mean(graph, [norm - _dot(graph, p, of) for norm, p, of in zip(norms, each, said, strict=True)])
-    eoe = _dot(graph, total, log_total) * (-1.0 / count) + float(np.log(count))
-    cross = norm - _dot(graph, total, logits) * (1.0 / count**2)
-    ep_eoe = _dot(graph, weighted, log_weighted) * -1.0
-    ep_cross = norm - _dot(graph, weighted, logits) * (1.0 / count)
+    exe = graph.op("ReduceMean", _expected(graph, each, logs), np.array([1]), keepdims=1)
+    entropies = _expected(graph, means, graph.op("Log", graph.op("Max", means, _TINY)))
+    crosses = _expected(graph, means, log_mean)
+    eoe, ep_eoe = graph.split(entropies, [1, 1], axis=1)
+    cross, ep_cross = graph.split(crosses, [1, 1], axis=1)
     values = (
         eoe,
         exe,
@@ -186,44 +180,34 @@ def _tell(graph: Graph, said: Sequence[Value], prefix: Value, special: int, cand
     rows = graph.op("Transpose", graph.op("Concat", *values, axis=1), perm=[1, 0])
     graph.output(UNCERTAINTY, rows, (len(values), "R"))
 
-    competing = graph.op("Slice", total, np.array([special]), np.array([2**31]), np.array([1]))
-    tokens = graph.ops("TopK", 2, competing, np.array([candidates]), axis=1)[1] + special
-    graph.output(CANDIDATES, tokens, ("R", candidates), "int64")
-    told = [graph.op("GatherElements", of, tokens, axis=1) - norm for of, norm in zip(said, norms, strict=True)]
-    graph.output(LOG_PROBABILITIES, _stacked(graph, told), (count, "R", candidates))
-    first = (np.array([0]), np.array([special]), np.array([1]))
-    full = [graph.op("Slice", of, *first) - norm for of, norm in zip(said, norms, strict=True)]
-    graph.output(SPECIAL, _stacked(graph, full), (count, "R", special))
+    competing = graph.op("Slice", means, np.array([0, special]), np.array([1, 2**31]), np.array([1, 2]))
+    tokens = graph.ops("TopK", 2, competing, np.array([candidates]), axis=2)[1] + special  # [R, 1, k]
+    graph.output(CANDIDATES, graph.op("Squeeze", tokens, np.array([1])), ("R", candidates), "int64")
+    of_each = graph.op("Expand", tokens, np.array([1, count, 1]))
+    told = graph.op("GatherElements", logs, of_each, axis=2)
+    full = graph.op("Slice", logs, np.array([0]), np.array([special]), np.array([2]))
+    for name, found, width in ((LOG_PROBABILITIES, told, candidates), (SPECIAL, full, special)):
+        graph.output(name, graph.op("Transpose", found, perm=[1, 0, 2]), (count, "R", width))
 
 
-def _norm(graph: Graph, logits: Value, p: Value) -> Value:
-    """The logarithm of the sum of exponentials, [R, 1], from what softmax says of the likeliest token."""
-    largest, peak = (graph.op("ReduceMax", of, np.array([1]), keepdims=1) for of in (logits, p))
-    return largest - graph.op("Log", peak)
+def _weights(graph: Graph, prefix: Value, count: int) -> Value:
+    """Of members in the two means, [R, 2, M]: the same for all, and their shares in the expectation of products."""
+    shares = graph.op("Softmax", graph.op("Transpose", prefix, perm=[1, 0]), axis=-1)
+    shares = graph.op("Unsqueeze", shares, np.array([1]))
+    return graph.op("Concat", shares * 0.0 + 1.0 / count, shares, axis=1)
 
 
-def _shares(graph: Graph, prefix: Value, count: int) -> list[Value]:
-    """Of members in the expectation of products, [R, 1] each; they sum to one."""
-    parts = graph.split(graph.op("Softmax", prefix, axis=0), [1] * count, axis=0)
-    return [graph.op("Reshape", part, np.array([-1, 1])) for part in parts]
+def _expected(graph: Graph, p: Value, logs: Value) -> Value:
+    """What logarithms [R, n or 1, V] cost under distributions [R, n, V], nats [R, n].
 
-
-def _sum(graph: Graph, values: Sequence[Value]) -> Value:
-    return graph.op("Sum", *values)
-
-
-def _mean(graph: Graph, values: Sequence[Value]) -> Value:
-    return graph.op("Sum", *values) * (1.0 / len(values))
-
-
-def _dot(graph: Graph, p: Value, q: Value) -> Value:
-    """The sum of products over the vocabulary, [R, 1].
-
-    One product a row with a turned side, which ONNX Runtime joins with the turn: six times quicker than with a column.
+    One product a row with a turned side, which ONNX Runtime joins with the turn: six times quicker than with a column,
+    four times than with two rows.
     """
-    turned = graph.op("Transpose", graph.op("Unsqueeze", q, np.array([1])), perm=[0, 2, 1])
-    return graph.op("Squeeze", graph.op("Unsqueeze", p, np.array([1])) @ turned, np.array([2]))
+    one, other = (graph.op("Unsqueeze", of, np.array([2])) for of in (p, logs))
+    turned = graph.op("Transpose", other, perm=[0, 1, 3, 2])
+    return graph.op("Squeeze", one @ turned, np.array([2, 3])) * -1.0
 
 
 def _stacked(graph: Graph, values: Sequence[Value]) -> Value:
-    return graph.op("Concat", *(graph.op("Unsqueeze", value, np.array([0])) for value in values), axis=0)
+    """[R, V] each as [R, M, V]."""
+    return graph.op("Concat", *(graph.op("Unsqueeze", value, np.array([1])) for value in values), axis=1)

@@ -1,0 +1,81 @@
+"""Decoding of translation ensembles on one thread: a step, its precision, whole searches, the released size.
+
+    python -m benchmarks.translation_decoding [--seconds 20] [--only step precision search released]
+        [--members FOLDER] [--sentences 500] [--provider cuda --bandwidth 3350]
+
+*step*: the graph of one step of three members - likeliest tokens, what each member says of them, nine uncertainties -
+against three bare decoders of the same weights and caches, which only give the logarithms of the next token's
+distribution; the small size, random weights, 1, 4 and 16 sentences of five hypotheses.
+*precision*: float32 over eight bits, of that step.
+*search*: whole translations against a run of CTranslate2 for each member with the same weights, beam, batch and one
+thread; those rank nothing together and know nothing of the ensemble. That CTranslate2 translates alike is checked
+first, with one member and without marks. ``--members`` names the folder of a training with finished members; without,
+weights are random but for a model of length: the end of sentence looks at its place and comes after about 22 tokens.
+Sentences are real where DEMUR_TEST_DATA has tatoeba1000 and wmt22 and members are given, else random tokens. Needs
+``pip install ctranslate2``, which nothing else does.
+*released*: random weights of the released size, eight bits and float32: time of a sentence, memory. ``--provider cuda``
+measures float16 and float32 on a GPU.
+
+Times are processor time: the thread's, in ``search`` the process's, since CTranslate2 has a thread of its own; on a GPU
+the clock's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from benchmarks import machine
+from benchmarks.figures import Figure, table
+from benchmarks.translation_decoding import ensembles, other, released, steps, whole
+
+PARTS = ("step", "precision", "search", "released")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--members", type=Path, help="folder of a training, for search")
+    parser.add_argument("--preset", default="small", help="of that training")
+    parser.add_argument("--sentences", type=int, default=500, help="of search")
+    parser.add_argument("--provider", choices=("cpu", "cuda"), default="cpu", help="of released")
+    parser.add_argument("--bandwidth", type=float, help="of the memory with the weights, GB/s, for released")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    sys.stdout.write(f"{machine.line()}\n")
+    sys.stdout.flush()
+    with tempfile.TemporaryDirectory() as folder:
+        for part in given.only:
+            sys.stdout.write(f"{table(_figures(part, Path(folder), given))}\n")
+            sys.stdout.flush()
+    sys.stdout.write(f"load {os.getloadavg()[0]:.1f}\n")
+    return 0
+
+
+def _figures(part: str, folder: Path, given: argparse.Namespace) -> Iterator[Figure]:
+    if part == "step":
+        yield from steps.steps(folder, given.seconds)
+    elif part == "precision":
+        yield from steps.precisions(folder, given.seconds)
+    elif part == "released":
+        yield from released.measure(folder, given.provider, given.bandwidth)
+    elif not other.installed():
+        sys.stdout.write("\nsearch is NOT MEASURED: `pip install ctranslate2`, which this comparison alone needs\n")
+    else:
+        members = (
+            ensembles.trained(given.members, given.preset)
+            if given.members
+            else ensembles.drawn(ensembles.SMALL, ending=True)
+        )
+        yield from whole.measure(folder, given.seconds, members, given.sentences)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+"""The ensembles that are measured, as decoders: random weights, or members that were trained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from models.executors.onnx import OnnxGraph, Provider
+from models.tasks.translation import settings as presets
+from models.tasks.translation import train
+from models.tasks.translation.decoding.decoder import Decoder
+from models.tasks.translation.decoding.rules import Rules
+from models.tasks.translation.ensemble import Ensemble
+from models.tasks.translation.export.blocks import Weights
+from models.tasks.translation.export.reading import reading_graph
+from models.tasks.translation.export.stepping import stepping_graph
+from models.tasks.translation.graph_names import READING, STEPPING
+from models.tasks.translation.members import PIECES
+from models.tasks.translation.networks.transformer import Transformer
+from models.tasks.translation.pieces import Pieces
+from models.tasks.translation.settings import Precision, Sizes
+from models.tasks.translation.tokens import SPECIAL
+from models.tasks.translation.vocabulary import END
+
+MEMBERS, BEAM, CANDIDATES = 3, 5, 10
+SMALL = replace(presets.preset("small").sizes, source=3307, target=5750, shared=False)
+"""Of the preset ``small`` after training: tables have the rows that a side has use for."""
+_ENDING = 0.05  # small: the row is also what comes in before the first token
+_LOUDNESS = 320.0  # of the columns that the end looks at; with the above, logits of the end from -12 to 12
+_TURN = 30.0  # tokens in which they go from one to the other
+
+
+@dataclass(frozen=True)
+class Members:
+    """What is decoded with."""
+
+    weights: tuple[Weights, ...]
+    sizes: Sizes
+    rules: Rules
+    ensemble: Ensemble | None = None
+    """With its tokeniser; None for random weights."""
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+
+def drawn(sizes: Sizes, members: int = MEMBERS, *, ending: bool = False) -> Members:
+    """Random weights.
+
+    Args:
+        ending: their hypotheses end, after about 22 tokens; only where norms come first. Else they go on until they
+            are cut.
+    """
+    found = []
+    for seed in range(members):
+        torch.manual_seed(seed)
+        network = Transformer(sizes).eval()
+        if ending:
+            _made_to_end(network, sizes.width)
+        found.append({name: value.detach().numpy() for name, value in network.state_dict().items()})
+    return Members(tuple(found), sizes, Rules(beam=BEAM, longest=60))
+
+
+def _made_to_end(network: Transformer, width: int) -> None:
+    """A model of length: the end's row looks at cosines of places, in columns that nothing else writes to."""
+    half = width // 2
+    rates = np.exp(np.arange(half) * -(np.log(10_000) / (half - 1)))
+    count = max(width // 32, 1)
+    columns = (half + np.argsort(np.abs(np.log(rates * _TURN / np.pi)))[:count]).tolist()
+    side = network.decoder
+    assert side.layer_norm is not None, "norms come first"
+    with torch.no_grad():
+        table = side.embed_tokens.weight
+        table[:, columns] = 0
+        table[END] = 0
+        table[END, columns] = -_ENDING
+        for layer in side.layers:
+            for linear in (layer.self_attn.out_proj, layer.encoder_attn.out_proj, layer.fc2):
+                linear.weight[columns] = 0
+        side.layer_norm.weight[columns] = _LOUDNESS / count
+
+
+def trained(folder: Path, preset: str) -> Members:
+    """The finished members of a training's folder.
+
+    Raises:
+        LookupError: none is finished there.
+    """
+    numbers = sorted(int(path.stem.split("-")[1]) for path in folder.glob("member-*.pt") if path.stem.count(".") == 0)
+    if not numbers:
+        raise LookupError(f"{folder} has no finished members, member-SEED.pt")
+    pieces = Pieces((folder / "data" / PIECES).read_bytes())
+    settings = presets.with_vocabulary(presets.preset(preset), len(pieces))
+    ensemble = train.assembled(folder, settings, numbers[:MEMBERS], preset=preset)
+    return Members(ensemble.members, ensemble.sizes, ensemble.recipe.rules, ensemble)
+
+
+def decoder(
+    weights: Sequence[Weights],
+    sizes: Sizes,
+    rules: Rules,
+    folder: Path,
+    precision: Precision,
+    *,
+    provider: Provider = "cpu",
+) -> Decoder:
+    """Graphs of some members on one thread."""
+    write(weights, sizes, folder, precision)
+    return loaded(folder, rules, provider)
+
+
+def write(weights: Sequence[Weights], sizes: Sizes, folder: Path, precision: Precision) -> None:
+    """The two graphs, one after the other: large ones need twice their size meanwhile."""
+    (folder / READING).write_bytes(reading_graph(weights, sizes, precision))
+    (folder / STEPPING).write_bytes(stepping_graph(weights, sizes, SPECIAL, CANDIDATES, precision))
+
+
+def loaded(folder: Path, rules: Rules, provider: Provider = "cpu") -> Decoder:
+    """What ``write`` wrote."""
+    return Decoder(
+        OnnxGraph(folder / READING, provider=provider), OnnxGraph(folder / STEPPING, provider=provider), rules
+    )
+
+
+def tokens(count: int, vocabulary: int, seed: int = 0) -> list[list[int]]:
+    """Sentences of random tokens, as long as real ones: half of them have 12 to 27."""
+    draw = np.random.default_rng(seed)
+    lengths = np.clip(np.rint(np.exp(draw.normal(2.9, 0.6, count))), 2, 60).astype(int)
+    return [[*draw.integers(SPECIAL, vocabulary, length - 1).tolist(), END] for length in lengths]

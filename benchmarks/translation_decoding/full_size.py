@@ -1,0 +1,92 @@
+"""The child of ``released``: writes graphs of the released size, or runs them; each in a process of its own.
+
+python -m benchmarks.translation_decoding.full_size write int8 FOLDER
+python -m benchmarks.translation_decoding.full_size run int8 FOLDER cpu
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+
+from benchmarks.translation_decoding.ensembles import BEAM, drawn, loaded, write
+from models.executors.onnx import Provider
+from models.tasks.translation.decoding.decoder import Decoder, Source
+from models.tasks.translation.decoding.rules import Rules
+from models.tasks.translation.decoding.search import search
+from models.tasks.translation.graph_names import READING, STEPPING
+from models.tasks.translation.settings import RELEASED, Precision, Sizes
+from models.tasks.translation.tokens import SPECIAL
+from models.tasks.translation.vocabulary import END
+
+SOURCE, SAID = 25, 28
+"""Tokens of a sentence, and of its hypotheses: random weights have no length of their own, so they are cut there."""
+TOGETHER = 16
+_TIMES = 5
+
+
+def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: int = _TIMES) -> dict[str, float]:
+    """Seconds a sentence, ``alone`` and ``together``; MiB that are resident when graphs are ``loaded``, at the ``peak``
+    of searches and that of ``loading``; bytes of the graphs (``reading``, ``stepping``); ``tokens`` of a hypothesis. On
+    the CPU time is the thread's, on a GPU the clock's."""
+    decoder = loaded(folder, Rules(beam=BEAM, longest=SAID), provider)
+    resident, loading = _memory("VmRSS"), _memory("VmHWM")
+    clock = time.thread_time if provider == "cpu" else time.perf_counter
+    draw = np.random.default_rng(0)
+    found: dict[str, float] = {}
+    _forget_peak()
+    for name, count in (("alone", 1), ("together", TOGETHER)):
+        took = []
+        for _ in range(times + 1):
+            sources = [
+                Source(number, [*draw.integers(SPECIAL, sizes.source, SOURCE - 1).tolist(), END])
+                for number in range(count)
+            ]
+            start = clock()
+            found["tokens"] = _tokens(decoder, sources)
+            took.append((clock() - start) / count)
+        found[name] = float(np.median(took[1:]))  # the first one allocates
+    return found | {
+        "loaded": resident,
+        "loading": loading,
+        "peak": _memory("VmHWM"),
+        "reading": float((folder / READING).stat().st_size),
+        "stepping": float((folder / STEPPING).stat().st_size),
+    }
+
+
+def _tokens(decoder: Decoder, sources: list[Source]) -> float:
+    return float(np.mean([len(found[0].tokens) for _, found in search(decoder, sources, width=len(sources))]))
+
+
+def _memory(name: str) -> float:
+    """MiB of this process, by the kernel's name; NaN where that is not told."""
+    status = Path("/proc/self/status")
+    line = re.search(rf"^{name}:\s+(\d+) kB$", status.read_text() if status.exists() else "", re.MULTILINE)
+    return int(line[1]) / 1024 if line else float("nan")
+
+
+def _forget_peak() -> None:
+    place = Path("/proc/self/clear_refs")
+    if place.exists():
+        place.write_text("5")
+
+
+def main(what: str, precision: Precision, folder: str, provider: Any = "cpu") -> None:
+    if what == "write":
+        members = drawn(RELEASED)
+        write(members.weights, members.sizes, Path(folder), precision)
+        return
+    if provider not in get_args(Provider):
+        raise ValueError(f"provider {provider!r} is unknown; use one of {', '.join(get_args(Provider))}")
+    sys.stdout.write(f"{json.dumps(measured(Path(folder), provider))}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])  # type: ignore[arg-type]

@@ -1,0 +1,141 @@
+"""One decoding step: all members with everything that is known of it, against bare decoders one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.figures import Figure
+from benchmarks.timing import Timed, interleaved
+from benchmarks.translation_decoding.ensembles import BEAM, CANDIDATES, SMALL, drawn
+from models.executors.graph import Graph
+from models.executors.onnx import OnnxGraph
+from models.tasks.translation import graph_names
+from models.tasks.translation.export.blocks import Weights
+from models.tasks.translation.export.stepping import members_say, stepping_graph
+from models.tasks.translation.settings import Precision, Sizes
+from models.tasks.translation.tokens import SPECIAL
+
+SENTENCES = (1, 4, 16)
+AT_MOST, AT_LEAST = 1.2, 2.5
+"""Of a step over bare ones; of float32 over eight bits, on processors that multiply those four at a time."""
+_SOURCE, _SAID, _COLUMNS = 24, 15, 35
+"""Tokens of a sentence and of its hypotheses, and columns of caches that those need together, as searches have them."""
+_BYTES = ("avx512_vnni", "avx_vnni", "amx_int8")
+
+Inputs = dict[str, NDArray[Any]]
+
+
+def steps(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[Figure]:
+    """Of each precision and number of sentences."""
+    for precision in _PRECISIONS:
+        members = drawn(sizes).weights
+        whole = _opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
+        bare = [_opened(_bare(one, sizes, precision), folder) for one in members]
+        for count in SENTENCES:
+            inputs = step_inputs(sizes, len(members), count)
+            alone = step_inputs(sizes, 1, count)
+            timed = _timed(
+                {
+                    "whole": partial(_run, whole, inputs),
+                    "bare": partial(_run_all, bare, alone),
+                },
+                seconds,
+            )
+            part = f"step: {precision}, {len(members)} members, {sizes.width} wide, {sizes.target} tokens"
+            took, floor = timed["whole"], timed["bare"]
+            name = f"{count} x {BEAM} hypotheses"
+            yield Figure(part, name, took.p50 * 1e3, "ms p50", note=f"±{took.spread():.0%}")
+            note = f"{floor.p50 * 1e3:.2f} ms ±{floor.spread():.0%}"
+            yield Figure(part, f"{name} over bare ones", took.p50 / floor.p50, "x", at_most=AT_MOST, note=note)
+
+
+def precisions(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[Figure]:
+    """Float32 over eight bits, of the same step."""
+    members = drawn(sizes).weights
+    graphs = {
+        precision: _opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
+        for precision in _PRECISIONS
+    }
+    quick = instructions()
+    for count in SENTENCES:
+        inputs = step_inputs(sizes, len(members), count)
+        timed = _timed({name: partial(_run, graph, inputs) for name, graph in graphs.items()}, seconds)
+        yield Figure(
+            f"precision: int8 against fp32, {', '.join(quick) or 'no instructions for products of bytes'}",
+            f"{count} x {BEAM} hypotheses, fp32 over int8",
+            timed["fp32"].p50 / timed["int8"].p50,
+            "x",
+            at_least=AT_LEAST if quick else None,
+            note=f"int8 {timed['int8'].p50 * 1e3:.2f} ms ±{timed['int8'].spread():.0%}",
+        )
+
+
+def instructions() -> tuple[str, ...]:
+    """Those for products of bytes that the processor has; none where that cannot be seen."""
+    info = Path("/proc/cpuinfo")
+    words = set(info.read_text().split()) if info.exists() else set()
+    return tuple(name for name in _BYTES if name in words)
+
+
+def step_inputs(sizes: Sizes, members: int, sentences: int) -> Inputs:
+    """Of a step in the middle of a search."""
+    rows, one = sentences * BEAM, sizes.width // sizes.heads
+    draw = np.random.default_rng(0)
+
+    def normal(*shape: int) -> NDArray[np.float32]:
+        return draw.standard_normal(shape, np.float32)
+
+    seen = draw.random((sentences, 1, BEAM, _COLUMNS + BEAM)) < _SAID / _COLUMNS
+    found: Inputs = {
+        graph_names.LAST: draw.integers(SPECIAL, sizes.target, rows),
+        graph_names.PAST: np.where(seen, 0, -1e9).astype(np.float32),
+        graph_names.PLACES: np.full(rows, _SAID, np.float32),
+        graph_names.PREFIX: -20 + normal(members, rows),
+        graph_names.SHAPE: np.array([sentences, BEAM, sizes.heads, one]),
+        graph_names.HIDDEN: np.zeros((sentences, _SOURCE), np.float32),
+    }
+    found[graph_names.PAST][..., _COLUMNS:] = np.where(np.eye(BEAM, dtype=bool), 0, -1e9)
+    for name in graph_names.memory_names(members, sizes):
+        inside = (one, _SOURCE) if name.startswith("k") else (_SOURCE, one)
+        found[name] = normal(sentences, sizes.heads, *inside)
+    for name in graph_names.cache_names(members, sizes):
+        found[name] = normal(sentences, sizes.heads, _COLUMNS, one)
+    return found
+
+
+_PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
+
+
+def _bare(weights: Weights, sizes: Sizes, precision: Precision) -> bytes:
+    """A decoder that says the logarithms of the next token's distribution [R, V] and nothing of them."""
+    graph = Graph("bare")
+    (logits,) = members_say(graph, [weights], sizes, precision)
+    graph.output("logs", graph.op("LogSoftmax", logits, axis=-1), ("R", sizes.target))
+    return graph.serialise()
+
+
+def _opened(content: bytes, folder: Path) -> OnnxGraph:
+    """On one thread."""
+    path = folder / "graph.onnx"
+    path.write_bytes(content)
+    return OnnxGraph(path)
+
+
+def _run(graph: OnnxGraph, inputs: Inputs) -> None:
+    graph.run({name: inputs[name] for name in graph.inputs}, graph.outputs)
+
+
+def _run_all(graphs: Sequence[OnnxGraph], inputs: Inputs) -> None:
+    for graph in graphs:
+        _run(graph, inputs)
+
+
+def _timed(cases: dict[str, Callable[[], None]], seconds: float) -> dict[str, Timed]:
+    return interleaved(cases, seconds, warm_up=2, clock=time.thread_time)

@@ -1,0 +1,122 @@
+"""Whole searches: an ensemble against as many runs of CTranslate2, one a member, with the same weights and beam."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.figures import Figure
+from benchmarks.translation_decoding import ensembles, sentences
+from benchmarks.translation_decoding.ensembles import Members
+from benchmarks.translation_decoding.other import Compute, Found, Other
+from models.tasks.translation.decoding.beams import Hypothesis
+from models.tasks.translation.decoding.decoder import Decoder, Source
+from models.tasks.translation.decoding.rules import Rules
+from models.tasks.translation.decoding.search import search
+from models.tasks.translation.settings import Precision
+
+AT_MOST = 1.5
+WIDTH = 16
+"""Sentences side by side, of both."""
+SAME = 0.9
+"""Least share of a single member's best hypotheses that both find in float32; they stop by different rules."""
+_APART = 5e-3
+"""Nats a token, of the same hypothesis: CTranslate2 leaves the end of sentence out before it normalises the first
+token, here it stays in."""
+_COMPARED = 48
+_ROUNDS = 2  # at least
+_COMPUTE: dict[Precision, Compute] = {"fp32": "float32", "int8": "int8"}
+
+
+def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterator[Figure]:
+    """Of each precision.
+
+    Raises:
+        Missing: CTranslate2 is not installed.
+        RuntimeError: a single member finds other translations there than here.
+    """
+    what, sources = sentences.sources(given, count)
+    for precision, compute in _COMPUTE.items():
+        others = [Other(one, given.sizes, Path(mkdtemp(dir=folder)), compute) for one in given.weights]
+        rules = replace(given.rules, marks=range(0), forbidden=())
+        alone = ensembles.decoder(given.weights[:1], given.sizes, rules, folder, precision)
+        part = f"search: {precision}, {len(given)} members, {len(sources)} {what}, beam {rules.beam}, batch {WIDTH}"
+        share, apart = agreement(alone, others[0], [one for one in sources if not one.marks][:_COMPARED])
+        if precision == "fp32" and not (share >= SAME and apart <= _APART):
+            raise RuntimeError(
+                f"a single member finds {share:.0%} of the best hypotheses of CTranslate2, with scores that are "
+                f"{apart:.1e} nats a token apart; {SAME:.0%} and {_APART} are needed to compare their time"
+            )
+        yield Figure(part, "best hypotheses of one member that both find", 100 * share, "%", note=f"{apart:.1e} nats")
+        yield from _compared(
+            part,
+            ensembles.decoder(given.weights, given.sizes, given.rules, folder, precision),
+            others,
+            sources,
+            seconds,
+        )
+
+
+def agreement(alone: Decoder, other: Other, sources: Sequence[Source]) -> tuple[float, float]:
+    """Of one member: the share of best hypotheses that both find, and how far scores of the same ones are apart, nats a
+    token."""
+    ours = dict(search(alone, [replace(one, marks=0) for one in sources], width=WIDTH))
+    theirs = _theirs(other, sources, alone.rules)
+    apart = [
+        abs(ours[one.name][0].score - found[0].score)
+        for one, found in zip(sources, theirs, strict=True)
+        if _said(ours[one.name][0]) == found[0].tokens
+    ]
+    return len(apart) / len(sources), max(apart, default=np.inf)
+
+
+def _compared(
+    part: str, decoder: Decoder, others: Sequence[Other], sources: Sequence[Source], seconds: float
+) -> Iterator[Figure]:
+    def ours() -> list[int]:
+        return [len(found[0].tokens) for _, found in search(decoder, sources, width=WIDTH)]
+
+    def theirs() -> list[int]:
+        return [len(found[0].tokens) + 1 for other in others for found in _theirs(other, sources, decoder.rules)]
+
+    took, said = _in_turn([ours, theirs], seconds)
+    own, floor = np.median(took, axis=1)
+    ratios = took[0] / took[1]
+    each = 1e3 / len(sources)
+    yield Figure(part, "ours, a sentence", own * each, "ms", note=f"{said[0]:.1f} tokens")
+    yield Figure(
+        part, f"{len(others)} runs of CTranslate2, a sentence", floor * each, "ms", note=f"{said[1]:.1f} tokens"
+    )
+    note = f"{ratios.min():.2f} to {ratios.max():.2f} in {len(ratios)} rounds"
+    yield Figure(part, "ours over CTranslate2", own / floor, "x", at_most=AT_MOST, note=note)
+
+
+def _in_turn(cases: Sequence[Callable[[], list[int]]], seconds: float) -> tuple[NDArray[np.float64], list[float]]:
+    """Processor time of the process for each case and round [cases, rounds], s, and mean lengths: CTranslate2 computes
+    on a thread of its own."""
+    took: list[list[float]] = []
+    lengths = [0.0] * len(cases)
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(took) < _ROUNDS:
+        row = [0.0] * len(cases)
+        for number in range(len(cases)) if len(took) % 2 else reversed(range(len(cases))):
+            start = time.process_time()
+            found = cases[number]()
+            row[number] = time.process_time() - start
+            lengths[number] = float(np.mean(found))
+        took.append(row)
+    return np.array(took).T, lengths
+
+
+def _theirs(other: Other, sources: Sequence[Source], rules: Rules) -> list[list[Found]]:
+    return other.search([one.tokens for one in sources], rules.beam, WIDTH, rules.longest)
+
+
+def _said(hypothesis: Hypothesis) -> tuple[int, ...]:
+    return tuple(hypothesis.tokens[:-1].tolist())
