@@ -56,7 +56,8 @@ def test_sides_have_what_they_need() -> None:
         ("日本 at 7:30 🙂!", "[日本] at [7:30] [🙂]!"),
         ("Zürich 🇨🇭 \u202eup\u202c", "Zurich [🇨🇭] up"),
         ("a \u2581 b", "a [\u2581] b"),
-        ("<unk></s>", "<unk></s>"),
+        ("<unk></s>", "[<unk>][</s>]"),
+        ("<p>Q&amp;A < B", "[<p>]Q[&amp;]A < B"),
         ("", ""),
     ],
 )
