@@ -57,7 +57,13 @@ def test_status(served: Installation) -> None:
 
 def test_models(served: Installation) -> None:
     held = json.loads(served.run("models", "list", "--json").stdout)
-    assert {one["tag"].partition("-")[0] for one in held} == {"lesion", "motion", "vessel", "weather"}
+    assert {one["tag"].partition("-")[0] for one in held} == {
+        "lesion",
+        "motion",
+        "translation",
+        "vessel",
+        "weather",
+    }
     (first, *_) = held
     assert served.run("models", "verify", first["tag"]).returncode == 0
     unknown = served.run("models", "show", "vessel-none:1")
