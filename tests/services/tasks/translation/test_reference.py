@@ -23,7 +23,7 @@ def test_it_is_small_and_says_what_it_has_learnt_from(shipped: Artefact) -> None
     assert shipped.manifest.members == 3
     assert shipped.manifest.training["parameters_of_a_member"] < 5e6
     card = (FOLDER / "MODEL_CARD.md").read_text()
-    for word in ("Tatoeba", "CC BY", "TICO-19", "no general translator", "bleu", "chrf", "shifted: religious"):
+    for word in ("Tatoeba", "CC BY", "TICO-19", "not a general translator", "bleu", "chrf", "shifted: religious"):
         assert word in card, word
 
 
@@ -58,5 +58,6 @@ async def test_it_translates_what_it_knows(shipped: Artefact, english: str, russ
 async def test_it_defers_what_is_no_text(shipped: Artefact) -> None:
     strange = "Qwx zzkj vbnm plorf grendix, thrumbled squonk vexingly 'twixt ye gallimaufry o' wyrms."
     async with serving(shipped) as served:
-        known, odd = (await served.answer("I have two dogs.", strange))["sentences"]
-    assert odd["uncertainty"] > 2 * known["uncertainty"]
+        known, *odd = (await served.answer("I have two dogs.", strange))["sentences"]
+    assert max(one["uncertainty"] for one in odd) > 2 * known["uncertainty"]
+    assert any(one["deferred"] for one in odd)
