@@ -84,13 +84,12 @@ class TranslationTask:
             else:
                 yield _done(asked, item, self._translator.as_it_came(sentence))
         left = {question.item: question for question in waiting}
-        turns = [Turn()] * max(1, min(self._lanes, len(waiting) // _LEAST))
+        lanes = max(1, min(self._lanes, len(waiting) // _LEAST))
+        turns: list[Turn] = []
         while left:
-            turns = self._filled([turn for turn in turns if turn.size] or turns[:1], waiting, len(turns))
+            turns = self._filled(turns, waiting, lanes)
             try:
-                results: list[Turned] = yield Steps(
-                    tuple(Shared(self._stepping, turn, turn.size) for turn in turns if turn.size)
-                )
+                results: list[Turned] = yield Steps(tuple(map(self._quantum, turns)))
             except DemurError:
                 yield from self._one_by_one(asked, left.values())
                 return
@@ -101,30 +100,36 @@ class TranslationTask:
                 yield Progress(1 - len(left) / units.count, "translating")
 
     def _filled(self, turns: list[Turn], waiting: deque[Question], lanes: int) -> list[Turn]:
-        """Turns with those that wait; a lane that is nearly full waits until there is room for some."""
+        """Turns of those under way and those that wait; a lane that is nearly full waits until there is room for some.
+
+        None of them is empty.
+        """
         width = self._stepping.quantum_size
-        turns = turns + [Turn()] * (lanes - len(turns))
+        under_way = [turn for turn in turns if turn.size]
         found = []
-        for number, turn in enumerate(turns):
+        for number, turn in enumerate([*under_way, *[Turn()] * (lanes - len(under_way))]):
             free = width - turn.size
-            share = min(free, -(-len(waiting) // (len(turns) - number)))
-            if not waiting or (turn.size and free < max(width // 4, 1)):
+            share = min(free, -(-len(waiting) // (lanes - number)))
+            if turn.size and free < max(width // 4, 1):
                 share = 0
             found.append(Turn(turn.batches, tuple(waiting.popleft() for _ in range(share))))
-        return found
+        return [turn for turn in found if turn.size]
 
     def _one_by_one(self, asked: Asked, questions: Iterable[Question]) -> Work:
         """Sentences of which some broke a pass, each alone from its beginning, so that a failure stays its own."""
-        for question in list(questions):
+        for question in questions:
             turn = Turn(new=(question,))
             try:
                 while turn.size:
-                    (turned,) = yield Steps((Shared(self._stepping, turn, turn.size),))
+                    turned: Turned = yield self._quantum(turn)
                     turn = turned.turn
                     for item, translation, _ in turned.done:
                         yield _done(asked, item, translation)
             except DemurError as error:
                 yield ItemFailed(question.item, error)
+
+    def _quantum(self, turn: Turn) -> Shared:
+        return Shared(self._stepping, turn, turn.size)
 
     def collapse(self, units: Units[Asked], portion: Portion) -> Portion:
         """Sentences are answered by their portions."""
