@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import time
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,28 @@ from models.head import Head
 
 PATIENCE_SECONDS = 120.0
 Windows = Sequence[Mapping[str, Any]]
+
+
+def parser(
+    module: str, description: str | None, port: int, *, steps: int = 4, http: bool = True
+) -> argparse.ArgumentParser:
+    """Of a module that asks a service and compares what the monitor says: where both are, and how often to look.
+
+    Args:
+        port: of the service's HTTP; that of gRPC is a thousand above.
+        http: whether it is asked over both protocols.
+    """
+    found = argparse.ArgumentParser(
+        prog=f"python -m {module}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    found.add_argument("--target", default=f"127.0.0.1:{port + 1000}", help="host:port of the gRPC service")
+    found.add_argument(
+        "--http", default=f"http://127.0.0.1:{port}", help="URL of the HTTP service, where that is asked"
+    )
+    found.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
+    found.add_argument("--steps", type=int, default=steps, help="how often the monitor is looked at")
+    found.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
+    return found
 
 
 def windows(monitor: str) -> Windows:

@@ -12,7 +12,6 @@ well, as a replay, and has to be answered alike.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -27,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import demur
-from benchmarks.live import Figure, Sent, compared, told, window, windows
+from benchmarks.live import Figure, Sent, compared, parser, told, window, windows
 from models.assessment.text import egleu_error, n_best_gleu
 from models.tasks.translation import pairs_folder
 from models.tasks.translation.corpus import Corpus, Pair
@@ -137,19 +136,10 @@ def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0; 1 where data, service or monitor are not there or not fit."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.translation_live",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--pairs", type=Path, required=True, help="folder of `demur data translation select`")
-    parser.add_argument("--count", type=int, default=400, help="sentences, half of them shifted")
-    parser.add_argument("--target", default="127.0.0.1:4002", help="host:port of the gRPC service")
-    parser.add_argument("--http", default="http://127.0.0.1:3002", help="URL of the HTTP service")
-    parser.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
-    parser.add_argument("--steps", type=int, default=4, help="how often the monitor is looked at")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
-    asked = parser.parse_args(arguments)
+    asking = parser("benchmarks.translation_live", __doc__, 3002)
+    asking.add_argument("--pairs", type=Path, required=True, help="folder of `demur data translation select`")
+    asking.add_argument("--count", type=int, default=400, help="sentences, half of them shifted")
+    asked = asking.parse_args(arguments)
     moments = []
     try:
         pairs = chosen(pairs_folder.read(asked.pairs), asked.count)

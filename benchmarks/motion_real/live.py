@@ -11,7 +11,6 @@ HTTP as well, as a replay, and has to be answered alike.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import sys
@@ -26,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import demur
-from benchmarks.live import Figure, Sent, compared, told, window, windows
+from benchmarks.live import Figure, Sent, compared, parser, told, window, windows
 from benchmarks.motion_real import data
 from models.tasks.motion.errors import request_errors
 from models.tasks.motion.grid import OFFICIAL
@@ -114,18 +113,9 @@ def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """0; 1 where data, service or monitor are not there or not fit."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.motion_real.live",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--target", default="127.0.0.1:4003", help="host:port of the gRPC service")
-    parser.add_argument("--http", default="http://127.0.0.1:3003", help="URL of the HTTP service")
-    parser.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
-    parser.add_argument("--steps", type=int, default=4, help="how often the monitor is looked at")
-    parser.add_argument("--work", type=Path, default=data.ROOT / ".demur" / "motion-real", help="converted scenes")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
-    asked = parser.parse_args(arguments)
+    asking = parser("benchmarks.motion_real.live", __doc__, 3003)
+    asking.add_argument("--work", type=Path, default=data.ROOT / ".demur" / "motion-real", help="converted scenes")
+    asked = asking.parse_args(arguments)
     moments = []
     try:
         source = data.folder()

@@ -12,20 +12,18 @@ should be new: the monitor's window ``last`` holds all that was asked of the mod
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.live import Figure, Sent, Windows, compared, told, window, windows
+from benchmarks.live import Figure, Sent, Windows, compared, parser, told, window, windows
 from benchmarks.weather_real.data import SETS, folder
 from benchmarks.weather_real.realset import Part, RealSet
 from models.assessment import classification
@@ -136,18 +134,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0; 1 where data, service or monitor are not there or not fit."""
     import demur
 
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.weather_real.live",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("set", choices=SETS)
-    parser.add_argument("--target", default="127.0.0.1:4001", help="host:port of the gRPC service")
-    parser.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
-    parser.add_argument("--heads", nargs="+", default=["temperature"], help="those declared in DEMUR_CENSUS")
-    parser.add_argument("--steps", type=int, default=10, help="how often the monitor is looked at")
-    parser.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
-    asked = parser.parse_args(arguments)
+    asking = parser("benchmarks.weather_real.live", __doc__, 3001, steps=10, http=False)
+    asking.add_argument("set", choices=SETS)
+    asking.add_argument("--heads", nargs="+", default=["temperature"], help="those declared in DEMUR_CENSUS")
+    asked = asking.parse_args(arguments)
 
     moments = []
     try:
