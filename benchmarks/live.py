@@ -34,9 +34,8 @@ def parser(
         prog=f"python -m {module}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     found.add_argument("--target", default=f"127.0.0.1:{port + 1000}", help="host:port of the gRPC service")
-    found.add_argument(
-        "--http", default=f"http://127.0.0.1:{port}", help="URL of the HTTP service, where that is asked"
-    )
+    if http:
+        found.add_argument("--http", default=f"http://127.0.0.1:{port}", help="URL of the HTTP service")
     found.add_argument("--monitor", default="http://127.0.0.1:3000", help="URL of the monitor")
     found.add_argument("--steps", type=int, default=steps, help="how often the monitor is looked at")
     found.add_argument("--json", type=Path, metavar="PATH", help="also write all moments to this file")
