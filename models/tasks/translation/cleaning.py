@@ -1,7 +1,7 @@
 """Which training pairs the released recipe keeps: rules on tokenised lines, then on their pieces.
 
-``cleaned`` is what ``clean_nmt_data.py`` does to Moses' tokens of both sides, ``divided`` and ``short`` come after it.
-The recipe's validation set is not shortened: its script overwrites the shortened files with whole ones.
+``cleaned`` is what ``clean_nmt_data.py`` does to Moses' tokens of both sides; ``for_validation`` and ``short`` come
+after it. The recipe's validation set is not shortened: its script overwrites the shortened files with whole ones.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
+Pair = TypeVar("Pair")
 Lines = tuple[str, str]
 """A sentence and its translation: tokens, one space between."""
 
@@ -51,25 +53,22 @@ def likeness(english: Sequence[str], russian: Sequence[str]) -> float:
     return both / either if either else 0.0
 
 
-def cleaned(pairs: Iterable[Lines]) -> Iterator[Lines]:
-    """The tokenised pairs without faults, each once, where it comes first."""
+def cleaned(pairs: Iterable[Pair], lines: Callable[[Pair], Lines]) -> Iterator[Pair]:
+    """The pairs whose tokenised lines have no fault, each once, where it comes first."""
     seen: set[bytes] = set()
-    for english, russian in pairs:
+    for pair in pairs:
+        english, russian = lines(pair)
         if fault(english, russian) is not None:
             continue
         mark = hashlib.blake2b(f"{english}\n{russian}".encode(errors="surrogatepass"), digest_size=16).digest()
         if mark not in seen:
             seen.add(mark)
-            yield english, russian
+            yield pair
 
 
-def divided(pairs: Iterable[Lines]) -> tuple[list[Lines], list[Lines]]:
-    """For training and for validation: every hundredth, counted from 1, is for validation."""
-    train: list[Lines] = []
-    valid: list[Lines] = []
-    for number, pair in enumerate(pairs, 1):
-        (train if number % EVERY else valid).append(pair)
-    return train, valid
+def for_validation(number: int) -> bool:
+    """Whether the pair of this number, counted from 1 among those kept, is for validation: every hundredth."""
+    return number % EVERY == 0
 
 
 def short(english: Sequence[str], russian: Sequence[str]) -> bool:

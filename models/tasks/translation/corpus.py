@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from models.evaluation.judged import BadFile
 
 COLUMNS = ("domain", "source", "en", "ru")
 LARGEST_BYTES = 1 << 30
 """Of a file when it is unpacked."""
+_SPACES = str.maketrans("\t\r\n", "   ")
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,35 @@ def read(paths: Sequence[Path]) -> Corpus:
             side; the message names file and line.
     """
     return Corpus(tuple(pair for path in paths for pair in _pairs(path)))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Callable[[Pair], None]]:
+    """Gives what takes pairs for a file as ``read`` reads it, packed if its name ends in ``.gz``.
+
+    The file is there when all went well, and only then. Tabs and line ends within a text become spaces.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as file, _packed(file, path) as packed, io.TextIOWrapper(packed, "utf-8") as text:
+            text.write("\t".join(COLUMNS) + "\n")
+            yield lambda pair: _write(text, pair)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _packed(file: BinaryIO, path: Path) -> BinaryIO:
+    # without a name and a time equal pairs make equal files
+    return gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else file  # type: ignore[return-value]
+
+
+def _write(text: TextIO, pair: Pair) -> None:
+    cells = (pair.domain, pair.source, pair.english, pair.russian)
+    text.write("\t".join(cell.translate(_SPACES) for cell in cells) + "\n")
 
 
 def _pairs(path: Path) -> Iterator[Pair]:

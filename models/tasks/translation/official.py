@@ -42,6 +42,11 @@ class Segment:
     """File and line, for messages."""
 
 
+def has_columns(path: Path) -> bool:
+    """Whether a file is one of columns, by its name."""
+    return _columns_key(path) is not None
+
+
 def columns(path: Path, domain: str) -> Iterator[Pair]:
     """Pairs of a training file of columns, which are known by its name.
 
@@ -49,7 +54,7 @@ def columns(path: Path, domain: str) -> Iterator[Pair]:
         BadFile: a name that is none of ``COLUMNS``, a file that cannot be read or is not UTF-8, a line of too few
             columns; the message names file and line.
     """
-    key = next((one for one in COLUMNS if path.name.lower().startswith(one.lower())), None)
+    key = _columns_key(path)
     if key is None:
         raise BadFile(f"{path}: columns are known by the name of a file, which begins with {', '.join(COLUMNS)}")
     order = COLUMNS[key]
@@ -160,6 +165,10 @@ def _segment(line: str, start: int, document: str, place: str, decode: bool) -> 
         raise BadFile(f"{place}: segment {opened[1]} of {document!r} is not closed (</seg>) in its line")
     text = line[opened.end() : end.start()].strip()
     return Segment(document, opened[1], html.unescape(text) if decode else text, place)
+
+
+def _columns_key(path: Path) -> str | None:
+    return next((one for one in COLUMNS if path.name.lower().startswith(one.lower())), None)
 
 
 def _pair(domain: str, source: str, english: str, russian: str) -> Iterator[Pair]:

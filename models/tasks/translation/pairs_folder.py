@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import json
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -14,7 +12,7 @@ from pathlib import Path
 from models.building import UNSTATED, Provenance
 from models.evaluation.judged import BadFile
 from models.tasks.translation import corpus
-from models.tasks.translation.corpus import COLUMNS, Corpus
+from models.tasks.translation.corpus import Corpus
 
 TRAIN, VALID, SHIFTED = "train", "valid", "shifted"
 PROVENANCE = "PROVENANCE.json"
@@ -104,18 +102,13 @@ def select(
     written = []
     for name, found in every.items():
         if len(found):
-            written.append(_write(out / f"{name}.tsv.gz", found))
+            path = out / f"{name}.tsv.gz"
+            with corpus.writing(path) as write:
+                for pair in found.pairs:
+                    write(pair)
+            written.append(path)
     (out / PROVENANCE).write_text(json.dumps({"description": provenance.description, "licence": provenance.licence}))
     return [*written, out / PROVENANCE]
-
-
-def _write(path: Path, pairs: Corpus) -> Path:
-    text = io.StringIO()
-    text.write("\t".join(COLUMNS) + "\n")
-    for pair in pairs.pairs:
-        text.write("\t".join((pair.domain, pair.source, pair.english, pair.russian)) + "\n")
-    path.write_bytes(gzip.compress(text.getvalue().encode(), mtime=0))
-    return path
 
 
 def _domains(pairs: Corpus) -> list[str]:

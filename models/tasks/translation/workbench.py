@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from models.building import Provenance
 from models.tasks.translation import pairs_folder, train
+from models.tasks.translation.conversion import convert
 from models.tasks.translation.settings import Precision
 from models.tasks.translation.train import FAMILIES
 from models.workbench import Action, Option, Progress
@@ -38,7 +39,42 @@ def _select(options: Mapping[str, Any], progress: Progress) -> list[Path]:
     )
 
 
+def _convert(options: Mapping[str, Any], progress: Progress) -> list[Path]:
+    done = convert(
+        options["files"],
+        options["out"],
+        domain=options["domain"],
+        key=options["source"],
+        clean=options["clean"],
+        held=options["valid"],
+        tell=lambda read: progress(0.0, f"{read:,} pairs read"),
+    )
+    progress(1.0, f"{done.read:,} pairs read, {done.kept:,} kept, {done.held:,} of them for validation")
+    return [options["out"], *([options["valid"]] if options["valid"] else [])]
+
+
 ACTIONS = (
+    Action(
+        name="convert",
+        help="official files of pairs (SGML, columns, parallel text) into the columns that select takes",
+        doing="converting",
+        options=(
+            Option(
+                "files",
+                "news-commentary*, wikititles* and WikiMatrix* as they are; of others English, then Russian, two by "
+                "two: SGML (.sgm), or text of a sentence a line; plain or .gz",
+                kind=Path,
+                count="+",
+                metavar="FILE",
+            ),
+            Option("--domain", "of all these pairs, such as news", required=True),
+            Option("--source", "key of their source; the name of the file up to its first dot if not given"),
+            Option("--clean", "keep what the released recipe keeps (needs the released extra)", kind=None),
+            Option("--valid", "file for every hundredth pair, as the recipe divides them", kind=Path),
+            Option("--out", "file to write, .tsv or .tsv.gz", kind=Path, required=True),
+        ),
+        run=_convert,
+    ),
     Action(
         name="select",
         help="pairs of some domains, for training and for judging shift",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.tasks.translation.cleaning import cleaned, divided, fault, likeness, short
+from models.tasks.translation.cleaning import cleaned, fault, for_validation, likeness, short
 
 
 @pytest.mark.parametrize(
@@ -36,15 +36,13 @@ def test_likeness_counts_words_as_often_as_they_come() -> None:
 
 
 def test_pairs_come_once() -> None:
-    lines = [("a", "б"), ("a", "в"), ("5", "5"), ("a", "б"), ("c", "б")]
-    assert list(cleaned(lines)) == [("a", "б"), ("a", "в"), ("c", "б")]
+    lines = [("a", "б"), ("a", "в"), ("5", "5"), ("A", "б"), ("c", "б")]
+    found = cleaned(lines, lambda pair: (pair[0].lower(), pair[1]))
+    assert list(found) == [("a", "б"), ("a", "в"), ("c", "б")]
 
 
 def test_every_hundredth_pair_is_for_validation() -> None:
-    lines = [(str(number), "б") for number in range(1, 251)]
-    train, valid = divided(lines)
-    assert [one for one, _ in valid] == ["100", "200"]
-    assert len(train) == 248
+    assert [number for number in range(1, 251) if for_validation(number)] == [100, 200]
 
 
 @pytest.mark.parametrize(
