@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +72,20 @@ def decided(one: Judged, under: Policy) -> Decided:
         answered_acceptable=_mean(good[answered]),
         deferred_acceptable=_mean(good[~answered]),
         unfamiliar=_mean((verdict.shifts & Shift.KNOWLEDGE_ABOVE_REFERENCE) != 0),
+    )
+
+
+def answered_as_calibrated(held: Mapping[str, Judged], calibration: Kept, under: Policy) -> float:
+    """Share that is answered, 0 to 1, of held-out lines like those that calibrate: of one sentence, each domain with
+    its share there.
+
+    Args:
+        held: domain to its lines.
+    """
+    domains = [pair.domain for pair in calibration.take(calibration.whole).pairs]
+    return sum(
+        domains.count(name) / len(domains) * (1 - decided(Judged(one.kept.take(one.kept.whole)), under).deferred)
+        for name, one in held.items()
     )
 
 

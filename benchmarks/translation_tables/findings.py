@@ -103,7 +103,10 @@ class Findings:
             measures=measures,
             precision={name: self._on_compared(model) for name, model in (("int8", ENSEMBLE), ("float32", EXACT))},
             compared=len(self._load(EXACT, COMPARED)),
-            relations=[*relations.relations(self.results), *relations.own(self.results, areas, self.decisions)],
+            relations=[
+                *relations.relations(self.results),
+                *relations.own(self.results, areas, self.decisions, self._answered_as_calibrated()),
+            ],
         )
 
     def drawn(self) -> dict[tuple[str, str], tuple[Judged, ...]]:
@@ -143,6 +146,10 @@ class Findings:
                     scores.append(judge.score(one, news, away if name != IN else np.zeros(len(one), bool)))
                 found[name, kind] = tuple(scores)
         return found
+
+    def _answered_as_calibrated(self) -> float:
+        held = {name: self.ensemble(f"held-{name}") for name in data.TRAINED}
+        return decisions.answered_as_calibrated(held, self._load(ENSEMBLE, data.CALIBRATION), self.policy)
 
     def _measures(self) -> dict[str, Measured]:
         exact, served = (self._load(model, COMPARED) for model in (EXACT, ENSEMBLE))

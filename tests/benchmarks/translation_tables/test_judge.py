@@ -101,6 +101,15 @@ def test_the_policy_keeps_what_it_promises() -> None:
     assert half.answered_error < found.answered_error
 
 
+def test_held_out_lines_are_weighed_as_those_that_calibrate() -> None:
+    calibration = kept(2000)
+    policy = decisions.policy(calibration)
+    names = {pair.domain for pair in calibration.pairs}
+    held = {name: Judged(kept(1000, seed=seed)) for seed, name in enumerate(sorted(names), 1)}
+    assert decisions.answered_as_calibrated(held, calibration, policy) == pytest.approx(RETENTION, abs=0.03)
+    assert decisions.answered_as_calibrated({"another": held[min(names)]}, calibration, policy) == 0
+
+
 def test_a_row_may_leave_out_what_is_near() -> None:
     one = kept()
     near = frozenset({one.pairs[0].english, one.pairs[7].english})

@@ -52,6 +52,17 @@ class Blocks:
             return _product_of_bytes(self.graph, x, weight)
         return self.graph.op("MatMul", x, self._number(np.ascontiguousarray(weight)))
 
+    def compared(self, x: Value, table: NDArray[np.float32]) -> Value:
+        """x [..., d] times all rows of a table of embeddings [n, d], which is stored once for this and ``rows_of``.
+
+        Rows lie together in the file, as they are read there; ONNX Runtime turns and packs them once, at the start.
+        """
+        if self.precision == "int8":
+            levels, scales = quantised(table, axis=1)
+            return _product_of_levels(self.graph, x, self._turned(levels), scales[:, 0])
+        stored = table.astype(np.float16) if self.precision == "fp16" else table
+        return self.graph.op("MatMul", x, self._turned(stored))
+
     def norm(self, x: Value, name: str) -> Value:
         """Layer normalisation over the last axis."""
         scale, bias = self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
@@ -67,12 +78,8 @@ class Blocks:
             return x + inside(self.norm(x, norm))
         return self.norm(x + inside(x), norm)
 
-    def rows_of(self, table: NDArray[np.float32], tokens: Value, *, turned: bool = False) -> Value:
-        """Rows of a table of embeddings, times the square root of the width.
-
-        Args:
-            turned: the table is also the weight of a ``product``, turned; it is stored once.
-        """
+    def rows_of(self, table: NDArray[np.float32], tokens: Value) -> Value:
+        """Rows of a table of embeddings, times the square root of the width."""
         graph, scale = self.graph, math.sqrt(self.sizes.width)
         number: Any = scale
         if self.precision == "int8":
@@ -81,9 +88,7 @@ class Blocks:
         else:
             stored = table if self.precision == "fp32" else table.astype(np.float16)
             number = stored.dtype.type(scale)
-        rows = graph.op("Gather", graph.constant(stored.T if turned else stored), tokens, axis=int(turned))
-        if turned:
-            rows = graph.op("Transpose", rows, perm=[1, 0])
+        rows = graph.op("Gather", graph.constant(stored), tokens)
         levels: Value = graph.op("Cast", rows, to=1) if self.precision == "int8" else rows
         found: Value = levels * number
         return found
@@ -95,6 +100,9 @@ class Blocks:
     def float32(self, x: Value) -> Value:
         """What ``number`` made, back."""
         return self.graph.op("Cast", x, to=1) if self.precision == "fp16" else x
+
+    def _turned(self, table: NDArray[Any]) -> Value:
+        return self.graph.op("Transpose", self.graph.constant(table), perm=[1, 0])
 
     def _number(self, array: NDArray[np.float32]) -> Value:
         return self.graph.constant(array.astype(np.float16) if self.precision == "fp16" else array)
@@ -108,15 +116,19 @@ def quantised(weight: NDArray[np.float32], axis: int) -> tuple[NDArray[Any], NDA
 
 def _product_of_bytes(graph: Graph, x: Value, weight: NDArray[np.float32]) -> Value:
     levels, scales = quantised(weight, axis=0)
+    return _product_of_levels(graph, x, graph.constant(levels), scales[0])
+
+
+def _product_of_levels(graph: Graph, x: Value, levels: Value, scales: NDArray[np.float32]) -> Value:
     largest = graph.op("ReduceMax", graph.op("Abs", x), np.array([-1]), keepdims=1)
     largest = graph.op("Max", largest, _LEAST)
     rows = graph.op("QuantizeLinear", x / largest, 1.0 / _LEVELS, _ZERO)
     product = graph.op(
         "MatMulIntegerToFloat",
         rows,
-        graph.constant(levels),
+        levels,
         1.0 / _LEVELS,
-        scales[0],
+        scales,
         _ZERO,
         domain="com.microsoft",
     )

@@ -83,7 +83,7 @@ def members_say(
     for member, weights in enumerate(members):
         blocks = Blocks(graph, weights, sizes, precision)
         table = weights["decoder.embed_tokens.weight"]
-        x = blocks.rows_of(table, last, turned=True) + blocks.number(where)
+        x = blocks.rows_of(table, last) + blocks.number(where)
         for layer in range(sizes.decoder):
             name, at = f"decoder.layers.{layer}", f"{member}.{layer}"
             attention = _Attention(blocks, shape, name)
@@ -100,8 +100,7 @@ def members_say(
             x = blocks.block(x, f"{name}.final_layer_norm", partial(blocks.inner, layer=name))
         if sizes.norm_first:
             x = blocks.norm(x, "decoder.layer_norm")
-        logits = blocks.float32(blocks.product(x, np.ascontiguousarray(table.T)))
-        said.append(logits)
+        said.append(blocks.float32(blocks.compared(x, table)))
     return tuple(said)
 
 
