@@ -52,10 +52,17 @@ class Moment:
     """Why the window is not valid; none: it is."""
 
 
-def chosen(folder: pairs_folder.Folder, count: int) -> list[Pair]:
-    """So many pairs of one sentence each, evenly spaced, held-out and shifted ones in turn."""
+def chosen(client: Any, folder: pairs_folder.Folder, count: int) -> list[Pair]:
+    """At most so many pairs that the service takes for one sentence each, evenly spaced, held-out and shifted ones in
+    turn. Which those are it is asked first, without a decision."""
     parts = [_spaced(one, count // 2) for one in (folder.valid, folder.shifted)]
-    return [one for pairs in zip_longest(*parts) for one in pairs if one is not None]
+    pairs = [one for some in zip_longest(*parts) for one in some if one is not None]
+    found = []
+    for start in range(0, len(pairs), _TOGETHER):
+        some = pairs[start : start + _TOGETHER]
+        said = client.translation.predict([pair.english for pair in some], purpose="explore", tokens="none")
+        found += [pair for pair, one in zip(some, said, strict=True) if len(one.sentences) == 1]
+    return found
 
 
 def follow(client: Any, http: str, monitor: str, pairs: Sequence[Pair], steps: int) -> Iterator[Moment]:
@@ -142,8 +149,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = asking.parse_args(arguments)
     moments = []
     try:
-        pairs = chosen(pairs_folder.read(asked.pairs), asked.count)
+        folder = pairs_folder.read(asked.pairs)
         with demur.connect(asked.target, actor="translators", timeout=120) as client:
+            pairs = chosen(client, folder, asked.count)
             for moment in follow(client, asked.http, asked.monitor, pairs, asked.steps):
                 moments.append(moment)
                 _show(moment)
