@@ -83,12 +83,14 @@ def read(paths: Sequence[Path]) -> Corpus:
 def writing(path: Path) -> Iterator[Callable[[Pair], None]]:
     """Gives what takes pairs for a file as ``read`` reads it, packed if its name ends in ``.gz``.
 
-    The file is there when all went well, and only then. Tabs and line ends within a text become spaces.
+    The file is there when all went well, and only then; its folder is made. Tabs and line ends within a text
+    become spaces.
 
     Raises:
         OSError: it cannot be written.
     """
     part = path.with_name(f"{path.name}.part")
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with part.open("wb") as file, _packed(file, path) as packed, io.TextIOWrapper(packed, "utf-8") as text:
             text.write("\t".join(COLUMNS) + "\n")

@@ -100,7 +100,7 @@ def test_nothing_half_written_stays(tmp_path: Path) -> None:
 def test_the_command_makes_what_select_takes(
     files: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "pairs.tsv.gz"
+    out = tmp_path / "new" / "pairs.tsv.gz"
     given = ["data", "translation", "convert", *map(str, files), "--domain", "news", "--out", str(out)]
     assert main(given) == 0
     assert str(out) in capsys.readouterr().out
