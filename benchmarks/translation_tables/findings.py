@@ -83,8 +83,10 @@ class Findings:
             f"{sizes.encoder} + {sizes.decoder} layers of width {sizes.width}, "
             f"{trained['parameters_of_a_member'] / 1e6:.1f} million weights each, {trained['steps']} steps of up to "
             f"{trained['tokens_of_a_step']} tokens, development loss {trained['dev_nll_nats_per_token']} nats a token; "
-            f"trained on {len(self._data.folder.train)} pairs ({', '.join(data.TRAINED)}). Served in int8, beam "
-            f"{self._ensemble.recipe.beam}. The paper's have 6 + 6 layers of width 1024 and 50,000 steps on WMT'20."
+            f"trained on {trained['pairs']} of {len(self._data.folder.train)} pairs ({', '.join(data.TRAINED)}): those "
+            f"of up to {self._ensemble.recipe.longest_sentence} tokens a side whose literals agree. Served in int8, "
+            f"beam {self._ensemble.recipe.beam}. The paper's have 6 + 6 layers of width 1024 and 50,000 steps on "
+            "WMT'20."
         ]
 
     def page(self) -> page.Found:
