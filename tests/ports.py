@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 from services.cli.ports import holder
 from services.settings import default_ports
@@ -16,9 +16,18 @@ _CHANCE = random.SystemRandom()  # tests may have seeded the other one
 
 def free_port() -> int:
     """A port that was free a moment ago, of those that the system does not take for outgoing connections."""
-    while True:
-        with suppress(OSError), socket.create_server((HOST, _CHANCE.randrange(10_000, 32_000))) as found:
-            return int(found.getsockname()[1])
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """So many of those, no two of them the same."""
+    with ExitStack() as held:
+        found: list[int] = []
+        while len(found) < count:
+            with suppress(OSError):
+                server = socket.create_server((HOST, _CHANCE.randrange(10_000, 32_000)))
+                found.append(int(held.enter_context(server).getsockname()[1]))
+        return found
 
 
 def free_offset() -> int:

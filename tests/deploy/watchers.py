@@ -18,7 +18,7 @@ import pytest
 
 from tests.deploy import hurried
 from tests.deploy.places import FOLDER, RULES
-from tests.ports import free_port
+from tests.ports import free_ports
 
 
 class Pager:
@@ -93,7 +93,7 @@ def watchers(folder: Path, service: str, monitor: str) -> Iterator[tuple[Prometh
     for program in ("prometheus", "prometheus-alertmanager"):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not on the path; install Prometheus and Alertmanager")
-    here, there = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    here, there = (f"127.0.0.1:{port}" for port in free_ports(2))
     pager = Pager()
     (folder / "rules").mkdir()
     for path in RULES:

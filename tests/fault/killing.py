@@ -32,7 +32,7 @@ from models import artefact
 from services.ledger.database import Database
 from services.policy import Decision
 from tests.ledger_reader import Snapshot
-from tests.ports import free_port
+from tests.ports import free_ports
 from tests.postgres import running_postgres
 from tests.services.ledger.recording import counted, read
 
@@ -175,7 +175,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _start(url: str, home: Path) -> tuple[subprocess.Popen[bytes], str]:
     """A service that is ready, and its gRPC address."""
-    ports = [free_port(), free_port()]
+    ports = free_ports(2)
     settings = {
         "DEMUR_HOME": str(home),
         "DEMUR_LEDGER": url,

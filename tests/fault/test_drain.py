@@ -25,7 +25,7 @@ import pytest
 import demur
 from demur.v1.common_pb2 import PackedRows, Rows
 from demur.v1.vessel_pb2 import VesselPredictRequest, VesselPredictResponse
-from tests.ports import free_port
+from tests.ports import free_ports
 
 PROJECT = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
@@ -71,7 +71,7 @@ Ask = Callable[[Sent], Awaitable[str]]
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
-    http, grpc_port = free_port(), free_port()
+    http, grpc_port = free_ports(2)
     settings = {
         "DEMUR_HOME": str(tmp_path / "home"),
         "DEMUR_HTTP_PORT": str(http),
