@@ -15,7 +15,7 @@ from pathlib import Path
 import demur
 
 STYLE = """
-body { font: 16px/1.6 Georgia, serif; max-width: 70em; margin: 2em auto; color: #222 }
+body { font: 16px/1.6 Georgia, serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #222 }
 table { border-collapse: collapse; width: 100% } td { vertical-align: top; width: 50%; padding: .3em 1em }
 tr { border-top: 1px solid #ddd } .deferred { color: #888; background: #f6f4ef }
 .note { font: 12px sans-serif; color: #a33 }
