@@ -6,8 +6,8 @@ import argparse
 import json
 import time
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,24 @@ def compared(window: Mapping[str, Any], offline: Mapping[str, float]) -> dict[st
     }
 
 
-def told(figures: Mapping[str, Figure]) -> str:
+def report(moments: Iterable[Any], words: Callable[[Any], str], path: Path | None) -> None:
+    """Shows moments as they come, and keeps all of them in a file if one is named.
+
+    Args:
+        moments: dataclasses with ``figures`` and ``reasons``, why the window is not valid.
+        words: of a moment, in a line, without whether it is valid and its figures.
+    """
+    kept = []
+    for moment in moments:
+        state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
+        print(f"{words(moment)}, {state}")
+        print(_told(moment.figures), end="", flush=True)
+        kept.append(asdict(moment))
+    if path:
+        path.write_text(json.dumps(kept, indent=1))
+
+
+def _told(figures: Mapping[str, Figure]) -> str:
     """A line a figure."""
     return "".join(
         f"  {name:16}{one.live:12.5g}  ({one.low:.5g} to {one.high:.5g}){one.offline:14.5g} offline\n"

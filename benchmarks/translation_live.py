@@ -18,7 +18,7 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import demur
-from benchmarks.live import Figure, Sent, compared, parser, told, window, windows
+from benchmarks.live import Figure, Sent, compared, parser, report, window, windows
 from models.assessment.text import egleu_error, n_best_gleu
 from models.tasks.translation import pairs_folder
 from models.tasks.translation.corpus import Corpus, Pair
@@ -147,26 +147,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asking.add_argument("--pairs", type=Path, required=True, help="folder of `demur data translation select`")
     asking.add_argument("--count", type=int, default=400, help="sentences, half of them shifted")
     asked = asking.parse_args(arguments)
-    moments = []
     try:
         folder = pairs_folder.read(asked.pairs)
         with demur.connect(asked.target, actor="translators", timeout=120) as client:
             pairs = chosen(client, folder, asked.count)
-            for moment in follow(client, asked.http, asked.monitor, pairs, asked.steps):
-                moments.append(moment)
-                _show(moment)
+            report(follow(client, asked.http, asked.monitor, pairs, asked.steps), _words, asked.json)
     except (ValueError, OSError, demur.DemurError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if asked.json:
-        asked.json.write_text(json.dumps([asdict(moment) for moment in moments], indent=1))
     return 0
 
 
-def _show(moment: Moment) -> None:
-    state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
-    print(f"{moment.units} sentences {moment.domains}, deferred {moment.deferred_by_domain}, {state}")
-    print(told(moment.figures), end="", flush=True)
+def _words(moment: Moment) -> str:
+    return f"{moment.units} sentences {moment.domains}, deferred {moment.deferred_by_domain}"
 
 
 if __name__ == "__main__":

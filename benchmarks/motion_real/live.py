@@ -17,7 +17,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import demur
-from benchmarks.live import Figure, Sent, compared, parser, told, window, windows
+from benchmarks.live import Figure, Sent, compared, parser, report, window, windows
 from benchmarks.motion_real import data
 from models.tasks.motion.errors import request_errors
 from models.tasks.motion.grid import OFFICIAL
@@ -116,27 +116,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asking = parser("benchmarks.motion_real.live", __doc__, 3003)
     asking.add_argument("--work", type=Path, default=data.ROOT / ".demur" / "motion-real", help="converted scenes")
     asked = asking.parse_args(arguments)
-    moments = []
     try:
         source = data.folder()
         asked.work.mkdir(parents=True, exist_ok=True)
         real = list(data.requests(source, data.prepared(source, asked.work), OFFICIAL))
         with demur.connect(asked.target, actor="logs") as client:
-            for moment in follow(client, asked.http, asked.monitor, real, asked.steps):
-                moments.append(moment)
-                _show(moment)
+            report(follow(client, asked.http, asked.monitor, real, asked.steps), _words, asked.json)
     except (LookupError, ValueError, OSError, demur.DemurError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if asked.json:
-        asked.json.write_text(json.dumps([asdict(moment) for moment in moments], indent=1))
     return 0
 
 
-def _show(moment: Moment) -> None:
-    state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
-    print(f"{moment.scenes} scenes, {moment.units} units {moment.cities}, {moment.deferred} deferred, {state}")
-    print(told(moment.figures), end="", flush=True)
+def _words(moment: Moment) -> str:
+    return f"{moment.scenes} scenes, {moment.units} units {moment.cities}, {moment.deferred} deferred"
 
 
 if __name__ == "__main__":

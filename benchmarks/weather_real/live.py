@@ -12,18 +12,17 @@ should be new: the monitor's window ``last`` holds all that was asked of the mod
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.live import Figure, Sent, Windows, compared, parser, told, window, windows
+from benchmarks.live import Figure, Sent, Windows, compared, parser, report, window, windows
 from benchmarks.weather_real.data import SETS, folder
 from benchmarks.weather_real.realset import Part, RealSet
 from models.assessment import classification
@@ -139,25 +138,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asking.add_argument("--heads", nargs="+", default=["temperature"], help="those declared in DEMUR_CENSUS")
     asked = asking.parse_args(arguments)
 
-    moments = []
     try:
         data = SETS[asked.set](folder())
         with demur.connect(asked.target, actor="weather stations") as client:
-            for moment in follow(data, client, lambda: windows(asked.monitor), asked.heads, asked.steps):
-                moments.append(moment)
-                _show(moment)
+            report(follow(data, client, lambda: windows(asked.monitor), asked.heads, asked.steps), _words, asked.json)
     except (LookupError, ValueError, OSError, demur.DemurError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if asked.json:
-        asked.json.write_text(json.dumps([asdict(moment) for moment in moments], indent=1))
     return 0
 
 
-def _show(moment: Moment) -> None:
-    state = "valid" if not moment.reasons else f"not valid: {', '.join(moment.reasons)}"
-    print(f"{moment.head}, {moment.units} units ({moment.shifted} shifted), {state}")
-    print(told(moment.figures), end="", flush=True)
+def _words(moment: Moment) -> str:
+    return f"{moment.head}, {moment.units} units ({moment.shifted} shifted)"
 
 
 if __name__ == "__main__":

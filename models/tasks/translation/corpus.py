@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from models.evaluation.judged import BadFile
+from models.tasks.translation.lines import text_lines
 
 COLUMNS = ("domain", "source", "en", "ru")
 LARGEST_BYTES = 1 << 30
@@ -111,15 +111,12 @@ def _write(text: TextIO, pair: Pair) -> None:
 
 
 def _pairs(path: Path) -> Iterator[Pair]:
-    lines = _lines(path)
-    try:
-        header = next(lines)[1].split("\t")
-    except StopIteration:
-        raise BadFile(f"{path} is empty") from None
+    lines = text_lines(path, most=LARGEST_BYTES)
+    header = next(lines).split("\t")
     if missing := [name for name in COLUMNS if name not in header]:
         raise BadFile(f"{path}, line 1: the column {missing[0]} is missing; there are {', '.join(header)[:200]}")
     places = [header.index(name) for name in COLUMNS]
-    for number, line in lines:
+    for number, line in enumerate(lines, 2):
         cells = line.split("\t")
         if len(cells) != len(header):
             raise BadFile(f"{path}, line {number} has {len(cells)} columns; the first line names {len(header)}")
@@ -127,26 +124,3 @@ def _pairs(path: Path) -> Iterator[Pair]:
         if not pair.english.strip() or not pair.russian.strip():
             raise BadFile(f"{path}, line {number}: {'ru' if pair.english.strip() else 'en'} is empty")
         yield pair
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    read = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(_bounded(file, path), 1):
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-                yield number, text
-                read = number
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{path} is not UTF-8 text, in line {read + 1}: {error.reason}") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadFile(f"{path} cannot be read: {error}") from error
-
-
-def _bounded(file: BinaryIO | gzip.GzipFile, path: Path) -> Iterator[bytes]:
-    total = 0
-    while line := file.readline(LARGEST_BYTES - total + 1):
-        total += len(line)
-        if total > LARGEST_BYTES:
-            raise BadFile(f"{path}: more than {LARGEST_BYTES} bytes of text")
-        yield line

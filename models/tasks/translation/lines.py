@@ -2,33 +2,53 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from models.evaluation.judged import BadFile
 
+_UNBOUNDED = 1 << 62
 
-def text_lines(path: Path) -> Iterator[str]:
-    """Lines of a UTF-8 file without their ends; other separators that Unicode knows do not end a line.
+
+def text_lines(path: Path, *, longest: int = _UNBOUNDED, most: int = _UNBOUNDED) -> Iterator[str]:
+    """Lines of a UTF-8 file, plain or packed (``.gz``), without their ends; other separators that Unicode knows do not
+    end a line. The file is read a line at a time.
+
+    Args:
+        longest: bytes of a line.
+        most: bytes of the file when it is unpacked.
 
     Raises:
-        BadFile: no such file, not UTF-8, or empty.
+        BadFile: no such file, not UTF-8, empty, or beyond a bound.
     """
-    read = 0
+    number = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
-            for line in file:
-                read += 1
-                yield line.rstrip("\r\n")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(_bounded(file, path, longest, most), 1):
+                yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise BadFile(f"{path} is not UTF-8 text, after line {read}: {error.reason}") from error
-    except OSError as error:
+        raise BadFile(f"{path} is not UTF-8 text, in line {number}: {error.reason}") from error
+    except (OSError, EOFError, zlib.error) as error:
         raise BadFile(f"{path} cannot be read: {error}") from error
-    if not read:
+    if not number:
         raise BadFile(f"{path} is empty")
+
+
+def _bounded(file: BinaryIO | gzip.GzipFile, path: Path, longest: int, most: int) -> Iterator[bytes]:
+    number = total = 0
+    while line := file.readline(min(longest, most - total) + 1):
+        number += 1
+        total += len(line)
+        if len(line) > longest:
+            raise BadFile(f"{path}, line {number} has more than {longest} bytes; is this text?")
+        if total > most:
+            raise BadFile(f"{path}: more than {most} bytes of text")
+        yield line
 
 
 def records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

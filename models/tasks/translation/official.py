@@ -6,9 +6,7 @@ part of some files (news commentary separates its documents so); they are left o
 
 from __future__ import annotations
 
-import gzip
 import html
-import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping
@@ -17,6 +15,7 @@ from pathlib import Path
 
 from models.evaluation.judged import BadFile
 from models.tasks.translation.corpus import Pair
+from models.tasks.translation.lines import text_lines
 
 ENGLISH, RUSSIAN = "en", "ru"
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -177,24 +176,5 @@ def _pair(domain: str, source: str, english: str, russian: str) -> Iterator[Pair
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines without their ends, counted from 1."""
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(_bounded(file, path), 1):
-                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-    except UnicodeDecodeError as error:
-        raise BadFile(f"{path} is not UTF-8 text, in line {number}: {error.reason}") from error
-    except (OSError, EOFError) as error:
-        raise BadFile(f"{path} cannot be read: {error}") from error
-    if not number:
-        raise BadFile(f"{path} is empty")
-
-
-def _bounded(file: io.BufferedIOBase, path: Path) -> Iterator[bytes]:
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise BadFile(f"{path}, line {number} has more than {LONGEST_LINE} bytes; is this text?")
-        yield line
+    """Lines counted from 1."""
+    return enumerate(text_lines(path, longest=LONGEST_LINE), 1)
