@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.judged import BadFile, Mask
+from models.extras import library
 
 Array = NDArray[Any]
 
@@ -151,10 +152,4 @@ def need(module: str, purpose: str) -> Any:
     Raises:
         BadFile: it is not installed; the message says how to install it.
     """
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        library = module.partition(".")[0]
-        raise BadFile(f"{purpose} needs {library}: pip install 'demur[evaluate]'") from error
+    return library(module, f"{purpose} needs", "evaluate", BadFile)

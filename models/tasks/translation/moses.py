@@ -8,13 +8,13 @@ ends a sentence is a token, and what cannot be printed is a space.
 
 from __future__ import annotations
 
-import importlib
 import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
+from models import extras
 from models.artefact import ArtefactError
 
 ENGLISH, RUSSIAN = "en", "ru"
@@ -40,11 +40,7 @@ def library(module: str) -> Any:
     Raises:
         ArtefactError: it is not installed; the message says how to install it.
     """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        name = module.partition(".")[0]
-        raise ArtefactError(f"released translation models need {name}: pip install 'demur[released]'") from error
+    return extras.library(module, "released translation models need", "released", ArtefactError)
 
 
 def prepared(text: str, language: str = ENGLISH) -> str:
