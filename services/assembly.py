@@ -33,9 +33,10 @@ from services.policy import Policy, PolicyBook, choose
 from services.policy_changes import stratified
 from services.policy_keeper import PolicyKeeper
 from services.schedule import Limits, Scheduler
-from services.settings import Settings, SettingsError
+from services.settings import Settings
 from services.tasks import TENANTS
 from services.tenant import Parts, Tenant
+from services.variables import SettingsError
 
 _log = get_logger(__name__)
 

@@ -26,12 +26,13 @@ from services.errors import NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.reference import find
-from services.settings import Settings, SettingsError, address
+from services.settings import Settings, address
 from services.store import Store
 from services.system import die_with_parent
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response
+from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
 

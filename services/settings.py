@@ -6,18 +6,14 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from services.addresses import is_address
+from services.ranges import RANGES, TASK_DEFAULTS
+from services.variables import SettingsError, listed, parsed, strangers
 
 TASKS = ("weather", "translation", "motion", "lesion", "vessel")
-
-
-class SettingsError(ValueError):
-    """A setting is not of its type or range; the message names variable, value and what is allowed."""
 
 
 def default_ports(task: str) -> tuple[int, int]:
@@ -169,7 +165,7 @@ class Settings:
         for field in fields(cls):
             for variable in (f"{own}{field.name.upper()}", f"DEMUR_{field.name.upper()}"):
                 if variable in source:
-                    given[field.name] = _parse(variable, source[variable], hints[field.name])
+                    given[field.name] = parsed(variable, source[variable], hints[field.name])
                     break
         settings = cls(**given | ({} if task is None else {"task": task}))
         settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1")
@@ -177,17 +173,10 @@ class Settings:
 
     @classmethod
     def strangers(cls, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Variables that look like settings and are none, each with the setting that may be meant, or nothing.
-
-        What Kubernetes tells every container of a service named ``demur-…`` is left out.
-        """
+        """Variables that look like settings and are none, each with the setting that may be meant, or nothing."""
         general = {field.name.upper() for field in fields(cls)}
-        known = general | _NO_FIELDS | {f"{task.upper()}_{name}" for task in TASKS for name in general}
-        source = os.environ if environment is None else environment
-        given = [name.removeprefix("DEMUR_") for name in sorted(source) if name.startswith("DEMUR_")]
-        strange = [name for name in given if name not in known and not any(fnmatch(name, p) for p in _KUBERNETES)]
-        meant = {name: get_close_matches(name, known, 1) for name in strange}
-        return {f"DEMUR_{name}": f"DEMUR_{near[0]}" if near else "" for name, near in meant.items()}
+        known = general | {f"{task.upper()}_{name}" for task in TASKS for name in general}
+        return strangers(os.environ if environment is None else environment, known)
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -230,7 +219,7 @@ class Settings:
     @property
     def census_heads(self) -> tuple[str, ...]:
         """Heads whose population is declared to be labelled as a whole."""
-        return _listed(self.census)
+        return listed(self.census)
 
     @property
     def measure_by_head(self) -> dict[str, str]:
@@ -240,7 +229,7 @@ class Settings:
             SettingsError: not of the form ``head=measure``, or a head twice.
         """
         found: dict[str, str] = {}
-        for given in _listed(self.measures):
+        for given in listed(self.measures):
             head, equals, measure = (part.strip() for part in given.partition("="))
             if not (head and equals and measure) or head in found:
                 raise SettingsError(
@@ -253,7 +242,7 @@ class Settings:
     @property
     def callback_prefixes(self) -> tuple[str, ...]:
         """Beginnings of the addresses that may be called back."""
-        return _listed(self.callbacks)
+        return listed(self.callbacks)
 
     @property
     def lane_count(self) -> int:
@@ -279,7 +268,7 @@ class Settings:
         self.ports  # noqa: B018 - raises where one is impossible
 
     def _check_addresses(self) -> None:
-        for name, found in (("CALLBACKS", self.callback_prefixes), ("REQUEST_WEBHOOK", _listed(self.request_webhook))):
+        for name, found in (("CALLBACKS", self.callback_prefixes), ("REQUEST_WEBHOOK", listed(self.request_webhook))):
             for given in found:
                 if not is_address(given):
                     raise SettingsError(f"DEMUR_{name} = {given!r}: an address such as https://host/path is needed")
@@ -290,99 +279,10 @@ class Settings:
                 )
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in text.split(","))))
-
-
 SECRET_CHARACTERS = 16
 """A shorter secret could be found by trying."""
-
-TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "lesion": {
-        "queue_seconds": 900.0,
-        "queue_bytes": 4 << 30,
-        "request_seconds": 600.0,
-        "drain_seconds": 120.0,
-        "max_jobs": 64,
-        "max_job_bytes": 2 << 30,
-        "explore_bytes": 512 << 20,
-        "inline_bytes": 0,
-        "defer_on_shift": True,
-    },
-    "motion": {
-        "queue_bytes": 1 << 30,
-        "max_upload_bytes": 64 << 20,
-        "inline_bytes": 0,
-    },
-    "translation": {"inline_bytes": 2 << 10, "target_retention": 0.6},
-}
-"""Defaults of a task that differ from those of all: a scan is a minute of work, half a gigabyte of memory, 30 MB of
-answer, and packed, so that its size says little of the work that reading it is. Members may agree on a skull, so that
-a scan which looks unlike those of training is nobody's to answer. Of a motion scene, too, the size says little of the
-work; the maps of its requests are a megabyte each. Two kilobytes of text are cut and counted in a millisecond; of what
-a small model translates, the better part is worth answering for."""
-
-RANGES = (
-    ("monitor_port", 0, 65535),
-    ("monitor_last_units", 100, 10**7),
-    ("monitor_exact_units", 0, 10**7),
-    ("monitor_alpha", 1e-6, 0.5),
-    ("monitor_seconds", 0.05, 60),
-    ("http_port", 0, 65535),
-    ("grpc_port", 0, 65535),
-    ("lanes", 0, 1024),
-    ("intra_op_threads", 1, 1024),
-    ("audit_rate", 0.0001, 1),
-    ("audit_floor", 0.01, 1),
-    ("ledger_deadline_seconds", 0.001, 60),
-    ("journal_bytes", 1 << 16, 2**63),
-    ("explore_bytes", 0, 2**63),
-    ("explore_seconds", 0, 86400),
-    ("retention_days", 0, 36500),
-    ("request_days", 0.001, 36500),
-    ("second_phase", 0, 1),
-    ("max_rows", 1, 2**31),
-    ("max_message_bytes", 1024, 2**31 - 1),
-    ("max_upload_bytes", 1024, 2**40),
-    ("inline_bytes", 0, 2**40),
-    ("queue_seconds", 0.001, 1e6),
-    ("queue_bytes", 1, 2**63),
-    ("stream_window_chunks", 1, 1024),
-    ("request_seconds", 0.001, 86400),
-    ("drain_seconds", 0, 86400),
-    ("job_seconds", 0, 1e7),
-    ("max_jobs", 1, 10**6),
-    ("max_job_bytes", 1, 2**63),
-    ("max_connection_age_seconds", 1, 1e6),
-)
-"""Closed ranges of numbers; a window of no chunks, for one, would be a window without end."""
-
-
-_NO_FIELDS = {"ALLOW_REMOTE", "ARTEFACTS"}
-"""Variables that are read elsewhere."""
-
-_KUBERNETES = ("*SERVICE_HOST", "*SERVICE_PORT*", "PORT", "*_PORT", "PORT_*", "*_PORT_*")
-"""Behind the prefix."""
 
 
 def available_cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _parse(name: str, text: str, kind: Any) -> Any:
-    choices = getattr(kind, "__args__", ())
-    try:
-        if kind is bool:
-            return {"1": True, "true": True, "0": False, "false": False, "": False}[text.lower()]
-        if choices and all(isinstance(choice, str) for choice in choices):
-            if text not in choices:
-                raise ValueError(text)
-            return text
-        if choices:  # an optional number
-            return None if text == "" else float(text)
-        return kind(text)
-    except (KeyError, ValueError) as error:
-        numeric = choices and not all(isinstance(choice, str) for choice in choices)
-        expected = "a number, or empty" if numeric else " or ".join(choices) if choices else kind.__name__
-        raise SettingsError(f"{name} = {text!r} is not {expected}") from error

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from services import settings
-from services.settings import RANGES, TASK_DEFAULTS, Settings
+from services.ranges import RANGES, TASK_DEFAULTS
+from services.settings import Settings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from models.artefact import ArtefactError
 from services import __version__
 from services.cli.output import BadInput, CommandError
-from services.settings import SettingsError
+from services.variables import SettingsError
 
 COMMANDS = {
     "up": "start every service and wait until they are ready",

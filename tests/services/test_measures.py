@@ -25,7 +25,8 @@ from services.ledger.database import Database
 from services.ledger.tables import deployment
 from services.metrics import Metrics
 from services.policy import Policy
-from services.settings import Settings, SettingsError
+from services.settings import Settings
+from services.variables import SettingsError
 from tests.models.weather.tiny import Tiny, table
 from tests.services.monitor.watching import Watch
 from tests.services.weather import numbers, serving

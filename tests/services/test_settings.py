@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from services.settings import TASKS, Settings, SettingsError, address, default_ports
+from services.settings import TASKS, Settings, address, default_ports
+from services.variables import SettingsError
 from tests.settings_page import PAGE, docstrings, page
 
 

@@ -25,7 +25,8 @@ from services.labels.outbox import ATTEMPTS, release_waiting
 from services.labels.webhooks import Webhooks, post
 from services.labels.words import Options
 from services.ledger.tables import delivery, item
-from services.settings import Settings, SettingsError
+from services.settings import Settings
+from services.variables import SettingsError
 from tests.services.labels.desks import EPOCH, Opened, opened
 
 SECRET = b"sixteen letters!"

@@ -1,0 +1,66 @@
+"""What numbers settings may have, and where tasks differ by default."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+TASK_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "lesion": {
+        "queue_seconds": 900.0,
+        "queue_bytes": 4 << 30,
+        "request_seconds": 600.0,
+        "drain_seconds": 120.0,
+        "max_jobs": 64,
+        "max_job_bytes": 2 << 30,
+        "explore_bytes": 512 << 20,
+        "inline_bytes": 0,
+        "defer_on_shift": True,
+    },
+    "motion": {
+        "queue_bytes": 1 << 30,
+        "max_upload_bytes": 64 << 20,
+        "inline_bytes": 0,
+    },
+    "translation": {"inline_bytes": 2 << 10, "target_retention": 0.6},
+}
+"""Defaults of a task that differ from those of all: a scan is a minute of work, half a gigabyte of memory, 30 MB of
+answer, and packed, so that its size says little of the work that reading it is. Members may agree on a skull, so that
+a scan which looks unlike those of training is nobody's to answer. Of a motion scene, too, the size says little of the
+work; the maps of its requests are a megabyte each. Two kilobytes of text are cut and counted in a millisecond; of what
+a small model translates, the better part is worth answering for."""
+
+RANGES = (
+    ("monitor_port", 0, 65535),
+    ("monitor_last_units", 100, 10**7),
+    ("monitor_exact_units", 0, 10**7),
+    ("monitor_alpha", 1e-6, 0.5),
+    ("monitor_seconds", 0.05, 60),
+    ("http_port", 0, 65535),
+    ("grpc_port", 0, 65535),
+    ("lanes", 0, 1024),
+    ("intra_op_threads", 1, 1024),
+    ("audit_rate", 0.0001, 1),
+    ("audit_floor", 0.01, 1),
+    ("ledger_deadline_seconds", 0.001, 60),
+    ("journal_bytes", 1 << 16, 2**63),
+    ("explore_bytes", 0, 2**63),
+    ("explore_seconds", 0, 86400),
+    ("retention_days", 0, 36500),
+    ("request_days", 0.001, 36500),
+    ("second_phase", 0, 1),
+    ("max_rows", 1, 2**31),
+    ("max_message_bytes", 1024, 2**31 - 1),
+    ("max_upload_bytes", 1024, 2**40),
+    ("inline_bytes", 0, 2**40),
+    ("queue_seconds", 0.001, 1e6),
+    ("queue_bytes", 1, 2**63),
+    ("stream_window_chunks", 1, 1024),
+    ("request_seconds", 0.001, 86400),
+    ("drain_seconds", 0, 86400),
+    ("job_seconds", 0, 1e7),
+    ("max_jobs", 1, 10**6),
+    ("max_job_bytes", 1, 2**63),
+    ("max_connection_age_seconds", 1, 1e6),
+)
+"""Closed ranges of numbers; a window of no chunks, for one, would be a window without end."""
