@@ -144,6 +144,9 @@ class Settings:
     monitor_gone: str = ""
     """Epochs of processes that will never be heard of again, 16 hex digits each, divided by commas: windows do not wait
     for what they may have decided."""
+    tracing: Literal["off", "otlp"] = "off"
+    """Whether calls are traced: `otlp` sends OpenTelemetry spans where `OTEL_EXPORTER_OTLP_ENDPOINT` says; see
+    docs/tracing.md. Needs the extra `tracing`."""
     log_level: str = "INFO"
     """Least severe level that is logged: DEBUG, INFO, WARNING or ERROR."""
 
