@@ -57,10 +57,10 @@ def tracing(settings: Settings, model: str, registry: CollectorRegistry, environ
             "pip install 'demur[tracing]', or switch it off"
         ) from error
     name, _, version = model.partition(":")
-    own = {"service.name": f"demur-{settings.task}", "service.namespace": "demur"}
+    attributes = {"demur.task": settings.task, "demur.model": name, "demur.model.version": version}
+    own = {"service.name": f"demur-{settings.task}", "service.namespace": "demur", **attributes}
     outlet = otlp.outlet(__version__, own, environment)
     registry.register(_Counts(settings.task, outlet))
-    attributes = {"demur.task": settings.task, "demur.model": name, "demur.model.version": version}
     means = Means(outlet, Clocks(time.monotonic, time.time_ns))
     return Tracing(Recorder(means, sampler, attributes), outlet)
 
