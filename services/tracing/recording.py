@@ -141,7 +141,7 @@ class Recording:
     def part(self, name: str, attributes: Mapping[str, Value]) -> Trace:
         self._parts += 1
         if self._parts > MOST_PARTS:
-            return Passing(dict, self.ids)
+            return Passing(dict, ids=self.ids)
         parent = Parent(self._trace_id, self._own.span_id, True, self._state)
         return Recording(
             self._means,

@@ -147,27 +147,29 @@ class Silent:
 class Passing(Silent):
     """One that is not recorded, but whose callers may have named it: log lines tell these names."""
 
-    __slots__ = ("_carrier", "_ids")
+    __slots__ = ("_carrier", "_ids", "_span")
 
-    def __init__(self, carrier: Carrier, ids: Mapping[str, str] | None = None) -> None:
-        """``ids``: where they are known; else they are read when somebody asks for them."""
-        self._carrier, self._ids = carrier, ids
+    def __init__(self, carrier: Carrier, span: Parent | None = None, ids: Mapping[str, str] | None = None) -> None:
+        """
+        Args:
+            span: where it is known; else it is read from the carrier when somebody asks.
+            ids: the same, as log lines tell it.
+        """
+        self._carrier, self._span, self._ids = carrier, span, ids
 
     @property
     def ids(self) -> Mapping[str, str]:
         if self._ids is None:
-            self._ids = names(parent(self._carrier), self._carrier)
+            self._ids = _names(self._span or parent(self._carrier), request_id(self._carrier))
         return self._ids
 
     def part(self, name: str, attributes: Mapping[str, Value]) -> Trace:
-        return Passing(self._carrier, self.ids)  # read while the call lasts
+        return Passing(self._carrier, ids=self.ids)  # read while the call lasts
 
 
-def names(span: Parent | None, carrier: Carrier) -> dict[str, str]:
-    """What log lines tell of a call."""
+def _names(span: Parent | None, request: str) -> dict[str, str]:
     found = {} if span is None else {"trace_id": trace_text(span.trace_id), "span_id": span_text(span.span_id)}
-    given = request_id(carrier)
-    return found | {"request_id": given} if given else found
+    return found | {"request_id": request} if request else found
 
 
 _OUTSIDE = Silent()

@@ -8,7 +8,7 @@ from typing import Protocol
 from services.tracing.context import Carrier, Parent, parent, request_id
 from services.tracing.recording import Means, Recording
 from services.tracing.sampling import Sampler
-from services.tracing.trace import Passing, Trace, Value, names
+from services.tracing.trace import Passing, Trace, Value
 
 
 class Tracer(Protocol):
@@ -61,7 +61,7 @@ class Recorder:
         given = parent(carrier)
         trace_id = (self._means.random(128) or 1) if given is None else given.trace_id
         if not self._sampler.takes(trace_id, given):
-            return Passing(carrier, names(given or Parent(trace_id, self._means.span_id(), False), carrier))
+            return Passing(carrier, given or Parent(trace_id, self._means.span_id(), False))
         return Recording(
             self._means,
             name,

@@ -83,9 +83,8 @@ async def served(task: str, home: Path, kept: Kept) -> AsyncIterator[tuple[Tenan
     """A reference artefact, cold; its JSON bodies are taken as they are where they begin with ``poison``."""
     settings = Settings.read({"DEMUR_HOME": str(home), "DEMUR_LANES": "1"}, task=task)
     metrics = Metrics(task, CollectorRegistry())
-    artefact = read(
-        PROJECT / "artefacts" / task / _SMALL.get(task) or DEFAULT_MODELS[task].removeprefix(f"{task}-"), task
-    )
+    name = _SMALL.get(task) or DEFAULT_MODELS[task].removeprefix(f"{task}-")
+    artefact = read(PROJECT / "artefacts" / task / name, task)
     assembled = assemble(artefact, settings, metrics)
     await assembled.start()
     found = assembled.tenant
