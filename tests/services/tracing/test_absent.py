@@ -13,6 +13,7 @@ from services.settings import Settings
 from services.tracing.opening import tracing
 from services.tracing.tracer import OFF
 from services.variables import SettingsError
+from tests.test_architecture import imported, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
 _PATHS = f"import sys; sys.path[:0] = [{str(PROJECT)!r}, {str(PROJECT / 'clients' / 'python')!r}]\n"
@@ -72,3 +73,13 @@ def test_the_switch_and_what_is_not_understood() -> None:
     assert list(registry.collect()) == []
     with pytest.raises(SettingsError, match="DEMUR_TRACING"):
         Settings.read({"DEMUR_TRACING": "zipkin"})
+
+
+def test_one_module_knows_opentelemetry() -> None:
+    found = {
+        str(path.relative_to(PROJECT))
+        for root in ("services", "models", "clients/python/demur")
+        for path in sources(PROJECT / root)
+        if any(module.startswith("opentelemetry") for module in imported(path))
+    }
+    assert found == {"services/tracing/otlp.py"}
