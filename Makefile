@@ -46,5 +46,5 @@ $(VENV)/train: $(INSTALLED)
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV), with training and development extras"
-	@$(PIP) -e clients/python -e '.[evaluate,released,postgres,train,dev]'
+	@$(PIP) -e clients/python -e '.[evaluate,released,postgres,tracing,train,dev]'
 	@touch $(VENV)/serve $@

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ import psutil
 
 HOST = "127.0.0.1"
 START_SECONDS = 60.0
+PROJECT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,19 @@ class Service:
 
 
 @contextmanager
-def running(cores: set[int], task: str = "vessel", **settings: str) -> Iterator[Service]:
+def running(
+    cores: set[int],
+    task: str = "vessel",
+    *,
+    project: Path = PROJECT,
+    environment: Mapping[str, str] | None = None,
+    **settings: str,
+) -> Iterator[Service]:
     """Serves a task on these cores until the end of the block.
 
     Args:
+        project: the checkout that is served.
+        environment: variables beside the settings.
         settings: names as in ``services.settings``; ports are free ones unless given.
     """
     with tempfile.TemporaryDirectory(prefix="demur-bench-") as home:
@@ -61,8 +71,8 @@ def running(cores: set[int], task: str = "vessel", **settings: str) -> Iterator[
         with log.open("wb") as output:
             child = subprocess.Popen(
                 [sys.executable, "-m", "services.cli", "serve", task],
-                env=os.environ | given,
-                cwd=Path(__file__).resolve().parents[1],
+                env=os.environ | given | dict(environment or {}),
+                cwd=project,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 preexec_fn=lambda: os.sched_setaffinity(0, cores),

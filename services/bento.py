@@ -29,6 +29,7 @@ from services.reference import find
 from services.settings import Settings, address
 from services.store import Store
 from services.system import die_with_parent
+from services.tracing.opening import Tracing, tracing
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response
@@ -46,6 +47,11 @@ class Process:
         self._http: Any = None
         self._grpc: GrpcServer | None = None
         self._assembled: Assembled | None = None
+        self._tracing: Tracing | None = None
+
+    def log(self) -> None:
+        """Takes over what is logged, by the host as well."""
+        logging.configure(self.settings.log_level, {"task": self.settings.task})
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """The ASGI application that BentoML mounts."""
@@ -58,8 +64,7 @@ class Process:
 
     async def start(self) -> None:
         """Makes the process ready; one that cannot serve its model stays alive, not ready, and says why."""
-        settings = self.settings
-        logging.configure(settings.log_level)
+        self.log()
         die_with_parent()
         for name, meant in Settings.strangers().items():
             _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
@@ -68,29 +73,32 @@ class Process:
             await self._start(self.lifecycle)
         except (ArtefactError, LookupError, ProviderUnavailable, RuntimeError, SettingsError) as error:
             self.lifecycle.reason = f"failed to start: {error}"
-            _log.error(self.lifecycle.reason, extra={"fields": {"task": settings.task}})
+            _log.error(self.lifecycle.reason)
 
     async def _start(self, lifecycle: Lifecycle) -> None:
         """Loads, tests and warms the model, then listens for gRPC and reports ready."""
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
         artefact = find(settings, Store(settings.home))
+        logging.configure(settings.log_level, {"task": settings.task, "model": artefact.tag})
+        self._tracing = tracing(settings, artefact.tag, metrics.registry, os.environ)
+        tracer = self._tracing.tracer
         self._assembled = assemble(artefact, settings, metrics)
         tenant = self._assembled.tenant
         tenant.warm_up()
         await self._assembled.start()
-        metrics.info(__version__, artefact.tag)
+        metrics.info(__version__, artefact.tag, settings.provider)
         desk, keeper = self._assembled.desk, self._assembled.keeper
-        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper)
+        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, tracer)
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
-        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper)
+        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper, tracer)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it
         lifecycle.reason = ""
         await self._grpc.ready()
-        _log.info("ready", extra={"fields": {"task": settings.task, "model": artefact.tag, "ports": settings.ports}})
+        _log.info("ready", extra={"fields": {"ports": settings.ports, "tracing": settings.tracing}})
 
     async def stop(self) -> None:
         """Ends what is left after the drain."""
@@ -99,6 +107,8 @@ class Process:
         if self._assembled is not None:
             await self._assembled.stop()
             self._assembled.close()
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.stop)
 
     def _chain_signals(self) -> None:
         """Drains both protocols before uvicorn hears of the signal; a second signal is uvicorn's at once."""
@@ -150,9 +160,19 @@ _process = Process(Settings.read())
     metrics={"enabled": False},
     logging={"access": {"enabled": False}},
     traffic={"timeout": 3600},
+    tracing={"excluded_urls": ".*"},  # spans of its own, which nobody would collect
 )
 class Demur:
     """The service that `bentoml serve` and `bentoml build` know."""
+
+    def __init__(self) -> None:
+        _process.log()
+
+    @bentoml.on_deployment  # type: ignore[untyped-decorator]
+    @staticmethod
+    def prepare() -> None:
+        """In the parent, which watches over the process."""
+        _process.log()
 
     @bentoml.on_startup  # type: ignore[untyped-decorator]
     async def start(self) -> None:

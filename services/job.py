@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from services.errors import Cancelled
 from services.logging import get_logger
+from services.tracing.trace import Share
 from services.work import Event, Priority, Quantum, Steps, Work
 
 _log = get_logger(__name__)
@@ -56,6 +57,8 @@ class Job:
         self.priority = priority
         self.deadline = deadline
         self.turn: Turn | None = None
+        self.share: Share | None = None
+        """What its trace hears of passes; None where there is none."""
         self.state: Literal["active", "finished", "cancelled"] = "active"
         self.release: Callable[[], None] = lambda: None
         """Called once, when the job ends: gives back what the queue set aside for it."""
@@ -64,7 +67,8 @@ class Job:
         self.running = 0
         """Its quanta in lanes, which hold its memory also after it ended."""
         self._events: deque[Event] = deque()
-        self._error: BaseException | None = None
+        self.error: BaseException | None = None
+        """What it ended in."""
         self._wake: asyncio.Future[None] | None = None
 
     @property
@@ -77,8 +81,8 @@ class Job:
 
     async def __anext__(self) -> Event:
         while not self._events:
-            if self._error is not None:
-                raise self._error
+            if self.error is not None:
+                raise self.error
             if self.state != "active":
                 raise StopAsyncIteration
             self._wake = asyncio.get_running_loop().create_future()
@@ -98,7 +102,7 @@ class Job:
     def end(self, state: Literal["finished", "cancelled"], error: BaseException | None = None) -> None:
         """Closes the work and tells whoever iterates; for the scheduler."""
         self.state = state
-        self._error = error
+        self.error = error
         self.turn = None
         try:
             with suppress(ValueError):  # the generator may be running: it ends by itself

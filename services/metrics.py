@@ -6,6 +6,7 @@ made when it is asked for.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -15,33 +16,48 @@ from typing import Any
 import numpy as np
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.samples import Exemplar
 from prometheus_client.utils import floatToGoString
 
 from services.pipeline import Portion
 from services.policy import Decision
 from services.schedule import Scheduler
+from services.tracing.trace import current
+from services.versions import NAMES, versions
 
 _REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _QUANTUM_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 _GROUP_REQUESTS = (1, 2, 4, 8, 16, 32, 64)
+_BUILD = ("version", "model", "provider", *NAMES)
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+"""Media type of Prometheus's text format."""
 _DECISIONS = {decision: decision.name.lower() for decision in Decision}
 
 
 class Distribution:
-    """Counts by upper bound, and the sum."""
+    """Counts by upper bound, and the sum; where calls are traced, the last traced one of each bound is its exemplar."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
         self._counts = [0] * (len(bounds) + 1)
         self._sum = 0.0
+        self._exemplars: dict[int, tuple[str, float, float]] = {}
 
-    def observe(self, value: float) -> None:
-        self._counts[bisect_left(self._bounds, value)] += 1
+    def observe(self, value: float, trace_id: str = "") -> None:
+        """``trace_id``: of a trace that was recorded, or nothing."""
+        place = bisect_left(self._bounds, value)
+        self._counts[place] += 1
         self._sum += value
+        if trace_id:
+            self._exemplars[place] = (trace_id, value, time.time())
 
     def export(self, family: HistogramMetricFamily, labels: tuple[str, ...]) -> None:
         bounds = map(floatToGoString, (*self._bounds, float("inf")))
-        family.add_metric(labels, [*zip(bounds, accumulate(self._counts), strict=True)], self._sum)
+        buckets: list[Any] = [*zip(bounds, accumulate(self._counts), strict=True)]
+        for place, (trace_id, *seen) in self._exemplars.items():
+            buckets[place] += (Exemplar({"trace_id": trace_id}, *seen),)
+        family.add_metric(labels, buckets, self._sum)
 
 
 class Metrics:
@@ -57,17 +73,17 @@ class Metrics:
         self._quantum = Distribution(_QUANTUM_SECONDS)
         self._group = Distribution(_GROUP_REQUESTS)
         self._scheduler: Scheduler | None = None
-        self._running: tuple[str, str] | None = None
+        self._running: tuple[str, ...] | None = None
         registry.register(self)
 
     def request(self, transport: str, code: str, seconds: float) -> None:
         """Counts a finished call."""
         self._requests[transport, code] += 1
-        self._request_seconds[transport].observe(seconds)
+        self._request_seconds[transport].observe(seconds, current().recorded_id)
 
-    def quantum(self, seconds: float, requests: int) -> None:
+    def quantum(self, seconds: float, requests: int, trace_id: str = "") -> None:
         """Counts a pass over the device."""
-        self._quantum.observe(seconds)
+        self._quantum.observe(seconds, trace_id)
         self._group.observe(requests)
 
     def decided(self, portion: Portion) -> None:
@@ -84,13 +100,20 @@ class Metrics:
         """Exports the queue as it is at each scrape."""
         self._scheduler = scheduler
 
-    def info(self, version: str, model: str) -> None:
+    def info(self, version: str, model: str, provider: str = "cpu") -> None:
         """Says what runs."""
-        self._running = (version, model)
+        self._running = (version, model, provider, *versions())
+
+    def exposition(self, accept: str = "") -> tuple[bytes, str]:
+        """What a scrape gets, and its media type: OpenMetrics, which has exemplars, where it is accepted."""
+        if "application/openmetrics-text" in accept:
+            body: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
+            return body, openmetrics.CONTENT_TYPE_LATEST
+        return generate_latest(self.registry), TEXT
 
     def text(self) -> bytes:
-        """The exposition format."""
-        return generate_latest(self.registry)
+        """Prometheus's text format."""
+        return self.exposition()[0]
 
     def collect(self) -> Iterator[Metric]:
         """All families, as the registry asks for them."""
@@ -106,7 +129,7 @@ class Metrics:
         yield self._histogram("demur_quantum_seconds", "Duration of passes over the device.", (), {(): self._quantum})
         yield self._histogram("demur_quantum_requests", "Requests that shared a pass.", (), {(): self._group})
         if self._running is not None:
-            build = GaugeMetricFamily("demur_build_info", "Version of what runs.", labels=("task", "version", "model"))
+            build = GaugeMetricFamily("demur_build_info", "Version of what runs.", labels=("task", *_BUILD))
             build.add_metric((self._task, *self._running), 1)
             yield build
         if (queue := self._scheduler) is not None:

@@ -17,17 +17,17 @@ def run_in_lane(
     loop: asyncio.AbstractEventLoop,
     done: Callable[..., None],
 ) -> None:
-    """``run`` in a thread; ``done`` hears of results and duration on the event loop."""
+    """``run`` in a thread; ``done`` hears of what it says on the event loop."""
     try:
         results = run(quanta, clock)
     except BaseException as error:  # an exit in a lane must not take the lane with it
-        results = ([error] * len(quanta), 0.0)
+        results = ([error] * len(quanta), clock(), 0.0)
     if not loop.is_closed():
         loop.call_soon_threadsafe(done, *results)
 
 
-def run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float]:
-    """Results or exceptions of quanta that share a pass, and its duration in seconds."""
+def run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float, float]:
+    """Results or exceptions of quanta that share a pass, when it began, and its duration in seconds."""
     start = clock()
     if len(quanta) == 1:
         results = [_attempt(quanta[0])]
@@ -36,7 +36,7 @@ def run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float
             results = _run_joined(quanta)
         except Exception:
             results = [_attempt(quantum) for quantum in quanta]
-    return results, clock() - start
+    return results, start, clock() - start
 
 
 def _attempt(quantum: Quantum) -> Any:

@@ -20,8 +20,9 @@ from models.schema import Schema
 from services.errors import DemurError, ExecutionFailed, InvalidInput, no_ledger
 from services.logging import get_logger
 from services.offload import Offload
-from services.policy import PolicyBook, Verdict, decide
+from services.policy import PolicyBook, Verdict, score, settle
 from services.schedule import Scheduler
+from services.tracing.trace import current, step
 from services.work import Done, ItemFailed, Priority, Progress, Units, Work
 
 Request = TypeVar("Request", contravariant=True)
@@ -223,8 +224,9 @@ class Pipeline(Generic[Request, Answer]):
         Raises:
             DemurError: the request or a wish of the caller is refused.
         """
-        self._check(call)
-        return await self.offload.run(nbytes, self.task.expand, request)
+        with step("expand"):
+            self._check(call)
+            return await self.offload.run(nbytes, self.task.expand, request)
 
     async def answer(self, request: Request, call: Call, nbytes: int = 0) -> list[Answer | ItemFailed]:
         """All of a request's answers, in the order in which its items finished.
@@ -265,6 +267,7 @@ class Pipeline(Generic[Request, Answer]):
                 if isinstance(event, ItemFailed):
                     items += 1
                     finished(items)
+                    current().item_failed(event.error)
                     _report(event.error)
                     yield event
                     continue
@@ -288,10 +291,10 @@ class Pipeline(Generic[Request, Answer]):
         shifts = units.shifts[done.first : done.first + done.count]
         if done.shifts is not None:
             shifts = done.shifts if not len(shifts) else shifts | done.shifts
-        verdicts = {
-            head: decide(self.policies[head], predictive, shifts, call.defer_above.get(head))
-            for head, predictive in done.predictives.items()
-        }
+        with step("uncertainty"):
+            scored = {head: score(self.policies[head], predictive) for head, predictive in done.predictives.items()}
+        with step("policy"):
+            verdicts = {head: settle(one, shifts, call.defer_above.get(head)) for head, one in scored.items()}
         portion = Portion(
             first=done.first,
             count=done.count,
@@ -305,8 +308,10 @@ class Pipeline(Generic[Request, Answer]):
         if not portion.count:  # a request without units, answered all the same
             return portion
         self._observer.decided(portion)
-        if await self.ledger.record(portion, self._payload(units, done.first)):
-            portion = replace(portion, recorded=True)
+        current().decided(verdicts)
+        with step("ledger"):
+            if await self.ledger.record(portion, self._payload(units, done.first)):
+                portion = replace(portion, recorded=True)
         return portion
 
     def _payload(self, units: Units[Any], first: int) -> Payload | None:

@@ -162,20 +162,42 @@ def choose(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Units [n] of one head, measured as a policy wants it."""
+
+    policy: Policy
+    uncertainty: NDArray[np.float32]
+    knowledge: NDArray[np.float32] | None
+    """None where the policy has no reference for it."""
+
+
+def score(policy: Policy, predictive: Predictive) -> Scored:
+    """Measures the units of one head."""
+    u = _scores(predictive, policy.measure)
+    if policy.knowledge_measure is None or policy.knowledge_reference is None:
+        return Scored(policy, u, None)
+    return Scored(policy, u, _scores(predictive, policy.knowledge_measure))
+
+
 def decide(
     policy: Policy, predictive: Predictive, shifts: NDArray[np.uint8], defer_above: float | None = None
 ) -> Verdict:
-    """Scores and decides the units of one head.
+    """Scores and decides the units of one head; arguments as ``settle``."""
+    return settle(score(policy, predictive), shifts, defer_above)
+
+
+def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None = None) -> Verdict:
+    """Decides units that were scored.
 
     Args:
         shifts: bits already found on the inputs, uint8 [n]; empty for none.
         defer_above: the caller's own, stricter threshold.
     """
-    u = _scores(predictive, policy.measure)
+    policy, u = scored.policy, scored.uncertainty
     bits = shifts if len(shifts) else np.zeros(len(u), np.uint8)
-    if policy.knowledge_measure is not None and policy.knowledge_reference is not None:
-        knowledge = _scores(predictive, policy.knowledge_measure)
-        unfamiliar = ~(knowledge <= _float32(policy.knowledge_reference))  # NaN is unfamiliar
+    if scored.knowledge is not None and policy.knowledge_reference is not None:
+        unfamiliar = ~(scored.knowledge <= _float32(policy.knowledge_reference))  # NaN is unfamiliar
         bits = bits | (unfamiliar * np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE))
     answered = u <= _float32(policy.threshold)  # NaN compares false: it defers
     if policy.defer_on_shift:

@@ -22,6 +22,7 @@ from services import passes
 from services.errors import Busy, DeadlineExceeded, Draining, execution_failed
 from services.job import Job, Turn
 from services.system import lower_priority
+from services.tracing.trace import current
 from services.work import Joinable, Priority, Quantum, Steps, Work
 
 _LOOK = 32
@@ -60,9 +61,9 @@ class Scheduler:
         self,
         limits: Limits,
         clock: Callable[[], float],
-        observe: Callable[[float, int], None] = lambda seconds, requests: None,
+        observe: Callable[[float, int, str], None] = lambda seconds, requests, trace_id: None,
     ) -> None:
-        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: its duration and requests."""
+        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: duration, requests, trace or nothing."""
         self.limits = limits
         self.queued_seconds = 0.0
         self.queued_bytes = 0
@@ -114,6 +115,7 @@ class Scheduler:
                 retry_after_seconds=wait,
             )
         job = Job(work, seconds, nbytes, priority, deadline)
+        job.share = current().share(self._clock())
         job.release = lambda: self._leave(job)
         if not self._jobs[priority]:  # an idle class does not save up a claim on the device
             self._served[priority] = max(self._served)
@@ -139,6 +141,8 @@ class Scheduler:
         self.queued_seconds = max(0.0, self.queued_seconds - job.seconds) if self.active else 0.0
         if not job.running:
             self.queued_bytes -= job.nbytes
+        if job.share is not None:
+            job.share.left(self._clock(), job.error)
 
     def _advance(self, job: Job, result: Any, error: BaseException | None) -> None:
         """Hands a result (or failure) to the generator and runs it up to its next quantum."""
@@ -263,13 +267,13 @@ class Scheduler:
             self._line_up(job)
         return Begun(job, turn, place, quantum)
 
-    def _returned(self, group: list[Begun], results: list[Any], seconds: float) -> None:
+    def _returned(self, group: list[Begun], results: list[Any], start: float, seconds: float) -> None:
         self._free += 1
-        self._finish(group, results, seconds)
+        self._finish(group, results, start, seconds)
         self._dispatch()
 
-    def _finish(self, group: list[Begun], results: list[Any], seconds: float) -> None:
-        self._observe(seconds, len(group))
+    def _finish(self, group: list[Begun], results: list[Any], start: float, seconds: float) -> None:
+        self._observe(seconds, len(group), _traced(group, start, seconds))
         for begun, result in zip(group, results, strict=True):
             job, turn = begun.job, begun.turn
             job.running -= 1
@@ -283,6 +287,16 @@ class Scheduler:
             elif turn.put(begun.place, result):
                 job.turn = None
                 self._advance(job, turn.result, None)
+
+
+def _traced(group: list[Begun], start: float, seconds: float) -> str:
+    """Tells the traces of those who shared a pass; the identity of the pass's own, empty where nobody is traced."""
+    sharers = [(begun.job.share, _size(begun.quantum)) for begun in group if begun.job.share is not None]
+    return sharers[0][0].passed(sharers, start, seconds, [_size(begun.quantum) for begun in group]) if sharers else ""
+
+
+def _size(quantum: Quantum) -> int:
+    return quantum.size if isinstance(quantum, Joinable) else 1
 
 
 def _taken(queue: deque[Job], place: int = 0) -> Job:

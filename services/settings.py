@@ -144,8 +144,11 @@ class Settings:
     monitor_gone: str = ""
     """Epochs of processes that will never be heard of again, 16 hex digits each, divided by commas: windows do not wait
     for what they may have decided."""
+    tracing: Literal["off", "otlp"] = "off"
+    """Whether calls are traced: `otlp` sends OpenTelemetry spans where `OTEL_EXPORTER_OTLP_ENDPOINT` says; see
+    docs/tracing.md. Needs the extra `tracing`."""
     log_level: str = "INFO"
-    """Least severe level that is logged: DEBUG, INFO, WARNING or ERROR."""
+    """Least severe level that is logged: DEBUG, INFO, WARNING or ERROR. DEBUG also has a line for each call."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str] | None = None, *, task: str | None = None) -> Settings:

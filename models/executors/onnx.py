@@ -57,7 +57,7 @@ class OnnxGraph:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # what fails is raised; its lines would tell of inputs, such as indices
         if shared_arena and provider == "cpu":
             _make_shared_arena()
             options.add_session_config_entry("session.use_env_allocators", "1")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import threading
 
 from services import logging
@@ -17,6 +16,7 @@ from services.monitor.setup import monitor
 from services.settings import Settings, address
 from services.system import die_with_parent
 
+_log = logging.get_logger(__name__)
 EXAMPLE = "demur monitor run"
 _STOP_SECONDS = 5.0
 
@@ -33,7 +33,7 @@ def run(given: argparse.Namespace) -> int:
     host, port = settings.monitor_address
     if (found := holder(host, port)) is not None:
         raise CommandError(f"port {port} is taken by {found}; stop it, or set DEMUR_MONITOR_PORT")
-    logging.configure(settings.log_level)
+    logging.configure(settings.log_level, {"task": MONITOR})
     die_with_parent()
     made = monitor(settings)
     routes = Routes(Exporter(), made.judge)
@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
         target=made.run, args=(stop, routes.publish, settings.monitor_seconds), name="monitor", daemon=True
     )
     announce(settings.home, Running(MONITOR, os.getpid(), host, port, 0, "", started(os.getpid())))
-    print(f"monitor: http://{address(host, port)}", file=sys.stderr, flush=True)
+    _log.info("serving", extra={"fields": {"url": f"http://{address(host, port)}"}})
     config = uvicorn.Config(
         application(routes), host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2
     )

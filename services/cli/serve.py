@@ -44,6 +44,7 @@ def run(given: argparse.Namespace) -> int:
         "DEMUR_MODEL": artefact.tag,
         "DEMUR_HTTP_PORT": str(http_port),
         "DEMUR_GRPC_PORT": str(grpc_port),
+        "GRPC_VERBOSITY": os.environ.get("GRPC_VERBOSITY", "NONE"),  # its lines are no JSON
     }
     command = [sys.executable, "-m", "bentoml", "serve", "services.bento:Demur", "--working-dir", str(PROJECT)]
     command += ["--host", settings.host, "--port", str(http_port)]

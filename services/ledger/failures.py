@@ -22,7 +22,8 @@ def words(error: BaseException) -> str:
     if isinstance(error, DemurError):
         return error.message
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    return " ".join(str(cause).split()) or type(cause).__name__
+    primary = getattr(getattr(cause, "diag", None), "message_primary", None)  # PostgreSQL tells values behind it
+    return " ".join(str(primary or cause).split()) or type(cause).__name__
 
 
 def kind(error: BaseException) -> str:

@@ -6,6 +6,7 @@ exported only while it is valid: a window that is not says so, and why, and has 
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 
@@ -14,6 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
 
+from services import __version__
 from services.labels.requests import STATES
 from services.monitor.judgement import FIGURES, REFERENCES, Curve, Judgement
 from services.monitor.published import Distribution, Published
@@ -92,7 +94,9 @@ class MomentCollector:
         for stream in known.streams:
             since = stream.oldest_request
             oldest.add_metric(stream.key, 0.0 if since is None else max(0.0, self.now - since))
-        yield from (lag, success, oldest)
+        build = GaugeMetricFamily("demur_monitor_build_info", "Version of what runs.", labels=("version", "python"))
+        build.add_metric((__version__, platform.python_version()), 1)
+        yield from (lag, success, oldest, build)
 
 
 class LiveCollector:

@@ -29,6 +29,7 @@ from services.policy import PolicyBook, choose
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
 from services.tenant import Parts, Tenant
+from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.server import GrpcServer
 from services.transport.grpc.status import DETAIL_KEY
 from services.transport.http.app import application
@@ -184,6 +185,7 @@ async def serving(
     calibrated: bool = True,
     limits: Limits | None = None,
     recorded: bool = False,
+    tracer: Tracer = OFF,
     **settings: Any,
 ) -> AsyncIterator[Served]:
     """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings."""
@@ -232,11 +234,12 @@ async def serving(
         labels = labelling(kept[0].writer, kept[0].clock, store, tenant.description, chosen, offload)
         labels.housekeeping.start()
     desk = None if labels is None else labels.desk
-    server = GrpcServer(tenant, chosen, metrics, desk)
+    server = GrpcServer(tenant, chosen, metrics, desk, tracer=tracer)
     await server.start("127.0.0.1:0")
     lifecycle.reason = ""
     await server.ready()
-    transport = httpx.ASGITransport(application(tenant, chosen, metrics, lifecycle, desk), raise_app_exceptions=True)
+    app = application(tenant, chosen, metrics, lifecycle, desk, tracer=tracer)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=True)
     try:
         async with (
             grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel,

@@ -40,7 +40,7 @@ async def test_settings_that_do_not_fit_the_artefact_are_told_by_every_route(
     reason: str,
 ) -> None:
     monkeypatch.setattr(bento, "die_with_parent", lambda: None)
-    monkeypatch.setattr(bento.logging, "configure", lambda level: None)
+    monkeypatch.setattr(bento.logging, "configure", lambda *_: None)
     monkeypatch.setattr(bento, "find", lambda *_: tiny.trees)
     chosen = Settings(task="weather", home=tmp_path, **settings)  # type: ignore[arg-type]
     process = bento.Process(chosen)

@@ -143,7 +143,7 @@ async def test_closing_ends_every_job() -> None:
 async def test_passes_are_observed() -> None:
     seen: list[tuple[float, int]] = []
     clock, executor = Clock(), Executor()
-    made = Scheduler(Limits(lanes=1), clock, lambda seconds, requests: seen.append((seconds, requests)))
+    made = Scheduler(Limits(lanes=1), clock, lambda seconds, requests, _: seen.append((seconds, requests)))
     await asyncio.gather(*[end(submit(made, batch(executor, 1.0))) for _ in range(3)])
     made.close()
     assert seen == [(0.0, 3)]

@@ -1,4 +1,4 @@
-"""The door of the gRPC service: once it is shut, every new call is refused in words."""
+"""The door of the gRPC services: every call is traced from here on; once the door is shut, new calls are refused."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from typing import Any
 import grpc
 
 from services.errors import Draining
+from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.status import abort
+from services.transport.grpc.traced import traced
 
 
 class Gate(grpc.GenericRpcHandler):
     """Leads calls to a service's handlers until it is shut; calls that are inside go on."""
 
-    def __init__(self, handlers: grpc.GenericRpcHandler) -> None:
+    def __init__(self, handlers: grpc.GenericRpcHandler, tracer: Tracer = OFF) -> None:
         self._handlers = handlers
+        self._tracer = tracer
+        self._traced: dict[str, Any] = {}
+        """By method, as far as it was called; bounded by the methods that there are."""
         self._open = True
 
     def shut(self) -> None:
@@ -22,8 +27,14 @@ class Gate(grpc.GenericRpcHandler):
 
     def service(self, handler_call_details: Any) -> Any:
         """The handler of one new call."""
-        found: Any = self._handlers.service(handler_call_details)
-        if self._open or found is None:
+        method: str = handler_call_details.method
+        found: Any = self._traced.get(method)
+        if found is None:
+            found = self._handlers.service(handler_call_details)
+            if found is None:
+                return None
+            found = self._traced[method] = traced(method.removeprefix("/"), found, self._tracer)
+        if self._open:
             return found
         if found.request_streaming:
             return grpc.stream_stream_rpc_method_handler(_refuse)

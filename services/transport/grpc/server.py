@@ -16,6 +16,8 @@ from services.metrics import Metrics
 from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
+from services.tracing.trace import step
+from services.tracing.tracer import OFF, Tracer
 from services.transport.binding import GrpcBinding
 from services.transport.grpc import policies
 from services.transport.grpc.gate import Gate
@@ -41,6 +43,7 @@ class GrpcServer:
         metrics: Metrics,
         desk: Desk | None = None,
         keeper: PolicyKeeper | None = None,
+        tracer: Tracer = OFF,
     ) -> None:
         """``desk`` is where labels go, ``keeper`` changes policies; None: there is no ledger."""
         self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE)
@@ -57,7 +60,7 @@ class GrpcServer:
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._gates = tuple(
-            Gate(handlers)
+            Gate(handlers, tracer)
             for handlers in (
                 _handlers(tenant, settings, metrics),
                 LabelHandlers(desk, tenant.pipeline, metrics).generic(),
@@ -128,12 +131,14 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
     binding, pipeline = tenant.grpc, tenant.pipeline
 
     async def predict(received: Received, context: Any) -> Any:
-        request, options = binding.read(received.checked())
+        with step("decode"):
+            request, options = binding.read(received.checked())
         remaining = context.time_remaining()
         deadline = None if remaining is None else time.monotonic() + remaining
         call = options.call("decide", deadline=deadline)
         answers = await pipeline.answer(request, call, received.text_bytes)
-        return await pipeline.offload.run(received.text_bytes, _written, binding, answers)
+        with step("encode"):
+            return await pipeline.offload.run(received.text_bytes, _written, binding, answers)
 
     return predict
 

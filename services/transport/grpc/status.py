@@ -11,6 +11,7 @@ import grpc
 from demur.v1 import common_pb2
 from services.errors import DemurError, internal, status
 from services.logging import get_logger
+from services.tracing.trace import current
 
 DETAIL_KEY = "demur-error-bin"
 _TEXT_BYTES = 1024
@@ -35,6 +36,7 @@ def detail(error: DemurError) -> Any:
 async def abort(context: Any, error: Exception) -> None:
     """Ends the call with the error's status; an unknown error is logged and hidden."""
     known = internal(error)
+    current().failed(known)
     if known is not error:
         _log.error("a call failed by a defect", exc_info=error)
     code = grpc.StatusCode[status(known).grpc]

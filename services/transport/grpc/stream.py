@@ -20,6 +20,7 @@ from services.metrics import Metrics
 from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
+from services.tracing.trace import current, step
 from services.transport.binding import Begin, Chunk, Options
 from services.transport.grpc.received import Received
 from services.transport.grpc.status import abort
@@ -102,17 +103,23 @@ class ChunkStream:
 
     async def _work(self, chunk: Chunk, call: Call, nbytes: int, outbox: _Outbox) -> None:
         """Works a chunk off; what there is to say goes into its outbox, last the frame that ends it."""
+        with current().part("chunk", {"demur.chunk": chunk.sequence}):
+            await self._worked_off(chunk, call, nbytes, outbox)
+
+    async def _worked_off(self, chunk: Chunk, call: Call, nbytes: int, outbox: _Outbox) -> None:
         try:
             if isinstance(chunk.request, DemurError):
                 raise chunk.request
             units = await self._pipeline.expand(chunk.request, call, nbytes)
             answers, told = await self._follow(chunk.sequence, units, call, outbox)
             said = iter(self._frames.results(chunk.sequence, answers, told))
-            while (frame := await self._pipeline.offload.run(nbytes, next, said, None)) is not None:
-                outbox.put(*frame)
-                await asyncio.sleep(0)  # there may be a hundred, of a megabyte each
+            with step("encode"):
+                while (frame := await self._pipeline.offload.run(nbytes, next, said, None)) is not None:
+                    outbox.put(*frame)
+                    await asyncio.sleep(0)  # there may be a hundred, of a megabyte each
         except Exception as failure:
             error = internal(failure)
+            current().failed(error)
             if error is not failure:
                 _log.error("a chunk failed by a defect", exc_info=failure)
             outbox.put(self._frames.failed(chunk.sequence, error), 0)

@@ -15,11 +15,13 @@ from starlette.routing import Route
 from services.errors import Cancelled, DeadlineExceeded, Draining, MethodNotAllowed, NotFound, internal, status
 from services.labels.desk import Desk
 from services.lifecycle import Lifecycle
-from services.logging import get_logger
+from services.logging import called, get_logger
 from services.metrics import Metrics
 from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
+from services.tracing.trace import Trace, step
+from services.tracing.tracer import OFF, Tracer
 from services.transport.http.body import discard, error_response, json_response, stalled
 from services.transport.http.files import write_answers
 from services.transport.http.jobs import JobRoutes
@@ -40,9 +42,10 @@ def application(
     lifecycle: Lifecycle,
     desk: Desk | None = None,
     keeper: PolicyKeeper | None = None,
+    tracer: Tracer = OFF,
 ) -> Starlette:
     """The ASGI application of a tenant; ``desk`` is where labels go, ``keeper`` changes policies, None: no ledger."""
-    routes = Routes(tenant, settings, metrics, lifecycle)
+    routes = Routes(tenant, settings, metrics, lifecycle, tracer)
     jobs = JobRoutes(tenant, settings, lifecycle)
     policies = PolicyRoutes(tenant.pipeline.policies, keeper, settings)
     document = openapi(tenant)
@@ -70,18 +73,23 @@ def application(
 class Routes:
     """Endpoints; each is a thin adapter over the pipeline."""
 
-    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle) -> None:
+    def __init__(
+        self, tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle, tracer: Tracer = OFF
+    ) -> None:
         self._tenant = tenant
         self._settings = settings
         self._metrics = metrics
         self._lifecycle = lifecycle
+        self._tracer = tracer
 
     def guarded(self, endpoint: Endpoint, *, while_draining: bool = False) -> Endpoint:
-        """Typed errors as typed answers; counted; refused at once while draining, unless it is about work in flight."""
+        """Typed errors as typed answers; counted and traced; refused at once while draining, unless it is about work in
+        flight."""
 
         async def call(request: Request) -> Response:
             start = time.perf_counter()
-            with self._lifecycle.in_flight():
+            name, route = _named(request)
+            with self._lifecycle.in_flight(), self._trace(request, name, route) as trace:
                 try:
                     if self._lifecycle.draining and not while_draining:
                         raise Draining(
@@ -90,6 +98,7 @@ class Routes:
                     response = await endpoint(request)
                 except Exception as failure:
                     error = internal(failure)
+                    trace.failed(error)
                     if error is not failure:
                         _log.error("a call failed by a defect", exc_info=failure)
                     response = error_response(error)
@@ -97,21 +106,30 @@ class Routes:
                         await discard(request, 2 * self._settings.max_message_bytes)
                     if status(error).http in (413, 503) or stalled(request):
                         response.headers["connection"] = "close"
-                self._metrics.request("http", str(response.status_code), time.perf_counter() - start)
+                trace.note("http.response.status_code", response.status_code)
+                seconds = time.perf_counter() - start
+                self._metrics.request("http", str(response.status_code), seconds)
+                called("http", name, str(response.status_code), seconds)
                 return response
 
         return call
+
+    def _trace(self, request: Request, name: str, route: str) -> Trace:
+        attributes = {"http.request.method": name.partition(" ")[0], "http.route": route}
+        return self._tracer.begin(name, lambda: request.headers, attributes)
 
     async def predict(self, request: Request) -> Response:
         timeout = timeout_seconds(request, self._settings.request_seconds)
         deadline = time.monotonic() + timeout
         pipeline = self._tenant.pipeline
         async with within(timeout):
-            question = await read_request(request, self._tenant, self._settings)
+            with step("decode"):
+                question = await read_request(request, self._tenant, self._settings)
             call = question.options.call("decide", deadline=deadline)
             async with Presence(request):
                 answers = await pipeline.answer(question.request, call, question.nbytes)
-        return await pipeline.offload.run(question.nbytes, write_answers, self._tenant, answers, question.wanted)
+        with step("encode"):
+            return await pipeline.offload.run(question.nbytes, write_answers, self._tenant, answers, question.wanted)
 
     async def schema(self, request: Request) -> Response:
         description = self._tenant.description
@@ -131,7 +149,8 @@ class Routes:
         )
 
     async def metrics(self, request: Request) -> Response:
-        return Response(self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        body, kind = self._metrics.exposition(request.headers.get("accept", ""))
+        return Response(body, headers={"vary": "accept"}, media_type=kind)
 
     async def unknown(self, request: Request, error: Exception) -> Response:
         async def refuse(request: Request) -> Response:
@@ -158,6 +177,17 @@ class Routes:
             )
 
         return await self.guarded(refuse)(request)
+
+
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+
+def _named(request: Request) -> tuple[str, str]:
+    """Method and route as they are declared: paths hold what only callers may know, and come in any number."""
+    found = request.scope.get("route")
+    route = found.path if isinstance(found, Route) else ""
+    method = request.method if request.method in _METHODS else "_OTHER"
+    return f"{method} {route}" if route else method, route
 
 
 def _constant(value: Any) -> Endpoint:

@@ -20,6 +20,7 @@ from services.logging import get_logger
 from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
+from services.tracing.trace import current, step
 from services.transport.http.body import describe, json_response
 from services.transport.http.request import read_request, timeout_seconds, within
 from services.work import Priority, Progress, Units
@@ -88,7 +89,8 @@ class JobRoutes:
     async def create(self, request: Request) -> Response:
         """A refusal belongs into this answer, not into the job; so does the deadline: the job itself has none."""
         async with within(timeout_seconds(request, self._settings.request_seconds)):
-            question = await read_request(request, self._tenant, self._settings)
+            with step("decode"):
+                question = await read_request(request, self._tenant, self._settings)
             call = question.options.call("decide", priority=Priority.BULK)
             units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
         self._make_room()
@@ -144,21 +146,24 @@ class JobRoutes:
         return Response(record.files[name], media_type="application/octet-stream")
 
     async def _work(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
-        """A drain waits for it, as for a call."""
-        with self._lifecycle.in_flight():
+        """A drain waits for it, as for a call. It has a trace of its own behind that of the call that made it."""
+        with self._lifecycle.in_flight(), current().part("job", {}):
             await self._worked_off(record, units, call, nbytes)
 
     async def _worked_off(self, record: JobRecord, units: Units[Any], call: Call, nbytes: int) -> None:
         try:
             answers = await self._follow(record, units, call)
             offload = self._tenant.pipeline.offload
-            record.result, record.files = await offload.run(nbytes, self._written, record.identity, answers)
+            with step("encode"):
+                record.result, record.files = await offload.run(nbytes, self._written, record.identity, answers)
             record.state, record.fraction = "done", 1.0
         except asyncio.CancelledError:
-            record.state = "cancelled"
-            record.error = describe(Cancelled("the job was cancelled", code="cancelled"))
+            cancelled = Cancelled("the job was cancelled", code="cancelled")
+            current().failed(cancelled)
+            record.state, record.error = "cancelled", describe(cancelled)
         except Exception as failure:
             error = internal(failure)
+            current().failed(error)
             if error is not failure:
                 _log.error("a job failed by a defect", exc_info=failure)
             record.state, record.error = "failed", describe(error)

@@ -99,7 +99,7 @@ def test_all_that_was_promised_is_exported(watch: Watch) -> None:
 def test_labels_are_bounded_and_no_id_is_among_them(watch: Watch) -> None:
     _, found = scraped(watch.monitor.published, watch.now)
     known = {"task", "head", "model", "window", "source", "retention", "kind", "reason", "state", "verdict", "le"}
-    known |= {"origin", "purpose", "unit", "error_unit", "measure", "error"}
+    known |= {"origin", "purpose", "unit", "error_unit", "measure", "error", "version", "python"}
     assert {label for samples in found.values() for labels, _ in samples for label in labels} <= known
 
 

@@ -1,0 +1,140 @@
+"""What traces cost a call of one row: the same questions to services that trace none, some and all of them, in turn.
+
+``python -m benchmarks.tracing [--seconds S] [--before DIRECTORY]``; spans go to a collector that throws them away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import grpc
+
+from benchmarks import machine, wire
+from benchmarks.figures import Figure, table
+from benchmarks.inputs import artefact, rows
+from benchmarks.service import HOST, PROJECT, Service, pinned, running
+from benchmarks.timing import Timed, interleaved
+
+OFF, SOME, ALL, BEFORE = "tracing off", "1 % traced", "100 % traced", "the code before"
+_COLLECTOR = """
+import http.server
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200); self.send_header("content-length", "0"); self.end_headers()
+    def log_message(self, *words): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+def measure(seconds: float, before: Path | None) -> Iterator[Figure]:
+    """One row over gRPC and over HTTP: p50, what it is more than without tracing, and the service's CPU time."""
+    cores = sorted(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        endpoint = stack.enter_context(collector({cores[-1]}))
+        kinds: dict[str, tuple[Path, Mapping[str, str]]] = {
+            OFF: (PROJECT, {}),
+            SOME: (PROJECT, _traced(endpoint, 0.01)),
+            ALL: (PROJECT, _traced(endpoint, 1.0)),
+        }
+        if before is not None:
+            kinds = {BEFORE: (before, {})} | kinds
+        services = {
+            name: stack.enter_context(running({cores[0]}, project=project, environment=environment, ledger="none"))
+            for name, (project, environment) in kinds.items()
+        }
+        stack.enter_context(pinned({cores[-1]}))
+        for part, caller in (("gRPC, one row", _grpc), ("HTTP, one row", _http)):
+            cases = {name: caller(stack, service) for name, service in services.items()}
+            computed = {name: service.cpu_seconds() for name, service in services.items()}
+            timed = interleaved(cases, seconds / 2, warm_up=200)
+            yield from _compared(part, timed, {n: services[n].cpu_seconds() - computed[n] for n in services})
+
+
+def _compared(part: str, timed: dict[str, Timed], computed: dict[str, float]) -> Iterator[Figure]:
+    base = timed[BEFORE] if BEFORE in timed else timed[OFF]
+    for name, one in timed.items():
+        calls = len(one.seconds) + 200
+        note = f"p99 {one.p99 * 1e3:.3f} ms, {computed[name] / calls * 1e3:.3f} ms CPU a call, ±{one.spread():.0%}"
+        yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
+        if one is not base:
+            at_most = {OFF: 0.01, SOME: 0.05}.get(name)
+            yield Figure(part, f"{name}: added", (one.p50 - base.p50) * 1e3, "ms p50", at_most=at_most)
+
+
+def _traced(endpoint: str, ratio: float) -> dict[str, str]:
+    return {
+        "DEMUR_TRACING": "otlp",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
+        "OTEL_TRACES_SAMPLER": "parentbased_traceidratio",
+        "OTEL_TRACES_SAMPLER_ARG": str(ratio),
+    }
+
+
+def _grpc(stack: ExitStack, service: Service) -> Callable[[], object]:
+    source = artefact()
+    packed = wire.protobuf_body("vessel", source.schema, rows(source, 1))
+    stub = wire.stub(stack.enter_context(grpc.insecure_channel(service.grpc)), service.task)
+    return lambda: stub(packed)
+
+
+def _http(stack: ExitStack, service: Service) -> Callable[[], object]:
+    source = artefact()
+    body = wire.json_body(source.schema, rows(source, 1))
+    connection = http.client.HTTPConnection(HOST, service.http_port)
+    stack.callback(connection.close)
+
+    def ask() -> object:
+        try:
+            connection.request("POST", "/v1/predict", body, {"content-type": "application/json"})
+        except OSError:  # it was idle while others had their turns; the next request connects anew
+            connection.close()
+            return ask()
+        answer = connection.getresponse()
+        content = answer.read()
+        assert answer.status == 200, content
+        return content
+
+    return ask
+
+
+@contextmanager
+def collector(cores: set[int]) -> Iterator[str]:
+    """Where a collector listens, in a process of its own, that reads spans and throws them away."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", _COLLECTOR],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
+    )
+    try:
+        assert child.stdout is not None
+        yield f"http://{HOST}:{int(child.stdout.readline())}"
+    finally:
+        child.kill()
+        child.wait()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tracing", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--before", type=Path, metavar="DIRECTORY", help="a checkout to compare with")
+    given = parser.parse_args()
+    sys.stdout.write(f"{machine.line()}\n")
+    figures = list(measure(given.seconds, None if given.before is None else given.before.resolve()))
+    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

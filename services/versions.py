@@ -1,0 +1,28 @@
+"""Versions of what runs, as ``demur_build_info`` tells them: few, and the same for the life of a process."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+
+_DISTRIBUTIONS: Mapping[str, tuple[str, ...]] = {
+    "bentoml": ("bentoml",),
+    "grpcio": ("grpcio",),
+    "onnxruntime": ("onnxruntime-gpu", "onnxruntime"),
+}
+NAMES = (*_DISTRIBUTIONS, "python")
+
+
+def versions() -> tuple[str, ...]:
+    """Of each of ``NAMES``; empty where it is not installed. Nothing is imported for it."""
+    return (*(_installed(names) for names in _DISTRIBUTIONS.values()), platform.python_version())
+
+
+def _installed(names: tuple[str, ...]) -> str:
+    for name in names:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return ""
