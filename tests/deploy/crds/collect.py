@@ -21,8 +21,10 @@ HERE = Path(__file__).parent
 NPM = {
     "gateway-api": (
         "2.0.0",
-        ["gateway.networking.k8s.io/v1/Gateway", "gateway.networking.k8s.io/v1/GRPCRoute"]
-        + ["gateway.networking.k8s.io/v1/HTTPRoute"],
+        [
+            f"gateway.networking.k8s.io/v1/{kind}"
+            for kind in ("BackendTLSPolicy", "Gateway", "GRPCRoute", "HTTPRoute")
+        ],
     ),
     "prometheus-operator": (
         "6.0.0",
@@ -174,6 +176,10 @@ class Classes:
 def _kubernetes(name: str) -> str:
     """The definition that a class of the Kubernetes client stands for."""
     known = {
+        "V1beta1MetricQuantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
+        "K8sIoApiAutoscalingV2HorizontalPodAutoscalerBehavior": (
+            "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior"
+        ),
         "V1ObjectMeta": "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
         "V1LabelSelector": "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",
         "ResourceQuantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
