@@ -1,6 +1,6 @@
 """Writes the rules of deploy/observability/rules as one object for the Prometheus operator; ``--check`` only compares.
 
-    python -m tests.deploy.prometheus_rules [--check]
+python -m tests.deploy.prometheus_rules [--check]
 """
 
 from __future__ import annotations

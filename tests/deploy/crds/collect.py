@@ -21,10 +21,7 @@ HERE = Path(__file__).parent
 NPM = {
     "gateway-api": (
         "2.0.0",
-        [
-            f"gateway.networking.k8s.io/v1/{kind}"
-            for kind in ("BackendTLSPolicy", "Gateway", "GRPCRoute", "HTTPRoute")
-        ],
+        [f"gateway.networking.k8s.io/v1/{kind}" for kind in ("BackendTLSPolicy", "Gateway", "GRPCRoute", "HTTPRoute")],
     ),
     "prometheus-operator": (
         "6.0.0",
@@ -32,7 +29,10 @@ NPM = {
     ),
     "cert-manager": ("6.0.0", ["cert-manager.io/v1/Certificate"]),
 }
-KSERVE = {"V1alpha1ServingRuntime": "serving.kserve.io/v1alpha1", "V1beta1InferenceService": "serving.kserve.io/v1beta1"}
+KSERVE = {
+    "V1alpha1ServingRuntime": "serving.kserve.io/v1alpha1",
+    "V1beta1InferenceService": "serving.kserve.io/v1beta1",
+}
 _CORE = "kubernetes:"
 """Begins references to Kubernetes' own definitions."""
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|import\("[^"]*"\)\.\w+|[\w.]+|[<>{}\[\]|?:;,()]')
