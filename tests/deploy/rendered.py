@@ -20,7 +20,7 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 OVERLAYS = tuple(sorted(path.name for path in (DEPLOY / "overlays").iterdir()))
 COMPONENTS = tuple(sorted(path.name for path in (DEPLOY / "components").iterdir()))
 COMBINATIONS: dict[str, tuple[str, ...]] = {
-    "one-node": ("ledger-sqlite",),
+    "one-node": ("ledger-sqlite", "tokens"),
     "one-node-guarded": ("gpu", "ledger-sqlite", "artefacts-claim", "tokens", "tls", "core-only"),
     "replicas": ("ledger-postgres", "tokens"),
     "everything": ("ledger-postgres", "tokens", "tls", "mtls", "tracing", "webhooks", "gpu", "artefacts-image"),
@@ -31,8 +31,8 @@ COMBINATIONS: dict[str, tuple[str, ...]] = {
 CANARY = "canary"
 """A canary of one task beside everything else, as deploy/README.md has it."""
 RENDERED = (*OVERLAYS, *COMBINATIONS, CANARY)
-SERVICE = {"app.kubernetes.io/name": "demur", "app.kubernetes.io/component": "service"}
-"""Labels of every service's pods."""
+WITH_OPERATORS = tuple(name for name in RENDERED if name != "cpu-dev" and "core-only" not in COMBINATIONS.get(name, ()))
+"""Those that have objects for the Prometheus operator and the Gateway API."""
 EXTERNAL = {
     ("Secret", "demur-ledger"): {"url"},
     ("Secret", "demur-tokens"): {"tokens"},
@@ -115,7 +115,7 @@ def one(objects: tuple[Object, ...], kind: str, name: str) -> Object:
 
 
 def pods(objects: tuple[Object, ...]) -> Iterator[tuple[str, Object, Object]]:
-    """Name, labels and specification of the pods of each Deployment, and of each InferenceService as KServe merges it."""
+    """Name, labels and specification of pods: of each Deployment, and of each InferenceService as KServe merges it."""
     for deployment in of_kind(objects, "Deployment"):
         template = deployment["spec"]["template"]
         yield deployment["metadata"]["name"], template["metadata"]["labels"], template["spec"]
