@@ -35,7 +35,7 @@ WITH_OPERATORS = tuple(name for name in RENDERED if name != "cpu-dev" and "core-
 """Those that have objects for the Prometheus operator and the Gateway API."""
 EXTERNAL = {
     ("Secret", "demur-ledger"): {"url"},
-    ("Secret", "demur-tokens"): {"tokens"},
+    ("Secret", "demur-tokens"): {"tokens.toml"},
     ("Secret", "demur-scrape"): {"token"},
     ("Secret", "demur-webhooks"): {"secret"},
     ("ConfigMap", "demur-ca"): {"ca.crt"},
