@@ -58,6 +58,6 @@ def _words(file: Path) -> list[str]:
 
 
 def _share(*words: str) -> Iterator[float]:
-    """Quota by period, both in microseconds; none for ``max`` and ``-1``."""
-    if len(words) == 2 and words[0] not in ("max", "-1"):
+    """Quota by period, both in microseconds; none for ``max`` and ``-1``, or where there is something else."""
+    if len(words) == 2 and all(word.isdecimal() and int(word) for word in words):
         yield int(words[0]) / int(words[1])

@@ -32,6 +32,7 @@ def system(root: Path, line: str, files: dict[str, str]) -> Path:
 CASES = {
     "version 2, as a container sees it": ("0::/", {"cpu.max": "150000 100000"}, [1.5]),
     "version 2, no limit": ("0::/", {"cpu.max": "max 100000"}, []),
+    "version 2, something else": ("0::/", {"cpu.max": "many 0"}, []),
     "version 2, limits above count": (
         f"0::{POD}",
         {f"{POD[1:]}/cpu.max": "max 100000", "kubepods/cpu.max": "800000 100000", "cpu.max": "max 100000"},
