@@ -17,7 +17,7 @@ import yaml
 from services.settings import TASKS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-OVERLAYS = tuple(sorted(path.name for path in (DEPLOY / "overlays").iterdir()))
+OVERLAYS = tuple(sorted(path.parent.name for path in (DEPLOY / "overlays").glob("[!.]*/kustomization.yaml")))
 COMPONENTS = tuple(sorted(path.name for path in (DEPLOY / "components").iterdir()))
 COMBINATIONS: dict[str, tuple[str, ...]] = {
     "one-node": ("ledger-sqlite", "tokens"),
@@ -56,7 +56,7 @@ def rendered(name: str) -> tuple[Object, ...]:
     """
     if name in OVERLAYS:
         return kustomize(DEPLOY / "overlays" / name)
-    with tempfile.TemporaryDirectory(dir=DEPLOY / "overlays", prefix=".") as folder:
+    with tempfile.TemporaryDirectory(dir=DEPLOY / "overlays", prefix=".") as folder:  # kustomize wants relative paths
         if name == CANARY:
             return kustomize(_canary(Path(folder)))
         return kustomize(combination(Path(folder), COMBINATIONS[name]))
