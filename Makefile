@@ -1,6 +1,7 @@
 # make up    - environment, install, start everything, wait until ready (Ctrl-C stops it)
 # make test  - all that CI runs: style, types, stubs, tests
 # make bench - the benchmarks of benchmarks/README.md
+# make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
-.PHONY: up down test check bench protos
+.PHONY: up down test check bench protos policy
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -33,6 +34,13 @@ bench: $(VENV)/train
 
 protos: $(VENV)/train
 	$(BIN)/python -m tests.regenerate_stubs
+
+policy: $(VENV)/train .venv-policy/bin/checkov
+	PATH="$(CURDIR)/.venv-policy/bin:$$PATH" $(BIN)/python -m pytest -q -m slow tests/deploy/test_manifest_policy.py
+
+.venv-policy/bin/checkov:
+	@$(PYTHON) -m venv .venv-policy
+	@.venv-policy/bin/python -m pip install --quiet --disable-pip-version-check checkov==3.3.30
 
 # One pip call each, under constraints, so that two installs are equal.
 $(VENV)/serve: $(INSTALLED)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from services.addresses import is_address
+from services.cores import available_cores
 from services.ranges import RANGES, TASK_DEFAULTS
 from services.variables import SettingsError, listed, parsed, strangers
 
@@ -48,7 +49,8 @@ class Settings:
     provider: Literal["cpu", "cuda"] = "cpu"
     """Device that runs the model; part of the numeric profile that thresholds are bound to, see below."""
     lanes: int = 0
-    """Count of quanta that run at once; 0: one per available core on CPU, one on GPU."""
+    """Count of quanta that run at once; 0: one per available core on CPU (those of the container's CPU limit, in
+    whole), one on GPU."""
     intra_op_threads: int = 1
     """Count of threads that compute one quantum."""
     target_retention: float = 0.95
@@ -284,8 +286,3 @@ class Settings:
 
 SECRET_CHARACTERS = 16
 """A shorter secret could be found by trying."""
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
