@@ -20,12 +20,12 @@ DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 OVERLAYS = tuple(sorted(path.parent.name for path in (DEPLOY / "overlays").glob("[!.]*/kustomization.yaml")))
 COMPONENTS = tuple(sorted(path.name for path in (DEPLOY / "components").iterdir()))
 COMBINATIONS: dict[str, tuple[str, ...]] = {
-    "one-node": ("ledger-sqlite", "tokens"),
-    "one-node-guarded": ("gpu", "ledger-sqlite", "artefacts-claim", "tokens", "tls", "core-only"),
-    "replicas": ("ledger-postgres", "tokens"),
-    "everything": ("ledger-postgres", "tokens", "tls", "mtls", "tracing", "webhooks", "gpu", "artefacts-image"),
-    "slices": ("ledger-postgres", "gpu", "mig", "tokens"),
-    "no-operators": ("ledger-postgres", "tokens", "artefacts-image", "core-only"),
+    "one-node": ("sqlite", "tokens"),
+    "one-node-guarded": ("gpu", "sqlite", "artefacts-claim", "tokens", "tls", "core-only"),
+    "replicas": ("postgres", "tokens"),
+    "everything": ("postgres", "tokens", "tls", "mtls", "tracing", "webhooks", "gpu", "artefacts-image"),
+    "slices": ("postgres", "gpu", "mig", "tokens"),
+    "no-operators": ("postgres", "tokens", "artefacts-image", "core-only"),
 }
 """Names to components, in their order, besides what the overlays are made of."""
 CANARY = "canary"

@@ -210,7 +210,7 @@ def test_accelerators_are_whole_and_asked_for_together(name: str) -> None:
             assert spec["nodeSelector"]
             (shm,) = [volume for volume in spec["volumes"] if volume["name"] == "shm"]
             assert shm["emptyDir"]["medium"] == "Memory"
-            if name not in COMBINATIONS or "ledger-sqlite" not in COMBINATIONS[name]:
+            if name not in COMBINATIONS or "sqlite" not in COMBINATIONS[name]:
                 deployment = one(rendered(name), "Deployment", pod.partition(": ")[2])
                 assert deployment["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0, "there may be no spare one"
 

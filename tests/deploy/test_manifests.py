@@ -115,7 +115,7 @@ def test_only_kubernetes_own_kinds_are_left_by_core_only() -> None:
 def test_a_component_in_the_wrong_order_is_refused(tmp_path: Path) -> None:
     """Loudly, by kustomize: an init container, or a way to roll out, that another component took away."""
     with pytest.raises(AssertionError, match="rollingUpdate"):
-        kustomize(combination(tmp_path, ("ledger-sqlite", "gpu")))
+        kustomize(combination(tmp_path, ("sqlite", "gpu")))
 
 
 WRONG: dict[str, tuple[str, tuple[str | int, ...], Any]] = {
