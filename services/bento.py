@@ -32,6 +32,7 @@ from services.system import die_with_parent
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response
+from services.transport.oip.model import OipModel
 from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
@@ -81,10 +82,11 @@ class Process:
         await self._assembled.start()
         metrics.info(__version__, artefact.tag)
         desk, keeper = self._assembled.desk, self._assembled.keeper
-        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper)
+        oip = OipModel(tenant, metrics, lambda: lifecycle.ready)
+        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, oip)
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
-        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper)
+        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper, oip)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it

@@ -33,15 +33,20 @@ class Distribution:
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
         self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
+        self.sum = 0.0
+
+    @property
+    def count(self) -> int:
+        """Of all that was observed."""
+        return sum(self._counts)
 
     def observe(self, value: float) -> None:
         self._counts[bisect_left(self._bounds, value)] += 1
-        self._sum += value
+        self.sum += value
 
     def export(self, family: HistogramMetricFamily, labels: tuple[str, ...]) -> None:
         bounds = map(floatToGoString, (*self._bounds, float("inf")))
-        family.add_metric(labels, [*zip(bounds, accumulate(self._counts), strict=True)], self._sum)
+        family.add_metric(labels, [*zip(bounds, accumulate(self._counts), strict=True)], self.sum)
 
 
 class Metrics:
@@ -56,6 +61,8 @@ class Metrics:
         self._shifted: Counter[tuple[str]] = Counter()
         self._quantum = Distribution(_QUANTUM_SECONDS)
         self._group = Distribution(_GROUP_REQUESTS)
+        self._begun = 0
+        self._waited = 0.0
         self._scheduler: Scheduler | None = None
         self._running: tuple[str, str] | None = None
         registry.register(self)
@@ -64,6 +71,21 @@ class Metrics:
         """Counts a finished call."""
         self._requests[transport, code] += 1
         self._request_seconds[transport].observe(seconds)
+
+    @property
+    def passes(self) -> tuple[int, float]:
+        """Passes over the device, and their seconds, all together."""
+        return self._quantum.count, self._quantum.sum
+
+    @property
+    def waits(self) -> tuple[int, float]:
+        """Requests that began to run, and the seconds that they waited for it, all together."""
+        return self._begun, self._waited
+
+    def begun(self, seconds: float) -> None:
+        """Counts a request that begins to run after so long in the queue."""
+        self._begun += 1
+        self._waited += seconds
 
     def quantum(self, seconds: float, requests: int) -> None:
         """Counts a pass over the device."""

@@ -61,13 +61,16 @@ class Scheduler:
         limits: Limits,
         clock: Callable[[], float],
         observe: Callable[[float, int], None] = lambda seconds, requests: None,
+        begun: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: its duration and requests."""
+        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: its duration and requests; ``begun`` of
+        each request that begins to run: how long it waited."""
         self.limits = limits
         self.queued_seconds = 0.0
         self.queued_bytes = 0
         self._clock = clock
         self._observe = observe
+        self._begun = begun
         self._jobs: tuple[set[Job], ...] = (set(), set())
         self._ready: tuple[deque[Job], ...] = (deque(), deque())
         self._served = [0.0, 0.0]
@@ -114,6 +117,7 @@ class Scheduler:
                 retry_after_seconds=wait,
             )
         job = Job(work, seconds, nbytes, priority, deadline)
+        job.waits_since = self._clock()
         job.release = lambda: self._leave(job)
         if not self._jobs[priority]:  # an idle class does not save up a claim on the device
             self._served[priority] = max(self._served)
@@ -259,6 +263,9 @@ class Scheduler:
         assert turn is not None
         place, quantum = turn.take()
         job.running += 1
+        if job.waits_since is not None:
+            self._begun(self._clock() - job.waits_since)
+            job.waits_since = None
         if turn.next is not None:
             self._line_up(job)
         return Begun(job, turn, place, quantum)
