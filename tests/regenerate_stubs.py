@@ -23,7 +23,7 @@ STUBS = {
 def generate(target: Path) -> dict[Path, Path]:
     """Writes the stubs below ``target`` and returns each with the place where it belongs.
 
-    Messages without services get no ``_grpc`` module, nor do files that are moved: it would import from where they were.
+    Messages without services get no ``_grpc`` module, nor do files that are moved: it would not find them.
     """
     sources = sorted((PROJECT / "proto").rglob("*.proto"))
     outputs = [f"--{kind}_out={target}" for kind in ("python", "pyi", "grpc_python")]

@@ -121,7 +121,7 @@ def _converted(name: str, datatype: Datatype, values: list[Any]) -> NDArray[Any]
         with np.errstate(over="ignore"):
             return np.array(values, dtype)
     except OverflowError as error:
-        limits = np.iinfo(dtype)
+        limits: Any = np.iinfo(dtype)  # floating types do not overflow, they become infinite
         index = next(i for i, one in enumerate(values) if not limits.min <= one <= limits.max)
         raise InvalidInput(
             f"element {index} of {name} is {str(values[index])[:_SHOWN]}; {datatype.name} holds {limits.min} to "

@@ -9,10 +9,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from models.remark import Remark
 from services.errors import DemurError
 from services.pipeline import Portion, UnitIds
 from services.policy import Decision, Policy
 from services.transport.binding import Parameter, TensorSpec
+from services.transport.http.single import remarked
+from services.transport.oip.datatypes import of_bytes
 from services.work import ItemFailed
 
 _DECISIONS = ", ".join(f"{decision.value}: {decision.name}" for decision in Decision)
@@ -48,7 +51,9 @@ def decided(portions: Sequence[Portion], head: str, prefix: str = "") -> dict[st
     }
 
 
-def parameters(portions: Sequence[Portion], heads: Iterable[str], failures: Iterable[ItemFailed] = ()) -> dict[str, Any]:
+def parameters(
+    portions: Sequence[Portion], heads: Iterable[str], failures: Iterable[ItemFailed] = ()
+) -> dict[str, Any]:
     """What holds for an answer as a whole. ``recorded`` is true where all of it is."""
     found: dict[str, Parameter] = {
         "model": portions[0].model,
@@ -72,6 +77,17 @@ def policy_parameters(policies: Sequence[Policy], prefix: str) -> dict[str, Para
         f"{prefix}measure": last.measure,
         f"{prefix}threshold": float(last.threshold) if finite else str(last.threshold),
     }
+
+
+def remarks(of_items: Iterable[Sequence[Remark]]) -> NDArray[Any]:
+    """What is remarkable about each item, as JSON lists."""
+    return of_bytes(msgspec.json.encode([remarked(one) for one in told]) for told in of_items)
+
+
+def remarks_spec(known: str) -> TensorSpec:
+    """The output of ``remarks``; ``known`` are their codes."""
+    told = f"JSON list of what is unlike training, each with code, message, value, unit, lower, upper; codes: {known}"
+    return TensorSpec("remarks", "BYTES", (-1,), "", told)
 
 
 def unit_ids(ids: UnitIds) -> NDArray[Any]:

@@ -55,7 +55,7 @@ class OipFrames:
         if asked is None or not asked.wishes.items:
             return None
         told = self._model.binding.item(answer, asked.wanted)
-        return None if told is None else (self._frame(Answer(asked, told), final=False), _units(answer))
+        return None if told is None else (self._frame(self._model.answered(asked, told), final=False), _units(answer))
 
     def progress(self, sequence: One, progress: Progress) -> None:
         return None
@@ -99,9 +99,7 @@ class OipReader:
             return Chunk(One(frame.id, None), error)
         wishes = asked.wishes
         closes = frame.parameters[_EMPTY_FINAL].bool_param if _EMPTY_FINAL in frame.parameters else False
-        return Chunk(
-            One(frame.id, asked, closes), asked.request, None, wishes.options, wishes.seconds, wishes.priority
-        )
+        return Chunk(One(frame.id, asked, closes), asked.request, None, wishes.options, wishes.seconds, wishes.priority)
 
 
 def _units(answer: Any) -> int:

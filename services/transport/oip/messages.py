@@ -84,7 +84,7 @@ def metadata(model: OipModel) -> Any:
 
 def message(kind: Any, values: Mapping[str, Any]) -> Any:
     """A message of plain values."""
-    return ParseDict(values, kind())
+    return ParseDict(dict(values), kind())
 
 
 def parameter(value: Parameter) -> Any:

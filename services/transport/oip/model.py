@@ -35,10 +35,13 @@ class Answer:
 
     asked: Asked
     told: Told
+    order: tuple[str, ...]
+    """Names of outputs as metadata list them."""
 
     def tensors(self) -> dict[str, Any]:
         """Name to array, of those that are wanted and exist."""
-        return {name: array for name, array in self.told.tensors.items() if name in self.asked.wanted}
+        found = self.told.tensors
+        return {name: found[name] for name in self.order if name in self.asked.wanted and name in found}
 
 
 class OipModel:
@@ -51,6 +54,7 @@ class OipModel:
         self.version = self.pipeline.model.rpartition(":")[2]
         self.ready = ready
         self.statistics = Statistics(metrics)
+        self._order = tuple(spec.name for spec in self.binding.outputs)
         self._reader = Reader(tenant.oip, tuple(head.name for head in tenant.description.heads))
 
     def check(self, name: str, version: str) -> None:
@@ -106,9 +110,13 @@ class OipModel:
             DemurError: all of the request failed.
         """
         start = time.perf_counter()
-        answer = Answer(asked, self.binding.answer(answers, asked.wanted))
+        answer = self.answered(asked, self.binding.answer(answers, asked.wanted))
         self.statistics.output.note(time.perf_counter() - start)
         return answer
+
+    def answered(self, asked: Asked, told: Told) -> Answer:
+        """What is said of all answers, or of an item."""
+        return Answer(asked, told, self._order)
 
     def server(self) -> dict[str, Any]:
         """The message ``ServerMetadataResponse``."""

@@ -45,15 +45,14 @@ def row_binding(
             tensors |= _said(portion, head, prefix) | decided([portion], head, prefix)
         return Told(tensors, parameters([portion], prefixes))
 
+    about: dict[str, Parameter] = {_SCHEMA_HASH: schema.hash, "max_rows": description.max_rows}
     return OipBinding(
         inputs=tuple(_inputs(schema)),
         outputs=tuple(spec for head in description.heads for spec in _outputs(head, prefixes[head.name], ensemble)),
         read=lambda given: read(given, schema),
         answer=answer,
         parameters={_SCHEMA_HASH: f"of {PACKED}: the schema that they were packed for"},
-        about={_SCHEMA_HASH: schema.hash, "max_rows": description.max_rows}
-        | dict(_intervals(prefixes, intervals))
-        | {f"{prefixes[head.name]}classes": "; ".join(head.class_names) for head in description.heads if head.class_names},
+        about=about | dict(_intervals(prefixes, intervals)) | dict(_classes(prefixes, description.heads)),
     )
 
 
@@ -166,3 +165,9 @@ def _intervals(
         if (table := intervals.get(head)) is not None:
             yield f"{prefix}interval_levels", ",".join(f"{one:g}" for one in table.levels)
             yield f"{prefix}interval_multipliers", ",".join(f"{one:.9g}" for one in table.multipliers)
+
+
+def _classes(prefixes: Mapping[str, str], heads: tuple[Head, ...]) -> Iterator[tuple[str, Parameter]]:
+    for head in heads:
+        if head.class_names:
+            yield f"{prefixes[head.name]}classes", "; ".join(head.class_names)

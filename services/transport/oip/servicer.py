@@ -73,7 +73,7 @@ def methods(model: OipModel, tenant: Tenant, settings: Settings, metrics: Metric
     async def index(request: Any) -> Any:
         return messages.message(oip_pb2.RepositoryIndexResponse, model.index(request.ready))
 
-    plain = {
+    plain: dict[str, Method] = {
         "ServerMetadata": server,
         "ModelMetadata": metadata,
         "ModelConfig": config,

@@ -26,8 +26,8 @@ class Durations:
 
 
 class Statistics:
-    """Of one model. Requests and items are those over this protocol; waiting and passes over the device are everybody's,
-    since requests of all protocols share them."""
+    """Of one model. Requests and items are those over this protocol; waiting and passes over the device are those of
+    all protocols, whose requests share them."""
 
     def __init__(self, metrics: Metrics, now: Callable[[], float] = time.time) -> None:
         self.success = Durations()
