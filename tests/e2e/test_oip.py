@@ -20,6 +20,7 @@ from models.tasks.motion import recipe as recipes
 from models.tasks.motion.render import Renderer
 from models.tasks.motion.scenes import parse
 from services.settings import TASKS, default_ports
+from services.transport.oip.protocol import oip_pb2
 from tests.e2e.conftest import PROJECT, Installation
 from tests.models.lesion import heads
 from tests.services.tasks.motion import streets
@@ -60,6 +61,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     weather = read(PROJECT / "artefacts" / "weather" / "catboost-10")
     with np.load(weather.path(weather.manifest.golden)) as golden:
         np.save(folder / "weather.npy", golden["rows"][1:6])
+    (folder / "oip.binpb").write_bytes(oip_pb2.DESCRIPTOR.serialized_pb)
     return folder
 
 

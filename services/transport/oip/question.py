@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from math import prod
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from services.errors import InvalidInput, Unsupported
@@ -21,6 +20,10 @@ _MOST_NAMES = 32
 """Names that a refusal lists."""
 _MOST_ID = 4096
 """Characters of the caller's id, which is answered as it came."""
+_MOST_ELEMENTS = 1 << 50
+"""No message holds as many; NumPy counts bytes in 63 bits."""
+_MOST_EMPTY = 1 << 20
+"""Of a shape with a zero in it, along its other axes: nothing has to come for them, and somebody may walk along them."""
 _SHARED_MEMORY = "shared_memory"
 _PASSED_OVER = ("content_type", "binary_data_size", "binary_data", "headers")
 """Parameters of tensors that other servers' clients send along, or that were looked at where they came in."""
@@ -133,7 +136,7 @@ class Reader:
                 allowed=", ".join((spec.datatype, *sorted(spec.also))),
             )
         fits = len(given.shape) == len(spec.shape) and all(
-            size == wanted or wanted < 0 <= size for size, wanted in zip(given.shape, spec.shape, strict=True)
+            size >= 0 and wanted in (size, -1) for size, wanted in zip(given.shape, spec.shape, strict=True)
         )
         if not fits:
             raise InvalidInput(
@@ -173,8 +176,7 @@ def _array(given: Input, spec: TensorSpec) -> NDArray[Any]:
         raise InvalidInput(
             f"the input {given.name} has no contents; send its elements", code="missing", field=given.name
         )
-    size = prod(given.shape)
-    if size > np.iinfo(np.int64).max:
+    if prod(size or 1 for size in given.shape) > (_MOST_EMPTY if 0 in given.shape else _MOST_ELEMENTS):
         raise InvalidInput(
             f"the input {given.name} has the shape {_listed(given.shape)}, which no message holds",
             code="wrong_shape",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from asking import BOTH, ROWS, WHERE, client, given, grpc, http, plain, refused
+from asking import BOTH, FOLDER, ROWS, WHERE, client, given, grpc, http, plain, refused
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from tritonclient.grpc import model_config_pb2, service_pb2
 
 
 def told(kind: Any, task: str) -> list[Any]:
@@ -34,6 +37,34 @@ def told(kind: Any, task: str) -> list[Any]:
 def case_every_service_says_what_it_is_alike_on_both_protocols() -> None:
     for task in WHERE:
         assert told(grpc, task) == told(http, task)
+
+
+def case_messages_have_the_numbers_that_clients_know() -> None:
+    """Every field of ours that the client knows is of the same number and kind; it knows all but two."""
+    ours = FileDescriptorProto.FromString((FOLDER / "oip.binpb").read_bytes())
+    theirs = {**service_pb2.DESCRIPTOR.message_types_by_name, **model_config_pb2.DESCRIPTOR.message_types_by_name}
+    strange = [name for one in ours.message_type for name in unlike(one, theirs[one.name])]
+    assert sorted(strange) == ["ModelMetadataResponse.parameters", "TensorMetadata.parameters"]
+    known = {value.name: value.number for value in model_config_pb2.DESCRIPTOR.enum_types_by_name["DataType"].values}
+    assert {value.name: value.number for value in ours.enum_type[0].value} == known
+    methods = service_pb2.DESCRIPTOR.services_by_name["GRPCInferenceService"].methods_by_name
+    for one in ours.service[0].method:
+        assert one.input_type.rpartition(".")[2] == methods[one.name].input_type.name
+        assert one.output_type.rpartition(".")[2] == methods[one.name].output_type.name
+
+
+def unlike(ours: Any, theirs: Any) -> Iterator[str]:
+    for field in ours.field:
+        known = theirs.fields_by_name.get(field.name)
+        if known is None or (known.number, known.type, known.is_repeated) != (
+            field.number,
+            field.type,
+            field.label == 3,
+        ):
+            yield f"{ours.name}.{field.name}"
+    for nested in ours.nested_type:
+        if nested.name in theirs.nested_types_by_name:
+            yield from unlike(nested, theirs.nested_types_by_name[nested.name])
 
 
 def case_units_are_told() -> None:
