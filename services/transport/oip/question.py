@@ -23,7 +23,7 @@ _MOST_ID = 4096
 _MOST_ELEMENTS = 1 << 50
 """No message holds as many; NumPy counts bytes in 63 bits."""
 _MOST_EMPTY = 1 << 20
-"""Of a shape with a zero in it, along its other axes: nothing has to come for them, and somebody may walk along them."""
+"""Along the other axes of a shape with a zero: nothing has to come for them, and a task may walk along them."""
 _SHARED_MEMORY = "shared_memory"
 _PASSED_OVER = ("content_type", "binary_data_size", "binary_data", "headers")
 """Parameters of tensors that other servers' clients send along, or that were looked at where they came in."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from asking import BOTH, FOLDER, ROWS, WHERE, client, given, grpc, http, plain, refused
-from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from tritonclient.grpc import model_config_pb2, service_pb2
 
 
@@ -56,11 +56,8 @@ def case_messages_have_the_numbers_that_clients_know() -> None:
 def unlike(ours: Any, theirs: Any) -> Iterator[str]:
     for field in ours.field:
         known = theirs.fields_by_name.get(field.name)
-        if known is None or (known.number, known.type, known.is_repeated) != (
-            field.number,
-            field.type,
-            field.label == 3,
-        ):
+        own = field.number, field.type, field.label == FieldDescriptorProto.LABEL_REPEATED
+        if known is None or (known.number, known.type, known.is_repeated) != own:
             yield f"{ours.name}.{field.name}"
     for nested in ours.nested_type:
         if nested.name in theirs.nested_types_by_name:
