@@ -37,10 +37,12 @@ _SCALARS = {
     "knowledge": ("nats", "mean mutual information over the brain"),
     "rmi": ("nats", "mean reverse mutual information over the brain"),
     "structural": ("", "one minus the members' mean Dice with the mask"),
-    "volume_mm3": ("mm³", "of all lesions"),
-    "brain_ml": ("ml", "volume of the brain as used"),
+    "volume": ("mm³", "of all lesions"),
+    "brain_volume": ("ml", "of the brain as used"),
     "look_at_voxels": ("", "share of brain voxels that are worth looking at"),
 }
+_FACTS = {"volume": "volume_mm3", "brain_volume": "brain_ml"}
+"""What scalars are called elsewhere, where that is another name."""
 _OF_ENSEMBLES = ("data", "knowledge", "rmi", "structural", "lesion_structural")
 _INTERVALS = {"count_interval": "lesions", "volume_interval": "mm³"}
 _LESIONS = (
@@ -114,7 +116,7 @@ def answer(answers: list[Portion], wanted: frozenset[str]) -> Told:
         "affine": np.asarray(one.affine, np.float64),
         "lesion_count": np.array([facts.get("count", -1)], np.int32),
         **{name: _interval(facts.get(name)) for name in _INTERVALS},
-        **{name: np.array([facts.get(name, np.nan)], np.float32) for name in _SCALARS},
+        **{name: np.array([facts.get(_FACTS.get(name, name), np.nan)], np.float32) for name in _SCALARS},
         **_lesions(one, hidden=hidden),
         **decided([portion], LESIONS.name),
         "remarks": remarks([one.remarks]),

@@ -18,13 +18,21 @@ from services.transport.http.single import remarked
 from services.transport.oip.datatypes import of_bytes
 from services.work import ItemFailed
 
+_FEW = 16
+"""Ids that are quicker written one by one."""
 _DECISIONS = ", ".join(f"{decision.value}: {decision.name}" for decision in Decision)
 
 
 def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]:
     """The outputs of ``decided``; ``item`` is what the first axis counts."""
     return (
-        TensorSpec(f"{prefix}uncertainty", "FP32", (-1,), "", f"what was compared with the threshold, of each {item}"),
+        TensorSpec(
+            f"{prefix}uncertainty",
+            "FP32",
+            (-1,),
+            "",
+            f"of each {item}, compared with the threshold; unit of the measure",
+        ),
         TensorSpec(f"{prefix}deferred", "BOOL", (-1,), "", "whether somebody else should answer"),
         TensorSpec(f"{prefix}decision", "INT8", (-1,), "", _DECISIONS),
         TensorSpec(
@@ -91,23 +99,34 @@ def remarks_spec(known: str) -> TensorSpec:
 
 
 def unit_ids(ids: UnitIds) -> NDArray[Any]:
-    """The texts of ``UnitIds``; where all are of one length, digits are written side by side."""
-    width = len(str(ids.first))
-    if not ids.count or len(str(ids.first + ids.count - 1)) != width:
-        return np.array([ids.text(index).encode() for index in range(ids.count)], "S")
-    head = f"{ids.epoch:016x}-".encode()
-    text = np.empty((ids.count, len(head) + width), np.uint8)
-    text[:, : len(head)] = np.frombuffer(head, np.uint8)
-    numbers = np.arange(ids.first, ids.first + ids.count)
-    for place in range(width - 1, -1, -1):
-        numbers, digit = np.divmod(numbers, 10)
-        text[:, len(head) + place] = digit + ord("0")
-    return text.view(f"S{text.shape[1]}").reshape(-1)
+    """The texts of ``UnitIds`` [n], those of as many digits at once."""
+    if ids.count < _FEW:
+        return of_bytes(ids.text(index).encode() for index in range(ids.count))
+    stop = ids.first + ids.count
+    parts = []
+    first = ids.first
+    while first < stop:
+        last = min(stop, 10 ** len(str(first)))
+        parts.append(_of_equal_length(ids.epoch, first, last))
+        first = last
+    return parts[0] if len(parts) == 1 else np.concatenate([part.astype(object) for part in parts])
 
 
 def joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     """One behind the other; of ``dtype`` where there is none."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0, dtype)
+
+
+def _of_equal_length(epoch: int, first: int, stop: int) -> NDArray[Any]:
+    """Ids whose sequence numbers have as many digits; these are written side by side."""
+    head, width = f"{epoch:016x}-".encode(), len(str(first))
+    text = np.empty((stop - first, len(head) + width), np.uint8)
+    text[:, : len(head)] = np.frombuffer(head, np.uint8)
+    numbers = np.arange(first, stop)
+    for place in range(width - 1, -1, -1):
+        numbers, digit = np.divmod(numbers, 10)
+        text[:, len(head) + place] = digit + ord("0")
+    return text.view(f"S{text.shape[1]}").reshape(-1)
 
 
 def _failure(item: int, error: DemurError) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def case_scenes(kind: Any) -> None:
 
 def case_scans(kind: Any) -> None:
     flair = (FOLDER / "flair.nii.gz").read_bytes()
-    names = ("mask", "probability_map", "affine", "lesion_count", "volume_mm3", "lesion_volumes", *STATED)
+    names = ("mask", "probability_map", "affine", "lesion_count", "volume", "lesion_volumes", *STATED)
     wishes = {"name": "first", "purpose": "explore"}
     with client(kind, "lesion") as asked:
         told = asked.infer("lesion", given(kind, flair=[flair]), outputs=wanted(kind, *names), parameters=wishes)
@@ -70,5 +70,5 @@ def case_scans(kind: Any) -> None:
     assert 0 <= probability.min() <= probability.max() <= 1
     assert told.as_numpy("affine").shape == (4, 4)
     assert len(told.as_numpy("lesion_volumes")) == told.as_numpy("lesion_count")[0]
-    np.testing.assert_allclose(told.as_numpy("lesion_volumes").sum(), told.as_numpy("volume_mm3")[0], rtol=1e-3)
+    np.testing.assert_allclose(told.as_numpy("lesion_volumes").sum(), told.as_numpy("volume")[0], rtol=1e-3)
     assert (parameters(kind, told)["name"], parameters(kind, told)["purpose"]) == ("first", "explore")
