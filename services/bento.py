@@ -32,7 +32,9 @@ from services.system import die_with_parent
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response
+from services.transport.oip.bodies import refusal as oip_refusal
 from services.transport.oip.model import OipModel
+from services.transport.oip.routes import PREFIX as OIP_PREFIX
 from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
@@ -52,7 +54,8 @@ class Process:
         """The ASGI application that BentoML mounts."""
         if self._http is None:
             reason = "starting" if self.lifecycle is None else self.lifecycle.reason
-            answer = error_response(NotReady(reason, code="not_ready"))
+            refused = oip_refusal if str(scope.get("path", "")).startswith(f"{OIP_PREFIX}/") else error_response
+            answer = refused(NotReady(reason, code="not_ready"))
             await answer(scope, receive, send)
             return
         await self._http(scope, receive, send)
