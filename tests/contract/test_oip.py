@@ -191,6 +191,7 @@ async def test_wishes_are_parameters(toy: Toy, ask: Ask) -> None:
     async with serving(toy) as served:
         strict = await ask(served, toy.good | {"defer_above": toy.strict})
         assert set(first_head(toy, strict, "decision").tolist()) == {Decision.CALLER_DEFERRED}
+        assert first_head(toy, strict, "deferred").all()
         explored = await posted(served, toy.good | {"purpose": "explore"})
         assert explored.json()["parameters"]["purpose"] == "explore"
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.contract.serving import Served, serving
 from tests.contract.toys import rows, volume
+from tests.services.tabular import TABULAR
 
 PATH = "/v2/models/volume/infer"
 SLICES = np.array([[10, 60, 80], [10, 20, 80]], np.float32)
@@ -159,6 +160,18 @@ async def test_metadata_tell_units_and_what_is_optional() -> None:
     assert outputs["level_member_means"]["parameters"]["default"] is False
     assert config["parameters"]["depth.unit"]["string_value"] == "m"
     assert {one["name"] for one in config["input"] if one["optional"]} == set(inputs)
+
+
+@pytest.mark.parametrize("withhold", [False, True])
+async def test_members_do_not_give_away_what_is_withheld(withhold: bool) -> None:
+    async with serving(TABULAR, withhold=withhold) as served:
+        packed = {"name": "rows", "shape": [2, 2], "datatype": "FP32", "data": [2.0, 0.5, 3.0, 9.0]}
+        given = {"inputs": [packed], "outputs": [{"name": "member_means"}, {"name": "deferred"}]}
+        response = await served.http.post("/v2/models/tabular/infer", json=given)
+        told = {one["name"]: one for one in response.json()["outputs"]}
+    assert told["deferred"]["data"] == [False, True]
+    assert told["member_means"]["shape"] == [2, 2]
+    assert [one is None for one in told["member_means"]["data"]] == [withhold] * 4
 
 
 async def test_packed_rows_and_columns_are_not_mixed() -> None:
