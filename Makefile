@@ -5,6 +5,7 @@
 
 PYTHON ?= python3
 VENV := .venv
+OIP := .venv-oip
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -19,7 +20,7 @@ up: $(VENV)/serve
 down:
 	@$(BIN)/demur down
 
-test: $(VENV)/train check
+test: $(VENV)/train $(OIP)/ready check
 	$(BIN)/python -m pytest -q -m "not slow and not statistical"
 
 check: $(VENV)/train
@@ -56,3 +57,10 @@ $(VENV)/train: $(INSTALLED)
 	@echo "installing into $(VENV), with training and development extras"
 	@$(PIP) -e clients/python -e '.[evaluate,released,postgres,tracing,train,dev]'
 	@touch $(VENV)/serve $@
+
+# What speaks the Open Inference Protocol as its users do, apart: its packages and ours register the same names.
+$(OIP)/ready: tests/oip/requirements.txt
+	@test -x $(OIP)/bin/python || $(PYTHON) -m venv $(OIP)
+	@echo "installing a stock client into $(OIP)"
+	@$(OIP)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	@touch $@

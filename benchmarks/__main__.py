@@ -10,12 +10,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import callers, ensembles, latency, machine, mixed, stages, stream
+from benchmarks import callers, ensembles, latency, machine, mixed, oip, stages, stream
 from benchmarks.figures import Figure, plain, table
 from benchmarks.inputs import SERVED
 from benchmarks.service import pinned, running
 
-PARTS = ("ensembles", "stages", "latency", "callers", "mixed", "stream")
+PARTS = ("ensembles", "stages", "latency", "oip", "callers", "mixed", "stream")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -48,10 +48,12 @@ def measure(parts: tuple[str, ...] | list[str], *, quick: bool, task: str = "ves
             yield from ensembles.measure(10 * scale)
         if "stages" in parts:
             yield from stages.measure(15 * scale)
-        if {"latency", "callers", "mixed", "stream"} & set(parts):
+        if {"latency", "oip", "callers", "mixed", "stream"} & set(parts):
             with running(service_cores, task) as service:
                 if "latency" in parts:
                     yield from latency.measure(service, service_cores, 15 * scale)
+                if "oip" in parts:
+                    yield from oip.measure(service, 15 * scale)
                 if "callers" in parts:
                     yield from callers.measure(service, service_cores, 30 * scale)
                 if "mixed" in parts:

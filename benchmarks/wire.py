@@ -37,10 +37,11 @@ def json_body(schema: Schema, rows: NDArray[np.float32]) -> bytes:
     return msgspec.json.encode({"columns": dict(zip(schema.names, rows.T.tolist(), strict=True))})
 
 
-def post(host: str, path: str, kind: str, body: bytes) -> bytes:
+def post(host: str, path: str, kind: str, body: bytes, **headers: object) -> bytes:
     """An HTTP/1.1 request that keeps the connection."""
-    head = f"POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    told = {"host": host, "content-type": kind, "content-length": len(body)} | headers
+    lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items())
+    return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body
 
 
 class Reply:

@@ -109,6 +109,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
         ),
         time.monotonic,
         metrics.quantum,
+        metrics.begun,
     )
     offload = Offload(inline_bytes=settings.inline_bytes)
     metrics.watch(scheduler)

@@ -33,6 +33,9 @@ from services.tracing.opening import Tracing, tracing
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response
+from services.transport.oip.bodies import refusal as oip_refusal
+from services.transport.oip.model import OipModel
+from services.transport.oip.routes import PREFIX as OIP_PREFIX
 from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
@@ -57,7 +60,8 @@ class Process:
         """The ASGI application that BentoML mounts."""
         if self._http is None:
             reason = "starting" if self.lifecycle is None else self.lifecycle.reason
-            answer = error_response(NotReady(reason, code="not_ready"))
+            refused = oip_refusal if str(scope.get("path", "")).startswith(f"{OIP_PREFIX}/") else error_response
+            answer = refused(NotReady(reason, code="not_ready"))
             await answer(scope, receive, send)
             return
         await self._http(scope, receive, send)
@@ -89,10 +93,11 @@ class Process:
         await self._assembled.start()
         metrics.info(__version__, artefact.tag, settings.provider)
         desk, keeper = self._assembled.desk, self._assembled.keeper
-        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, tracer)
+        oip = OipModel(tenant, metrics, lambda: lifecycle.ready)
+        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, tracer=tracer, oip_model=oip)
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
-        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper, tracer)
+        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper, tracer=tracer, oip_model=oip)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it

@@ -14,6 +14,7 @@ DemurError
 ├── NotReady              artefacts are still loading or failed their self-test
 ├── LedgerUnavailable     what has to be durable cannot be written now; nothing was acknowledged
 ├── LedgerAbsent          the service keeps no ledger, and the call needs one
+├── Unsupported           a protocol that is spoken here has it, this service has not
 └── ExecutionFailed       the model failed on this input; neighbours are unharmed
 """
 
@@ -93,6 +94,10 @@ class LedgerAbsent(DemurError):
     """The service keeps no ledger, and the call needs one; repeating it does not help."""
 
 
+class Unsupported(DemurError):
+    """A protocol that is spoken here has it, this service has not; repeating the call does not help."""
+
+
 class ExecutionFailed(DemurError):
     """The model failed on this input; neighbours are unharmed."""
 
@@ -119,6 +124,7 @@ _STATUS: dict[type[DemurError], Status] = {
     NotReady: Status(503, "UNAVAILABLE"),
     LedgerUnavailable: Status(503, "UNAVAILABLE"),
     LedgerAbsent: Status(501, "UNIMPLEMENTED"),
+    Unsupported: Status(501, "UNIMPLEMENTED"),
     ExecutionFailed: Status(500, "INTERNAL"),
 }
 

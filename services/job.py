@@ -66,6 +66,8 @@ class Job:
         """Whether it stands in a queue of the scheduler; it does so once at most."""
         self.running = 0
         """Its quanta in lanes, which hold its memory also after it ended."""
+        self.waits_since: float | None = None
+        """When it came, on the scheduler's clock; None: it has begun to run."""
         self._events: deque[Event] = deque()
         self.error: BaseException | None = None
         """What it ended in."""

@@ -41,14 +41,19 @@ class Distribution:
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
         self._counts = [0] * (len(bounds) + 1)
-        self._sum = 0.0
+        self.sum = 0.0
         self._exemplars: dict[int, tuple[str, float, float]] = {}
+
+    @property
+    def count(self) -> int:
+        """Of all that was observed."""
+        return sum(self._counts)
 
     def observe(self, value: float, trace_id: str = "") -> None:
         """``trace_id``: of a trace that was recorded, or nothing."""
         place = bisect_left(self._bounds, value)
         self._counts[place] += 1
-        self._sum += value
+        self.sum += value
         if trace_id:
             self._exemplars[place] = (trace_id, value, time.time())
 
@@ -57,7 +62,7 @@ class Distribution:
         buckets: list[Any] = [*zip(bounds, accumulate(self._counts), strict=True)]
         for place, (trace_id, *seen) in self._exemplars.items():
             buckets[place] += (Exemplar({"trace_id": trace_id}, *seen),)
-        family.add_metric(labels, buckets, self._sum)
+        family.add_metric(labels, buckets, self.sum)
 
 
 class Metrics:
@@ -72,6 +77,8 @@ class Metrics:
         self._shifted: Counter[tuple[str]] = Counter()
         self._quantum = Distribution(_QUANTUM_SECONDS)
         self._group = Distribution(_GROUP_REQUESTS)
+        self._begun = 0
+        self._waited = 0.0
         self._scheduler: Scheduler | None = None
         self._running: tuple[str, ...] | None = None
         registry.register(self)
@@ -80,6 +87,21 @@ class Metrics:
         """Counts a finished call."""
         self._requests[transport, code] += 1
         self._request_seconds[transport].observe(seconds, current().recorded_id)
+
+    @property
+    def passes(self) -> tuple[int, float]:
+        """Passes over the device, and their seconds, all together."""
+        return self._quantum.count, self._quantum.sum
+
+    @property
+    def waits(self) -> tuple[int, float]:
+        """Requests that began to run, and the seconds that they waited for it, all together."""
+        return self._begun, self._waited
+
+    def begun(self, seconds: float) -> None:
+        """Counts a request that begins to run after so long in the queue."""
+        self._begun += 1
+        self._waited += seconds
 
     def quantum(self, seconds: float, requests: int, trace_id: str = "") -> None:
         """Counts a pass over the device."""

@@ -18,6 +18,7 @@ from services.settings import Settings
 from services.tenant import Parts, Tenant
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding
+from services.transport.oip import rows as oip_rows
 from services.work import RowExecutor
 
 
@@ -98,5 +99,6 @@ def row_tenant(
             window_chunks=settings.stream_window_chunks,
         ),
         http=http.row_binding(description, intervals),
+        oip=oip_rows.row_binding(description, intervals, ensemble=manifest.ensemble),
         warm_up=warm_up,
     )

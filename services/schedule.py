@@ -62,13 +62,16 @@ class Scheduler:
         limits: Limits,
         clock: Callable[[], float],
         observe: Callable[[float, int, str], None] = lambda seconds, requests, trace_id: None,
+        begun: Callable[[float], None] = lambda seconds: None,
     ) -> None:
-        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: duration, requests, trace or nothing."""
+        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: duration, requests, trace or nothing;
+        ``begun`` of each request that begins to run: how long it waited."""
         self.limits = limits
         self.queued_seconds = 0.0
         self.queued_bytes = 0
         self._clock = clock
         self._observe = observe
+        self._begun = begun
         self._jobs: tuple[set[Job], ...] = (set(), set())
         self._ready: tuple[deque[Job], ...] = (deque(), deque())
         self._served = [0.0, 0.0]
@@ -115,7 +118,8 @@ class Scheduler:
                 retry_after_seconds=wait,
             )
         job = Job(work, seconds, nbytes, priority, deadline)
-        job.share = current().share(self._clock())
+        job.waits_since = self._clock()
+        job.share = current().share(job.waits_since)
         job.release = lambda: self._leave(job)
         if not self._jobs[priority]:  # an idle class does not save up a claim on the device
             self._served[priority] = max(self._served)
@@ -263,6 +267,9 @@ class Scheduler:
         assert turn is not None
         place, quantum = turn.take()
         job.running += 1
+        if job.waits_since is not None:
+            self._begun(self._clock() - job.waits_since)
+            job.waits_since = None
         if turn.next is not None:
             self._line_up(job)
         return Begun(job, turn, place, quantum)

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.calibration import Calibration
 from services.pipeline import Description, Pipeline, Task
-from services.transport.binding import GrpcBinding, HttpBinding
+from services.transport.binding import GrpcBinding, HttpBinding, OipBinding
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Tenant:
     description: Description
     grpc: GrpcBinding
     http: HttpBinding
+    oip: OipBinding
     warm_up: Callable[[], None] = lambda: None
     """Runs once before ready: replays golden inputs (``ArtefactError`` on a mismatch), warms up, measures speed."""
     reflected: bool = True

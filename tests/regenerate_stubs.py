@@ -14,15 +14,16 @@ from grpc_tools import protoc
 PROJECT = Path(__file__).resolve().parents[1]
 STUBS = {
     "demur/v1": PROJECT / "clients" / "python" / "demur" / "v1",
+    "inference": PROJECT / "services" / "transport" / "oip" / "protocol",
     "shifts": PROJECT / "models" / "tasks" / "motion" / "protocol",
 }
-"""Folder below ``proto/`` to the folder of its stubs. Files of ``shifts`` import no others: they are moved."""
+"""Folder below ``proto/`` to the folder of its stubs. Files beside ``demur`` import no others: they are moved."""
 
 
 def generate(target: Path) -> dict[Path, Path]:
     """Writes the stubs below ``target`` and returns each with the place where it belongs.
 
-    Messages without services get no ``_grpc`` module.
+    Messages without services get no ``_grpc`` module, nor do files that are moved: it would not find them.
     """
     sources = sorted((PROJECT / "proto").rglob("*.proto"))
     outputs = [f"--{kind}_out={target}" for kind in ("python", "pyi", "grpc_python")]
@@ -30,8 +31,8 @@ def generate(target: Path) -> dict[Path, Path]:
     if code:
         raise SystemExit(f"protoc failed with exit code {code}")
     for source in sources:
-        if "\nservice " not in source.read_text():
-            folder = source.parent.relative_to(PROJECT / "proto")
+        folder = source.parent.relative_to(PROJECT / "proto")
+        if "\nservice " not in source.read_text() or folder.parts[0] != "demur":
             (target / folder / f"{source.stem}_pb2_grpc.py").unlink()
     return {path: STUBS[folder] / path.name for folder in STUBS for path in sorted((target / folder).iterdir())}
 

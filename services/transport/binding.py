@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from numpy.typing import NDArray
+
 from services.errors import InvalidInput
 from services.pipeline import Call, Purpose
 from services.work import Priority, Progress
@@ -82,10 +84,17 @@ class Begin:
 class Chunk:
     """One chunk of a stream; ``request`` is what the pipeline takes, or the ``DemurError`` that refuses this chunk."""
 
-    sequence: int
+    sequence: Any
+    """Its number, or whatever else its frames know it by."""
     request: Any
     nbytes: int | None = None
     """Size of what it was put together of, where that is not its one frame."""
+    options: Options | None = None
+    """Its own; None: those that the stream began with."""
+    seconds: float | None = None
+    """Its own deadline from now; None: that of the stream."""
+    priority: Priority | None = None
+    """Its own; None: that of the stream's chunks."""
 
 
 class StreamReader(Protocol):
@@ -118,32 +127,34 @@ class StreamFrames(Protocol):
         """For a stream that begins."""
         ...
 
-    def accepted(self) -> Any: ...
+    def accepted(self) -> Any | None:
+        """The first frame; None: there is none before the first result."""
+        ...
 
-    def item(self, sequence: int, answer: Any) -> tuple[Any, int] | None:
+    def item(self, sequence: Any, answer: Any) -> tuple[Any, int] | None:
         """The frame of an answer or ``ItemFailed`` while its chunk runs, and how many units it decides.
 
         None: it is told with the chunk's ``results`` only.
         """
         ...
 
-    def progress(self, sequence: int, progress: Progress) -> Any | None:
+    def progress(self, sequence: Any, progress: Progress) -> Any | None:
         """How far a chunk is; None: the caller is not told."""
         ...
 
-    def results(self, sequence: int, answers: list[Any], told: int) -> Iterable[tuple[Any, int]]:
+    def results(self, sequence: Any, answers: list[Any], told: int) -> Iterable[tuple[Any, int]]:
         """The frames that end a chunk, of all its answers, and how many units each decides beside those ``told``.
 
         Of a large chunk each is made beside the event loop. Raises ``DemurError`` where the chunk failed after all.
         """
         ...
 
-    def failed(self, sequence: int, error: Any) -> Any:
+    def failed(self, sequence: Any, error: Any) -> Any:
         """The frame that ends a chunk which was refused or failed as a whole."""
         ...
 
-    def ended(self, chunks: int, units: int) -> Any:
-        """The last frame."""
+    def ended(self, chunks: int, units: int) -> Any | None:
+        """The last frame; None: there is none behind the last result."""
         ...
 
 
@@ -198,3 +209,70 @@ class HttpBinding:
     """File name to content, of all answers of one request; None: answers hold no files."""
     archived: Callable[[list[Any]], Mapping[str, bytes]] | None = None
     """The same for an archive, where that holds more than other answers; None: it holds ``files``."""
+
+
+Parameter = bool | int | float | str
+"""A value that is no tensor, as the Open Inference Protocol has them."""
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """A tensor that a task takes or gives over the Open Inference Protocol."""
+
+    name: str
+    datatype: str
+    """``FP32``, ``BYTES`` and so on."""
+    shape: tuple[int, ...]
+    """-1: of any size."""
+    unit: str = ""
+    """Empty: what it says has none, as a name or a file."""
+    description: str = ""
+    also: frozenset[str] = frozenset()
+    """Of an input: other datatypes that are taken, and converted by the task."""
+    optional: bool = True
+    """Of an input: whether it may be left out."""
+    default: bool = True
+    """Of an output: whether it is answered where the caller names none."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What came with a call over the Open Inference Protocol, checked against the specs of its tensors."""
+
+    tensors: Mapping[str, NDArray[Any]]
+    """BYTES are arrays of ``bytes`` objects."""
+    units: Mapping[str, str]
+    """Of tensors whose caller said one."""
+    parameters: Mapping[str, Parameter]
+    """The task's own, of those that came."""
+    wanted: frozenset[str]
+    """Names of the outputs that are to be answered."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer over the Open Inference Protocol. Tensors that nobody wanted are left out by the transport."""
+
+    tensors: Mapping[str, NDArray[Any]]
+    """BYTES are arrays of ``bytes`` objects, or of fixed length (``S``) where that is quicker to make."""
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OipBinding:
+    """A task's tensors over the Open Inference Protocol. What all tasks share, such as purpose, is not its business."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    read: Callable[[Given], Any]
+    """What the pipeline takes. Quick, as ``GrpcBinding.read``."""
+    answer: Callable[[list[Any], frozenset[str]], Told]
+    """All answers of one request, and which outputs are wanted."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """The task's own parameters of a request, described."""
+    about: Mapping[str, Parameter] = field(default_factory=dict)
+    """What metadata tell of the model beside its tensors."""
+    item: Callable[[Any, frozenset[str]], Told | None] = lambda answer, wanted: None
+    """An item that is done while its request runs, for streams that ask for them; None: told with the answer only."""
+    files: bool = False
+    """Whether inputs are files, which may be as large as those of a form."""

@@ -17,6 +17,7 @@ from services.rows import MemberOutputs, RowTask
 from services.tenant import Parts, Tenant
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding
+from services.transport.oip import rows as oip_rows
 from tests.contract.toys.toy import STEP_SECONDS, Probe, Toy
 
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")
@@ -62,7 +63,8 @@ def build(parts: Parts, probe: Probe) -> Tenant:
     grpc = row_binding(
         "demur.v1.VesselService", MESSAGES, description, pipeline, intervals, quantum_rows=lambda: 64, window_chunks=4
     )
-    return Tenant(pipeline, description, grpc, http.row_binding(description, intervals))
+    oip = oip_rows.row_binding(description, intervals, ensemble=True)
+    return Tenant(pipeline, description, grpc, http.row_binding(description, intervals), oip)
 
 
 ROWS = {"rows": [{"speed": 2.0, "wave": 0.5}, {"speed": 3.0, "wave": 9.0}]}

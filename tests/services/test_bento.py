@@ -49,6 +49,9 @@ async def test_settings_that_do_not_fit_the_artefact_are_told_by_every_route(
     assert process.lifecycle.reason.startswith(f"failed to start: {reason}")
     async with httpx.AsyncClient(transport=httpx.ASGITransport(process), base_url="http://weather") as http:
         response = await http.get("/v1/schema")
+        by_protocol = await http.get("/v2/health/ready")
     assert (response.status_code, response.json()["error"]["code"]) == (503, "not_ready")
     assert reason in response.json()["error"]["message"]
+    assert by_protocol.status_code == 503
+    assert reason in by_protocol.json()["error"], "clients of that protocol read a text"
     await process.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -45,6 +45,8 @@ class ScanRequest:
     maps: tuple[str, ...] = ()
     """To be answered; empty: all that the model has."""
     name: str = ""
+    arrays: bool = False
+    """Whether maps are answered as arrays, not as files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Found:
     segmentation: Segmentation
     files: Mapping[str, bytes]
     """Map name to gzipped NIfTI."""
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    """Map name to volume [x, y, z] on the scan's grid, where arrays were asked for."""
 
 
 @dataclass(slots=True)
@@ -90,11 +94,7 @@ class LesionTask:
         self._pace = pace
         self._lanes = lanes
         self._keeps_inputs = keeps_inputs
-        absent = {
-            *(("data", "knowledge", "rmi") if len(members) == 1 else ()),
-            *(("advice",) if recipe.voxel_trust is None else ()),
-        }
-        self._offered = tuple(name for name in files.OFFICIAL if name not in absent)
+        self._offered = offered(recipe, ensemble=len(members) > 1)
 
     def expand(self, request: ScanRequest) -> Units[_Payload]:
         """One item.
@@ -135,7 +135,7 @@ class LesionTask:
         request, scan = payload.request, payload.scan
         payload.request = payload.scan = None
         assert request is not None
-        name, wanted = request.name, request.maps or self._offered
+        name, wanted, plain = request.name, request.maps or self._offered, request.arrays
         if self._keeps_inputs:
             payload.kept = yield Step(partial(nifti.anonymous, request.flair), FILE_SECONDS)
         begin = Step(partial(self._prepared, request, scan), PREPARE_SECONDS)
@@ -153,10 +153,12 @@ class LesionTask:
         del prepared
         segmentation = yield from _steps(work)
         yield Progress(0.97, "files")
-        contents = yield Steps(tuple(Step(_writer(segmentation, name), FILE_SECONDS) for name in wanted))
+        write = _array if plain else _writer
+        contents = yield Steps(tuple(Step(write(segmentation, name), FILE_SECONDS) for name in wanted))
         predictives = {LESIONS.name: segmentation.predictive()}
-        files_of = dict(zip(wanted, contents, strict=True))
-        found = Found(name, replace(segmentation, maps={}), files_of)
+        volumes = dict(zip(wanted, contents, strict=True))
+        files_of, arrays = ({}, volumes) if plain else (volumes, {})
+        found = Found(name, replace(segmentation, maps={}), files_of, arrays)
         odd = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else 0
         yield Done(0, 1, predictives, found, np.array([odd], np.uint8))
 
@@ -184,6 +186,15 @@ class LesionTask:
         return [units.payload.kept] * len(items)
 
 
+def offered(recipe: Recipe, *, ensemble: bool) -> tuple[str, ...]:
+    """Names of the maps that a model has."""
+    absent = {
+        *(() if ensemble else ("data", "knowledge", "rmi")),
+        *(("advice",) if recipe.voxel_trust is None else ()),
+    }
+    return tuple(name for name in files.OFFICIAL if name not in absent)
+
+
 def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any, Segmentation]:
     """The calls of a whole-scan segmentation as quanta that run side by side."""
     results: Any = None
@@ -198,3 +209,7 @@ def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any,
 
 def _writer(segmentation: Segmentation, name: str) -> Callable[[], bytes]:
     return lambda: files.encoded(segmentation, name)
+
+
+def _array(segmentation: Segmentation, name: str) -> Callable[[], NDArray[Any]]:
+    return lambda: segmentation.mask.astype(np.uint8) if name == "mask" else segmentation.maps[name]

@@ -14,7 +14,7 @@ from models.tasks.lesion import recipe as recipes
 from models.tasks.lesion.spec import HEADS
 from services.pipeline import Description
 from services.settings import Settings
-from services.tasks.lesion import bodies, messages
+from services.tasks.lesion import bodies, messages, tensors
 from services.tasks.lesion.task import LesionTask, Pace
 from services.tenant import Parts, Tenant
 
@@ -57,5 +57,6 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
             max_upload_bytes=settings.max_upload_bytes,
         ),
         http=bodies.binding(),
+        oip=tensors.binding(recipe, ensemble=manifest.ensemble),
         warm_up=warm_up,
     )

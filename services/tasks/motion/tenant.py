@@ -15,7 +15,7 @@ from models.tasks.motion.planning import Planning
 from models.tasks.motion.spec import HEADS
 from services.pipeline import Description
 from services.settings import Settings
-from services.tasks.motion import bodies, messages
+from services.tasks.motion import bodies, messages, tensors
 from services.tasks.motion.inputs import MOST_REQUESTS
 from services.tasks.motion.task import MotionTask, Pace
 from services.tenant import Parts, Tenant
@@ -55,5 +55,6 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
             window_chunks=settings.stream_window_chunks,
         ),
         http=bodies.binding(),
+        oip=tensors.binding(recipe.grid, ensemble=manifest.ensemble),
         warm_up=warm_up,
     )

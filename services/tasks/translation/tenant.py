@@ -9,7 +9,7 @@ from models.tasks.translation.members import Golden
 from models.tasks.translation.spec import HEADS
 from services.pipeline import Description
 from services.settings import Settings
-from services.tasks.translation import bodies, messages
+from services.tasks.translation import bodies, messages, tensors
 from services.tasks.translation.decoding import Pace, Stepping
 from services.tasks.translation.task import TranslationTask
 from services.tasks.translation.texts import MOST_SENTENCES
@@ -42,5 +42,6 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
             window_chunks=settings.stream_window_chunks,
         ),
         http=bodies.binding(),
+        oip=tensors.binding(ensemble=manifest.ensemble),
         warm_up=warm_up,
     )

@@ -27,6 +27,8 @@ from services.transport.grpc.measured import measured
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
+from services.transport.oip import servicer as oip
+from services.transport.oip.model import OipModel
 
 REFUSALS_SECONDS = 0.25
 """How long new calls are refused in words before the connections are told to go: a call that reaches a
@@ -44,9 +46,13 @@ class GrpcServer:
         desk: Desk | None = None,
         keeper: PolicyKeeper | None = None,
         tracer: Tracer = OFF,
+        oip_model: OipModel | None = None,
     ) -> None:
-        """``desk`` is where labels go, ``keeper`` changes policies; None: there is no ledger."""
-        self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE)
+        """``desk`` is where labels go, ``keeper`` changes policies; None: there is no ledger. ``oip_model`` is the
+        tenant over the Open Inference Protocol; None: one of this server's own."""
+        self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE, oip.SERVICE)
+        self._serving = False
+        model = oip_model or OipModel(tenant, metrics, lambda: self._serving)
         self._server = grpc.aio.server(
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
@@ -65,9 +71,10 @@ class GrpcServer:
                 _handlers(tenant, settings, metrics),
                 LabelHandlers(desk, tenant.pipeline, metrics).generic(),
                 policies.handlers(tenant.pipeline.policies, keeper, metrics),
+                oip.methods(model, tenant, settings, metrics),
             )
         )
-        self._server.add_generic_rpc_handlers(self._gates)
+        self._server.add_generic_rpc_handlers((*self._gates, oip.probes(model)))
         if tenant.reflected:
             names = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
@@ -85,10 +92,12 @@ class GrpcServer:
 
     async def ready(self) -> None:
         """Reports SERVING."""
+        self._serving = True
         await self._report(health_pb2.HealthCheckResponse.SERVING)
 
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
+        self._serving = False
         for gate in self._gates:
             gate.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
@@ -120,7 +129,7 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
         )
     if binding.stream is not None:
         handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
-            ChunkStream(tenant, settings, metrics).handle,
+            ChunkStream(binding.stream, tenant, settings, metrics).handle,
             request_deserializer=receiver(binding.stream.request),
             response_serializer=binding.stream.response.encode,
         )

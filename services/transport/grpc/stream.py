@@ -21,7 +21,7 @@ from services.pipeline import Call
 from services.settings import Settings
 from services.tenant import Tenant
 from services.tracing.trace import current, step
-from services.transport.binding import Begin, Chunk, Options
+from services.transport.binding import Begin, Chunk, Options, StreamFrames
 from services.transport.grpc.received import Received
 from services.transport.grpc.status import abort
 from services.work import Progress, Units
@@ -32,12 +32,15 @@ _log = get_logger(__name__)
 class ChunkStream:
     """Serves ``PredictStream``."""
 
-    def __init__(self, tenant: Tenant, settings: Settings, metrics: Metrics) -> None:
-        assert tenant.grpc.stream is not None
-        self._frames = tenant.grpc.stream
+    def __init__(
+        self, frames: StreamFrames, tenant: Tenant, settings: Settings, metrics: Metrics, transport: str = "grpc_stream"
+    ) -> None:
+        """``transport`` is what its calls are counted under."""
+        self._frames = frames
         self._pipeline = tenant.pipeline
         self._window = settings.stream_window_chunks
         self._metrics = metrics
+        self._transport = transport
 
     async def handle(self, requests: AsyncIterator[Any], context: Any) -> None:
         """Called once per stream. A method, since grpc.aio runs callable objects in a thread."""
@@ -48,14 +51,16 @@ class ChunkStream:
         chunks = units = 0
         code = "CANCELLED"
         try:
-            await context.write(self._frames.accepted())
+            if (accepted := self._frames.accepted()) is not None:
+                await context.write(accepted)
             while (outbox := await pending.get()) is not None:
                 async for frame, count in outbox:
                     units += count
                     await context.write(frame)
                 chunks += 1
             await reader
-            await context.write(self._frames.ended(chunks, units))
+            if (ended := self._frames.ended(chunks, units)) is not None:
+                await context.write(ended)
             code = "OK"
         except Exception as error:
             code = status(internal(error)).grpc
@@ -66,7 +71,7 @@ class ChunkStream:
                 task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await reader
-            self._metrics.request("grpc_stream", code, time.perf_counter() - start)
+            self._metrics.request(self._transport, code, time.perf_counter() - start)
 
     async def _read(
         self,
@@ -86,10 +91,12 @@ class ChunkStream:
                 if isinstance(word, Begin):
                     begin = word
                     continue
-                remaining = context.time_remaining()
+                remaining = sooner(context.time_remaining(), word.seconds)
                 deadline = None if remaining is None else time.monotonic() + remaining
                 frames = self._frames
-                call = begin.options.call(frames.purpose, priority=frames.priority, deadline=deadline)
+                priority = frames.priority if word.priority is None else word.priority
+                options = word.options or begin.options
+                call = options.call(frames.purpose, priority=priority, deadline=deadline)
                 nbytes = frame.text_bytes if word.nbytes is None else word.nbytes
                 outbox = _Outbox()
                 task = asyncio.create_task(self._work(word, call, nbytes, outbox))
@@ -126,7 +133,7 @@ class ChunkStream:
         finally:
             outbox.end()
 
-    async def _follow(self, sequence: int, units: Units[Any], call: Call, outbox: _Outbox) -> tuple[list[Any], int]:
+    async def _follow(self, sequence: Any, units: Units[Any], call: Call, outbox: _Outbox) -> tuple[list[Any], int]:
         """All answers, and the units told before the chunk's end; a full queue holds a stream back, it does not break
         it."""
         frames = self._frames
@@ -147,6 +154,12 @@ class ChunkStream:
                 return answers, units_told
             except Busy as busy:  # before the first event
                 await asyncio.sleep(busy.retry_after_seconds)
+
+
+def sooner(one: float | None, other: float | None) -> float | None:
+    """The shorter of two times, of which either may be without end."""
+    known = [seconds for seconds in (one, other) if seconds is not None]
+    return min(known, default=None)
 
 
 class _Outbox:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -12,7 +13,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.errors import Cancelled, DeadlineExceeded, Draining, MethodNotAllowed, NotFound, internal, status
+from services.errors import (
+    Cancelled,
+    DeadlineExceeded,
+    DemurError,
+    Draining,
+    MethodNotAllowed,
+    NotFound,
+    internal,
+    status,
+)
 from services.labels.desk import Desk
 from services.lifecycle import Lifecycle
 from services.logging import called, get_logger
@@ -30,6 +40,11 @@ from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
 from services.transport.http.presence import Presence
 from services.transport.http.request import read_request, timeout_seconds, within
+from services.transport.oip.bodies import refusal as oip_refusal
+from services.transport.oip.model import OipModel
+from services.transport.oip.routes import PREFIX as OIP_PREFIX
+from services.transport.oip.routes import TRANSPORT as OIP
+from services.transport.oip.routes import OipRoutes
 
 _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -43,12 +58,16 @@ def application(
     desk: Desk | None = None,
     keeper: PolicyKeeper | None = None,
     tracer: Tracer = OFF,
+    oip_model: OipModel | None = None,
 ) -> Starlette:
-    """The ASGI application of a tenant; ``desk`` is where labels go, ``keeper`` changes policies, None: no ledger."""
+    """The ASGI application of a tenant; ``desk`` is where labels go, ``keeper`` changes policies, None: no ledger.
+    ``oip_model`` is the tenant over the Open Inference Protocol; None: one of this application's own."""
     routes = Routes(tenant, settings, metrics, lifecycle, tracer)
     jobs = JobRoutes(tenant, settings, lifecycle)
     policies = PolicyRoutes(tenant.pipeline.policies, keeper, settings)
     document = openapi(tenant)
+    oip = OipRoutes(oip_model or OipModel(tenant, metrics, lambda: lifecycle.ready), settings)
+    oip_guarded = partial(routes.guarded, refusal=oip_refusal, transport=OIP)
     jobs_file = Route("/v1/jobs/{job}/files/{file}", routes.guarded(jobs.file, while_draining=True))
     app = Starlette(
         routes=[
@@ -62,6 +81,7 @@ def application(
             Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
             *([] if tenant.http.files is None else [jobs_file]),
             *LabelRoutes(desk, tenant, settings).routes(routes.guarded),
+            *oip.routes(oip_guarded),
             Route("/metrics", routes.metrics),
         ],
         exception_handlers={404: routes.unknown, 405: routes.wrong_method},
@@ -82,9 +102,21 @@ class Routes:
         self._lifecycle = lifecycle
         self._tracer = tracer
 
-    def guarded(self, endpoint: Endpoint, *, while_draining: bool = False) -> Endpoint:
+    def guarded(
+        self,
+        endpoint: Endpoint,
+        *,
+        while_draining: bool = False,
+        refusal: Callable[[DemurError], Response] = error_response,
+        transport: str = "http",
+    ) -> Endpoint:
         """Typed errors as typed answers; counted and traced; refused at once while draining, unless it is about work in
-        flight."""
+        flight.
+
+        Args:
+            refusal: makes a response of an error.
+            transport: what calls are counted under.
+        """
 
         async def call(request: Request) -> Response:
             start = time.perf_counter()
@@ -101,15 +133,15 @@ class Routes:
                     trace.failed(error)
                     if error is not failure:
                         _log.error("a call failed by a defect", exc_info=failure)
-                    response = error_response(error)
+                    response = refusal(error)
                     if not isinstance(error, (DeadlineExceeded, Cancelled)):
                         await discard(request, 2 * self._settings.max_message_bytes)
                     if status(error).http in (413, 503) or stalled(request):
                         response.headers["connection"] = "close"
                 trace.note("http.response.status_code", response.status_code)
                 seconds = time.perf_counter() - start
-                self._metrics.request("http", str(response.status_code), seconds)
-                called("http", name, str(response.status_code), seconds)
+                self._metrics.request(transport, str(response.status_code), seconds)
+                called(transport, name, str(response.status_code), seconds)
                 return response
 
         return call
@@ -158,7 +190,7 @@ class Routes:
                 f"no {request.method} {request.url.path} here; /v1/openapi.json lists the routes", code="no_route"
             )
 
-        return await self.guarded(refuse)(request)
+        return await self._of_path(request)(refuse)(request)
 
     async def wrong_method(self, request: Request, error: Exception) -> Response:
         """OPTIONS is answered, not refused: it asks for just what the refusal would say."""
@@ -176,7 +208,13 @@ class Routes:
                 allowed=allowed,
             )
 
-        return await self.guarded(refuse)(request)
+        return await self._of_path(request)(refuse)(request)
+
+    def _of_path(self, request: Request) -> Callable[[Endpoint], Endpoint]:
+        """``guarded`` for a path that has no endpoint: its refusal is read by those who know that protocol."""
+        if request.url.path.startswith(f"{OIP_PREFIX}/"):
+            return partial(self.guarded, refusal=oip_refusal, transport=OIP)
+        return self.guarded
 
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

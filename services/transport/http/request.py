@@ -114,8 +114,8 @@ def number(name: str, text: str) -> float:
 
 
 @asynccontextmanager
-async def within(seconds: float) -> AsyncIterator[None]:
-    """What runs inside is cancelled when its time is over.
+async def within(seconds: float | None) -> AsyncIterator[None]:
+    """What runs inside is cancelled when its time is over; None: it is never.
 
     Raises:
         DeadlineExceeded: it was.

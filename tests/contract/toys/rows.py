@@ -15,6 +15,7 @@ from services.pipeline import Description
 from services.rows import MemberOutputs, Named, RowsRequest, RowTask
 from services.tenant import Parts, Tenant
 from services.transport.binding import Options
+from services.transport.oip.rows import row_binding
 from services.validate import Column
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
@@ -79,9 +80,9 @@ def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("rows", "toy-rows:1", SCHEMA, (LEVEL, KIND), 64, (0.0, -45.0), (50.0, 45.0))
     executor = Executor(probe)
     task = RowTask(description, executor, executor, statistics, member_values=0)
-    return wire.tenant(
-        parts.pipeline(task), description, read, says, wire.Frames(_named, says, ("level", "kind"), itemised=False)
-    )
+    oip = row_binding(description, {}, ensemble=True)
+    frames = wire.Frames(_named, says, ("level", "kind"), itemised=False)
+    return wire.tenant(parts.pipeline(task), description, read, says, oip, frames)
 
 
 def row(depth: float, tilt: float | None = 1.0) -> dict[str, float | None]:

@@ -13,7 +13,8 @@ from services.errors import DemurError, InvalidInput, TooLarge
 from services.pipeline import Description, Portion
 from services.policy import Shift
 from services.tenant import Parts, Tenant
-from services.transport.binding import Options
+from services.transport.binding import OipBinding, Options, TensorSpec, Told
+from services.transport.oip.decided import decided, decided_specs, parameters
 from services.work import Done, ItemFailed, Step, Units, Work
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
@@ -105,11 +106,42 @@ def _sentences(body: Any) -> list[Any]:
     return wire.must_be_body(body, "sentences")
 
 
+def tell(answers: list[Portion | ItemFailed], wanted: frozenset[str]) -> Told:
+    """Sentences in the order of the request."""
+    portions = sorted((one for one in answers if isinstance(one, Portion)), key=lambda one: one.first)
+    failures = [one for one in answers if isinstance(one, ItemFailed)]
+    if not portions:
+        raise failures[0].error
+    said = [np.where(one.verdicts["tone"].hidden, np.nan, one.predictives["tone"].probabilities) for one in portions]
+    tensors = {
+        "item": np.array([one.first for one in portions], np.int32),
+        "tone_says": np.concatenate(said).astype(np.float32),
+        **decided(portions, "tone"),
+    }
+    return Told(tensors, parameters(portions, ("tone",), failures))
+
+
+def tell_one(one: Portion | ItemFailed, wanted: frozenset[str]) -> Told | None:
+    return None if isinstance(one, ItemFailed) else tell([one], wanted)
+
+
+OIP = OipBinding(
+    inputs=(TensorSpec("sentences", "BYTES", (-1,), optional=False),),
+    outputs=(
+        TensorSpec("item", "INT32", (-1,)),
+        TensorSpec("tone_says", "FP32", (-1, 2)),
+        *decided_specs(item="sentence"),
+    ),
+    read=lambda given: [one.decode() for one in given.tensors["sentences"]],
+    answer=tell,
+    item=tell_one,
+)
+
+
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("texts", "toy-texts:1", None, (TONE,), MAX_SENTENCES)
-    return wire.tenant(
-        parts.pipeline(Task(probe)), description, read, says, wire.Frames(_sentences, says, ("tone",), itemised=True)
-    )
+    frames = wire.Frames(_sentences, says, ("tone",), itemised=True)
+    return wire.tenant(parts.pipeline(Task(probe)), description, read, says, OIP, frames)
 
 
 def text(*sentences: Any, **wishes: Any) -> Body:

@@ -15,7 +15,8 @@ from services.errors import InvalidInput
 from services.pipeline import Description, Portion
 from services.policy import Shift
 from services.tenant import Parts, Tenant
-from services.transport.binding import FormBinding, FormField, Options
+from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorSpec, Told
+from services.transport.oip.decided import decided, decided_specs, parameters
 from services.work import Done, Progress, Step, Units, Work
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
@@ -108,13 +109,38 @@ def files(answers: list[Portion]) -> dict[str, bytes]:
     }
 
 
+def tell(answers: list[Portion], wanted: frozenset[str]) -> Told:
+    """The volume, and its mask unless the policy hides it."""
+    (portion,) = answers
+    hidden = bool(portion.verdicts["burden"].hidden.any())
+    mask = np.array(portion.payload[0], np.uint8)
+    tensors = {
+        "burden_says": np.where(hidden, np.nan, portion.predictives["burden"].mean).astype(np.float32),
+        "mask": mask[:0] if hidden else mask,
+        **decided([portion], "burden"),
+    }
+    return Told(tensors, parameters([portion], ("burden",)))
+
+
+OIP = OipBinding(
+    inputs=(TensorSpec("slices", "FP32", (-1, -1), "HU", optional=False),),
+    outputs=(
+        TensorSpec("burden_says", "FP32", (1,), "ml"),
+        TensorSpec("mask", "UINT8", (-1, -1), default=False),
+        *decided_specs(item="volume"),
+    ),
+    read=lambda given: given.tensors["slices"],
+    answer=tell,
+)
+
+
 def build(parts: Parts, probe: Probe) -> Tenant:
     description = Description("volume", "toy-volume:1", None, (BURDEN,), 1)
     frames = wire.Frames(_slices, says, ("burden",), itemised=True)
     form = FormBinding(
         {"slices": FormField("slices as JSON", file=True, required=True), "purpose": FormField("why")}, read_form
     )
-    return wire.tenant(parts.pipeline(Task(probe)), description, read, says, frames, form, files)
+    return wire.tenant(parts.pipeline(Task(probe)), description, read, says, OIP, frames, form, files)
 
 
 def volume(*slices: list[Any], **wishes: Any) -> Body:

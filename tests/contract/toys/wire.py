@@ -18,6 +18,7 @@ from services.transport.binding import (
     GrpcBinding,
     HttpBinding,
     Message,
+    OipBinding,
     Options,
     StreamFrames,
     stricter,
@@ -164,6 +165,7 @@ def tenant(
     description: Description,
     read: Callable[[Any], tuple[Any, Options]],
     says: Says,
+    oip: OipBinding,
     stream: StreamFrames | None = None,
     form: FormBinding | None = None,
     files: Callable[[list[Any]], Mapping[str, bytes]] | None = None,
@@ -195,6 +197,7 @@ def tenant(
             form=form,
             files=files,
         ),
+        oip=oip,
         reflected=False,
     )
 

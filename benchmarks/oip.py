@@ -1,0 +1,83 @@
+"""One caller at a time: the Open Inference Protocol against the service's own, form by form, turn by turn.
+
+Own requests ask for what own clients ask for, those of the protocol for all outputs that it answers by default: the
+same figures, and ids as texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
+import grpc
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks import wire
+from benchmarks.figures import Figure
+from benchmarks.inputs import artefact, rows
+from benchmarks.service import HOST, Service
+from benchmarks.timing import Timed, interleaved
+from services.transport.oip.protocol import oip_pb2
+
+INFER = "/inference.GRPCInferenceService/ModelInfer"
+PAIRS = {"gRPC": "gRPC, own", "HTTP, bytes": "HTTP, own protobuf", "HTTP, JSON": "HTTP, own JSON"}
+"""A form of the protocol, and what it is compared with."""
+
+
+def measure(service: Service, seconds: float) -> Iterator[Figure]:
+    """Figures for one row and for 1000 packed rows."""
+    for count in (1, 1000):
+        timed = _turns(service, count, seconds)
+        part = f"Open Inference Protocol, {'one row' if count == 1 else f'{count} rows'}"
+        for name, one in timed.items():
+            note = f"p99 {one.p99 * 1e3:.3f} ms, ±{one.spread():.0%}, generator's CPU {one.cpu_share:.0%}"
+            yield Figure(part, name, one.p50 * 1e3, "ms p50", note=note)
+        for name, own in PAIRS.items():
+            yield Figure(part, f"{name}: added", (timed[name].p50 - timed[own].p50) * 1e3, "ms p50")
+            yield Figure(part, f"{name}: over own", timed[name].p50 / timed[own].p50, "x")
+
+
+def grpc_body(task: str, given: NDArray[np.float32]) -> bytes:
+    """Packed rows [n, F] as a request message."""
+    request = oip_pb2.ModelInferRequest(model_name=task, raw_input_contents=[given.tobytes()])
+    request.inputs.add(name="rows", datatype="FP32", shape=given.shape)
+    return request.SerializeToString()
+
+
+def http_requests(task: str, given: NDArray[np.float32], host: str) -> dict[str, bytes]:
+    """The same rows over HTTP, answered as they came: as bytes, or as JSON."""
+    tensor = {"name": "rows", "datatype": "FP32", "shape": list(given.shape)}
+    sized = tensor | {"parameters": {"binary_data_size": given.nbytes}}
+    head = msgspec.json.encode({"inputs": [sized], "parameters": {"binary_data_output": True}})
+    text = msgspec.json.encode({"inputs": [tensor | {"data": given.reshape(-1).tolist()}]})
+    path = f"/v2/models/{task}/infer"
+    length = {"inference_header_content_length": len(head)}
+    return {
+        "HTTP, bytes": wire.post(host, path, "application/octet-stream", head + given.tobytes(), **length),
+        "HTTP, JSON": wire.post(host, path, wire.JSON, text),
+    }
+
+
+def _turns(service: Service, count: int, seconds: float) -> dict[str, Timed]:
+    source = artefact(service.task)
+    given = rows(source, count)
+    own = wire.requests(service.task, source.schema, given, HOST)
+    packed, message = wire.protobuf_body(service.task, source.schema, given), grpc_body(service.task, given)
+    http = http_requests(service.task, given, HOST) | {
+        "HTTP, own protobuf": own["protobuf"],
+        "HTTP, own JSON": own["json"],
+    }
+    with ExitStack() as stack:
+        channel = stack.enter_context(grpc.insecure_channel(service.grpc))
+        stub, infer = wire.stub(channel, service.task), channel.unary_unary(INFER)
+        connections = {
+            name: stack.enter_context(closing(wire.HttpConnection(HOST, service.http_port))) for name in http
+        }
+        cases: dict[str, Callable[[], object]] = {
+            "gRPC, own": lambda: stub(packed),
+            "gRPC": lambda: infer(message),
+            **{name: lambda name=name: connections[name].ask(http[name]) for name in http},  # type: ignore[misc]
+        }
+        return interleaved(cases, seconds)

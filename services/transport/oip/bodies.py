@@ -1,0 +1,200 @@
+"""The protocol's bodies over HTTP: JSON, and behind it the contents of tensors that are binary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services.errors import DemurError, InvalidInput, UnsupportedMediaType
+from services.transport.http import decoding
+from services.transport.http.body import JSON, describe, error_response
+from services.transport.oip.contents import Contents, JsonContents, RawContents
+from services.transport.oip.datatypes import datatype_of, to_raw
+from services.transport.oip.model import Answer, OipModel
+from services.transport.oip.question import Input, Output, Question
+
+HEADER_LENGTH = "inference-header-content-length"
+BINARY = "application/octet-stream"
+_SIZE = "binary_data_size"
+_BINARY_OUTPUT = "binary_data_output"
+_BINARY_DATA = "binary_data"
+
+
+class InputBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A tensor that came."""
+
+    name: str
+    shape: list[int]
+    datatype: str
+    parameters: dict[str, Any] | None = None
+    data: msgspec.Raw = msgspec.Raw(b"")
+
+
+class OutputBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A tensor that is wanted."""
+
+    name: str
+    parameters: dict[str, Any] | None = None
+
+
+class InferBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A request. Some clients name the model in it, too, which the path does already."""
+
+    inputs: list[InputBody]
+    id: str | None = None
+    parameters: dict[str, Any] | None = None
+    outputs: list[OutputBody] | None = None
+    model_name: str | None = None
+    model_version: str | None = None
+
+
+def header_length(request: Request) -> int | None:
+    """Bytes of the JSON at the beginning of a body; None: all of it.
+
+    Raises:
+        InvalidInput: not a number.
+        UnsupportedMediaType: the body is neither JSON nor bytes.
+    """
+    kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if kind not in (JSON, BINARY):
+        raise UnsupportedMediaType(
+            f"content-type {kind!r} is not taken; send {JSON}, or {BINARY} with {HEADER_LENGTH}",
+            code="content_type",
+            field="content-type",
+            value=kind,
+            allowed=f"{JSON}, {BINARY}",
+        )
+    text = request.headers.get(HEADER_LENGTH)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit()) or len(text) > 12:
+        raise InvalidInput(
+            f"{HEADER_LENGTH} = {text[:40]!r} is no number of bytes",
+            code="not_a_number",
+            field=HEADER_LENGTH,
+            value=text[:40],
+            unit="bytes",
+        )
+    return int(text)
+
+
+def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
+    """A request, and the form that its answer is to have. Contents are not read yet.
+
+    Raises:
+        InvalidInput: not JSON of this form, or binary contents that are not what the JSON says.
+    """
+    length = len(body) if header is None else header
+    if length > len(body):
+        raise InvalidInput(
+            f"{HEADER_LENGTH} = {length}, and the body has {len(body)} bytes",
+            code="wrong_length",
+            field=HEADER_LENGTH,
+            value=str(length),
+            unit="bytes",
+            allowed=f"[0, {len(body)}]",
+        )
+    parsed = decoding.json(body[:length], InferBody)
+    rest = memoryview(body)[length:]
+    inputs = []
+    for one in parsed.inputs:
+        contents, rest = _contents(one, rest)
+        inputs.append(Input(one.name, one.datatype, tuple(one.shape), contents, one.parameters or {}))
+    if len(rest):
+        raise InvalidInput(
+            f"{len(rest)} bytes stand behind the contents that {_SIZE} of the inputs tells",
+            code="wrong_length",
+            field=_SIZE,
+            value=str(len(rest)),
+            unit="bytes",
+            allowed="0",
+        )
+    parameters = parsed.parameters or {}
+    outputs = tuple(Output(one.name, one.parameters or {}) for one in parsed.outputs or ())
+    default = parameters.get(_BINARY_OUTPUT) is True
+    named = {one.name: one.parameters[_BINARY_DATA] is True for one in outputs if _BINARY_DATA in one.parameters}
+    return Question(parsed.id or "", parameters, tuple(inputs), outputs), Wanted(default, named)
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which outputs are answered as bytes."""
+
+    default: bool
+    named: dict[str, bool]
+
+    def binary(self, name: str) -> bool:
+        return self.named.get(name, self.default)
+
+
+def response(model: OipModel, answer: Answer, wanted: Wanted) -> Response:
+    """The body of an answer; JSON alone where no output is bytes."""
+    outputs: list[dict[str, Any]] = []
+    contents: list[bytes] = []
+    for name, array in answer.tensors().items():
+        told: dict[str, Any] = {"name": name, "datatype": datatype_of(array), "shape": list(array.shape)}
+        if wanted.binary(name):
+            contents.append(to_raw(array))
+            told["parameters"] = {_SIZE: len(contents[-1])}
+        else:
+            told["data"] = _data(name, array)
+        outputs.append(told)
+    said = {"model_name": model.name, "model_version": model.version}
+    if answer.asked.id:
+        said["id"] = answer.asked.id
+    head = msgspec.json.encode(said | {"parameters": answer.told.parameters, "outputs": outputs})
+    if not contents:
+        return Response(head, media_type=JSON)
+    return Response(b"".join((head, *contents)), media_type=BINARY, headers={HEADER_LENGTH: str(len(head))})
+
+
+def refusal(error: DemurError) -> Response:
+    """``{"error": "..."}``, as clients of the protocol read it; the fields of our own errors stand beside it."""
+    plain = error_response(error)
+    body = msgspec.json.encode({"error": error.message, "detail": describe(error)})
+    kept = {name: value for name, value in plain.headers.items() if name in ("retry-after", "allow")}
+    return Response(body, plain.status_code, kept, media_type=JSON)
+
+
+def _contents(given: InputBody, rest: memoryview) -> tuple[Contents | None, memoryview]:
+    """The contents of an input, and what stands behind them."""
+    size = (given.parameters or {}).get(_SIZE)
+    data = bytes(given.data)
+    if size is None:
+        return (JsonContents(data) if data else None), rest
+    if data:
+        raise InvalidInput(
+            f"the input {given.name[:60]} has data and {_SIZE}; send one of them",
+            code="two_inputs",
+            field=given.name[:60],
+        )
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= len(rest):
+        raise InvalidInput(
+            f"{_SIZE} of {given.name[:60]} is {str(size)[:40]}; {len(rest)} bytes stand behind the JSON and the "
+            f"inputs before it ({HEADER_LENGTH} says where they begin)",
+            code="wrong_length",
+            field=_SIZE,
+            value=str(size)[:40],
+            unit="bytes",
+            allowed=f"[0, {len(rest)}]",
+        )
+    return RawContents(rest[:size]), rest[size:]
+
+
+def _data(name: str, values: NDArray[Any]) -> list[Any]:
+    """Elements for JSON, the last axis fastest: NaN and infinities become null, BYTES have to be texts."""
+    flat = values.reshape(-1)
+    if datatype_of(values) != "BYTES":
+        return flat.tolist() if flat.dtype.kind != "f" else np.asarray(flat, np.float64).tolist()
+    try:
+        return [one.decode() for one in flat.tolist()]
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"the output {name} holds bytes that are no text; ask for it with {_BINARY_DATA}",
+            code="not_unicode",
+            field=name,
+        ) from error

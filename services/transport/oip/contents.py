@@ -1,0 +1,146 @@
+"""Contents of one tensor in the three forms that the protocol has, each to an array of its datatype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from services.errors import InvalidInput
+from services.transport.oip.datatypes import Datatype, from_raw, of_bytes
+
+_SHOWN = 40
+"""Characters of a value that a refusal quotes."""
+
+
+class Contents(Protocol):
+    """Elements of a tensor, not read yet."""
+
+    def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
+        """The elements [n] of a shape that has been checked.
+
+        Raises:
+            InvalidInput: of another number or kind.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RawContents:
+    """Little-endian bytes."""
+
+    content: bytes | memoryview
+
+    def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
+        return from_raw(name, datatype, self.content, prod(shape))
+
+
+@dataclass(frozen=True, slots=True)
+class TypedContents:
+    """Lists of a protobuf message, by field, of those that are not empty."""
+
+    fields: dict[str, Sequence[Any]]
+
+    def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
+        wrong = [field for field in self.fields if field != datatype.contents]
+        if wrong or not datatype.contents:
+            told = f"fills {wrong[0]}" if wrong else "has no raw contents"
+            where = datatype.contents or "raw_input_contents"
+            raise InvalidInput(
+                f"{name} is {datatype.name} and {told}; its elements belong into {where}",
+                code="dtype",
+                field=name,
+                value=wrong[0] if wrong else "",
+                allowed=where,
+            )
+        found = self.fields.get(datatype.contents, ())
+        _check_count(name, len(found), shape)
+        if datatype.name == "BYTES":
+            return of_bytes(found)
+        return _converted(name, datatype, list(found))
+
+
+@dataclass(frozen=True, slots=True)
+class JsonContents:
+    """A list, flat or nested as the shape is; BYTES are texts."""
+
+    text: bytes
+
+    def values(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> NDArray[Any]:
+        flat = self._flat(name, datatype, shape)
+        if datatype.name == "BYTES":
+            return of_bytes(one.encode(errors="surrogatepass") for one in flat)
+        return _converted(name, datatype, flat)
+
+    def _flat(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> list[Any]:
+        kind: Any = {"BYTES": str, "BOOL": bool}.get(datatype.name, int if datatype.whole else float | None)
+        try:
+            found: list[Any] = msgspec.json.decode(self.text, type=list[kind])
+        except msgspec.ValidationError as error:
+            nested = self._nested(shape, kind)
+            if nested is None:
+                raise InvalidInput(
+                    f"data of {name} are not a list of {_WORDS.get(datatype.name, 'numbers')}, flat or nested as the "
+                    f"shape {list(shape)} is: {error}",
+                    code="not_a_number" if datatype.name not in _WORDS else "dtype",
+                    field=name,
+                    value=self.text[:_SHOWN].decode(errors="replace"),
+                ) from error
+            return nested
+        _check_count(name, len(found), shape)
+        return found
+
+    def _nested(self, shape: tuple[int, ...], kind: Any) -> list[Any] | None:
+        """The elements of lists in lists of exactly this shape; None: of another one, or other elements."""
+        for _ in shape:
+            kind = list[kind]
+        try:
+            found: Any = msgspec.json.decode(self.text, type=kind)
+        except msgspec.ValidationError:
+            return None
+        parts = [found]
+        for length in shape:
+            if any(len(part) != length for part in parts):
+                return None
+            parts = [one for part in parts for one in part]
+        return parts
+
+
+_WORDS = {"BYTES": "texts", "BOOL": "true and false"}
+
+
+def _converted(name: str, datatype: Datatype, values: list[Any]) -> NDArray[Any]:
+    """Null is NaN; numbers beyond the range of a floating type are infinite."""
+    dtype = np.dtype(np.float32) if datatype.name == "BF16" else datatype.dtype
+    try:
+        with np.errstate(over="ignore"):
+            return np.array(values, dtype)
+    except OverflowError as error:
+        limits: Any = np.iinfo(dtype)  # floating types do not overflow, they become infinite
+        index = next(i for i, one in enumerate(values) if not limits.min <= one <= limits.max)
+        raise InvalidInput(
+            f"element {index} of {name} is {str(values[index])[:_SHOWN]}; {datatype.name} holds {limits.min} to "
+            f"{limits.max}",
+            code="out_of_range",
+            field=name,
+            value=str(values[index])[:_SHOWN],
+            allowed=f"[{limits.min}, {limits.max}]",
+            index=index,
+        ) from error
+
+
+def _check_count(name: str, count: int, shape: tuple[int, ...]) -> None:
+    if count != prod(shape):
+        raise InvalidInput(
+            f"{name} has {count} elements, its shape {list(shape)} says {prod(shape)}",
+            code="wrong_length",
+            field=name,
+            value=str(count),
+            unit="elements",
+            allowed=str(prod(shape)),
+        )

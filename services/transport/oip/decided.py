@@ -1,0 +1,133 @@
+"""How units were decided, as tensors and parameters: the same for all tasks, so that a client has to learn it once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models.remark import Remark
+from services.errors import DemurError
+from services.pipeline import Portion, UnitIds
+from services.policy import Decision, Policy
+from services.transport.binding import Parameter, TensorSpec
+from services.transport.http.single import remarked
+from services.transport.oip.datatypes import of_bytes
+from services.work import ItemFailed
+
+_FEW = 16
+"""Ids that are quicker written one by one."""
+_DECISIONS = ", ".join(f"{decision.value}: {decision.name}" for decision in Decision)
+
+
+def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]:
+    """The outputs of ``decided``; ``item`` is what the first axis counts."""
+    return (
+        TensorSpec(
+            f"{prefix}uncertainty",
+            "FP32",
+            (-1,),
+            "",
+            f"of each {item}, compared with the threshold; unit of the measure",
+        ),
+        TensorSpec(f"{prefix}deferred", "BOOL", (-1,), "", "whether somebody else should answer"),
+        TensorSpec(f"{prefix}decision", "INT8", (-1,), "", _DECISIONS),
+        TensorSpec(
+            f"{prefix}shifted",
+            "UINT8",
+            (-1,),
+            "",
+            "sum of 1: outside the range of training, 2: knowledge uncertainty above its reference; 0: neither",
+        ),
+        TensorSpec(f"{prefix}unit_ids", "BYTES", (-1,), "", "what labels and resolutions name the units by"),
+    )
+
+
+def decided(portions: Sequence[Portion], head: str, prefix: str = "") -> dict[str, NDArray[Any]]:
+    """How the units [n] of a head were decided, of all portions in their order."""
+    verdicts = [portion.verdicts[head] for portion in portions]
+    decisions = joined([one.decisions for one in verdicts], np.uint8)
+    return {
+        f"{prefix}uncertainty": joined([one.uncertainty for one in verdicts], np.float32),
+        f"{prefix}deferred": decisions != Decision.ANSWER,
+        f"{prefix}decision": decisions.astype(np.int8),
+        f"{prefix}shifted": joined([one.shifts for one in verdicts], np.uint8),
+        f"{prefix}unit_ids": joined([unit_ids(portion.ids[head]) for portion in portions], np.dtype("S1")),
+    }
+
+
+def parameters(
+    portions: Sequence[Portion], heads: Iterable[str], failures: Iterable[ItemFailed] = ()
+) -> dict[str, Any]:
+    """What holds for an answer as a whole. ``recorded`` is true where all of it is."""
+    found: dict[str, Parameter] = {
+        "model": portions[0].model,
+        "purpose": portions[0].purpose,
+        "recorded": all(portion.recorded for portion in portions),
+    }
+    named = tuple(heads)
+    for head in named:
+        found |= policy_parameters([one.verdicts[head].policy for one in portions], f"{head}_" if named[1:] else "")
+    if told := [_failure(one.item, one.error) for one in failures]:
+        found["failures"] = msgspec.json.encode(told).decode()
+    return found
+
+
+def policy_parameters(policies: Sequence[Policy], prefix: str) -> dict[str, Parameter]:
+    """Version, measure and threshold; one that is not finite is told as text, since JSON has no such numbers."""
+    last = policies[-1]
+    finite = bool(np.isfinite(last.threshold))
+    return {
+        f"{prefix}policy": ",".join(dict.fromkeys(policy.version for policy in policies)),
+        f"{prefix}measure": last.measure,
+        f"{prefix}threshold": float(last.threshold) if finite else str(last.threshold),
+    }
+
+
+def remarks(of_items: Iterable[Sequence[Remark]]) -> NDArray[Any]:
+    """What is remarkable about each item, as JSON lists."""
+    return of_bytes(msgspec.json.encode([remarked(one) for one in told]) for told in of_items)
+
+
+def remarks_spec(known: str) -> TensorSpec:
+    """The output of ``remarks``; ``known`` are their codes."""
+    told = f"JSON list of what is unlike training, each with code, message, value, unit, lower, upper; codes: {known}"
+    return TensorSpec("remarks", "BYTES", (-1,), "", told)
+
+
+def unit_ids(ids: UnitIds) -> NDArray[Any]:
+    """The texts of ``UnitIds`` [n], those of as many digits at once."""
+    if ids.count < _FEW:
+        return of_bytes(ids.text(index).encode() for index in range(ids.count))
+    stop = ids.first + ids.count
+    parts = []
+    first = ids.first
+    while first < stop:
+        last = min(stop, 10 ** len(str(first)))
+        parts.append(_of_equal_length(ids.epoch, first, last))
+        first = last
+    return parts[0] if len(parts) == 1 else np.concatenate([part.astype(object) for part in parts])
+
+
+def joined(arrays: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    """One behind the other; of ``dtype`` where there is none."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays) if arrays else np.empty(0, dtype)
+
+
+def _of_equal_length(epoch: int, first: int, stop: int) -> NDArray[Any]:
+    """Ids whose sequence numbers have as many digits; these are written side by side."""
+    head, width = f"{epoch:016x}-".encode(), len(str(first))
+    text = np.empty((stop - first, len(head) + width), np.uint8)
+    text[:, : len(head)] = np.frombuffer(head, np.uint8)
+    numbers = np.arange(first, stop)
+    for place in range(width - 1, -1, -1):
+        numbers, digit = np.divmod(numbers, 10)
+        text[:, len(head) + place] = digit + ord("0")
+    return text.view(f"S{text.shape[1]}").reshape(-1)
+
+
+def _failure(item: int, error: DemurError) -> dict[str, Any]:
+    return {"item": item, "code": error.code, "message": error.message}

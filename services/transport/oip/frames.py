@@ -1,0 +1,106 @@
+"""``ModelStreamInfer``: each request of a stream is a chunk of the frame's, which keeps their order and reads ahead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.errors import DemurError
+from services.pipeline import Portion, Purpose
+from services.transport.binding import Begin, Chunk, message_of
+from services.transport.oip import messages
+from services.transport.oip.model import Answer, OipModel, items
+from services.transport.oip.protocol import oip_pb2
+from services.transport.oip.question import Asked
+from services.work import Priority, Progress
+
+FINAL = "triton_final_response"
+_EMPTY_FINAL = "triton_enable_empty_final_response"
+
+
+@dataclass(frozen=True)
+class One:
+    """A request of a stream: what its frames have to know of it."""
+
+    id: str
+    asked: Asked | None
+    """None: refused."""
+    closes: bool = False
+    """Whether its caller wants an answer without tensors behind the last."""
+    start: float = field(default_factory=time.perf_counter)
+
+
+class OipFrames:
+    """Frames of such streams."""
+
+    request = message_of(oip_pb2.ModelInferRequest)
+    response = message_of(oip_pb2.ModelStreamInferResponse)
+    purpose: Purpose = "decide"
+    priority: Priority | None = None
+
+    def __init__(self, model: OipModel) -> None:
+        self._model = model
+
+    def reader(self) -> OipReader:
+        return OipReader(self._model)
+
+    def accepted(self) -> None:
+        """Clients take every frame for an answer."""
+        return None
+
+    def item(self, sequence: One, answer: Any) -> tuple[Any, int] | None:
+        asked = sequence.asked
+        if asked is None or not asked.wishes.items:
+            return None
+        told = self._model.binding.item(answer, asked.wanted)
+        return None if told is None else (self._frame(self._model.answered(asked, told), final=False), _units(answer))
+
+    def progress(self, sequence: One, progress: Progress) -> None:
+        return None
+
+    def results(self, sequence: One, answers: list[Any], told: int) -> Iterator[tuple[Any, int]]:
+        asked = sequence.asked
+        assert asked is not None
+        answer = self._model.told(asked, answers)
+        yield self._frame(answer, final=not sequence.closes), sum(map(_units, answers)) - told
+        if sequence.closes:
+            closing = oip_pb2.ModelInferResponse(
+                model_name=self._model.name, model_version=self._model.version, id=asked.id
+            )
+            closing.parameters[FINAL].bool_param = True
+            yield oip_pb2.ModelStreamInferResponse(infer_response=closing), 0
+        self._model.statistics.answered(items(answers), time.perf_counter() - sequence.start)
+
+    def failed(self, sequence: One, error: DemurError) -> Any:
+        self._model.statistics.failed(time.perf_counter() - sequence.start)
+        return messages.refusal(self._model, sequence.id, error.message)
+
+    def ended(self, chunks: int, units: int) -> None:
+        return None
+
+    def _frame(self, answer: Answer, *, final: bool) -> Any:
+        found = messages.response(self._model, answer, **{FINAL: final})
+        return oip_pb2.ModelStreamInferResponse(infer_response=found)
+
+
+class OipReader:
+    """Reads the requests of one stream; one that is refused does not end it."""
+
+    def __init__(self, model: OipModel) -> None:
+        self._model = model
+
+    def read(self, frame: Any) -> Begin | Chunk:
+        try:
+            self._model.check(frame.model_name, frame.model_version)
+            asked = self._model.read(messages.question(frame))
+        except DemurError as error:
+            return Chunk(One(frame.id, None), error)
+        wishes = asked.wishes
+        closes = frame.parameters[_EMPTY_FINAL].bool_param if _EMPTY_FINAL in frame.parameters else False
+        return Chunk(One(frame.id, asked, closes), asked.request, None, wishes.options, wishes.seconds, wishes.priority)
+
+
+def _units(answer: Any) -> int:
+    return answer.count if isinstance(answer, Portion) else 0

@@ -1,0 +1,124 @@
+"""Messages of the protocol's gRPC service to the words of this package, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from google.protobuf.json_format import ParseDict
+
+from services.errors import InvalidInput
+from services.transport.binding import Parameter
+from services.transport.oip.contents import Contents, RawContents, TypedContents
+from services.transport.oip.datatypes import datatype_of, to_raw
+from services.transport.oip.model import Answer, OipModel
+from services.transport.oip.protocol import oip_pb2
+from services.transport.oip.question import Input, Output, Question
+
+_CHOICE = "parameter_choice"
+
+
+def question(message: Any) -> Question:
+    """A ``ModelInferRequest``. Contents are not read yet.
+
+    Raises:
+        InvalidInput: raw contents that are not one for each input, or both forms at once.
+    """
+    raw = message.raw_input_contents
+    if raw and len(raw) != len(message.inputs):
+        raise InvalidInput(
+            f"raw_input_contents has {len(raw)} entries for {len(message.inputs)} inputs; give one each, or none",
+            code="unequal_lengths",
+            field="raw_input_contents",
+            value=str(len(raw)),
+            unit="entries",
+            allowed=str(len(message.inputs)),
+        )
+    return Question(
+        id=message.id,
+        parameters=_parameters(message.parameters),
+        inputs=tuple(
+            Input(
+                one.name,
+                one.datatype,
+                tuple(one.shape),
+                _contents(one, raw[place] if raw else None),
+                _parameters(one.parameters),
+            )
+            for place, one in enumerate(message.inputs)
+        ),
+        outputs=tuple(Output(one.name, _parameters(one.parameters)) for one in message.outputs),
+    )
+
+
+def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
+    """A ``ModelInferResponse``, with raw contents; ``more`` are parameters beside the answer's."""
+    found = oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=answer.asked.id)
+    for name, array in answer.tensors().items():
+        found.outputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
+        found.raw_output_contents.append(to_raw(array))
+    for name, value in (dict(answer.told.parameters) | more).items():
+        found.parameters[name].CopyFrom(parameter(value))
+    return found
+
+
+def refusal(model: OipModel, asked_id: str, text: str) -> Any:
+    """What a stream answers to a request that failed."""
+    return oip_pb2.ModelStreamInferResponse(
+        error_message=text,
+        infer_response=oip_pb2.ModelInferResponse(model_name=model.name, model_version=model.version, id=asked_id),
+    )
+
+
+def metadata(model: OipModel) -> Any:
+    """A ``ModelMetadataResponse``."""
+    told = model.metadata()
+    plain = {name: value for name, value in told.items() if name in ("name", "versions", "platform")}
+    return oip_pb2.ModelMetadataResponse(
+        inputs=[_tensor(one) for one in told["inputs"]],
+        outputs=[_tensor(one) for one in told["outputs"]],
+        parameters={name: parameter(value) for name, value in told["parameters"].items()},
+        **plain,
+    )
+
+
+def message(kind: Any, values: Mapping[str, Any]) -> Any:
+    """A message of plain values."""
+    return ParseDict(dict(values), kind())
+
+
+def parameter(value: Parameter) -> Any:
+    """A value as its message."""
+    if isinstance(value, bool):
+        return oip_pb2.InferParameter(bool_param=value)
+    if isinstance(value, int):
+        return oip_pb2.InferParameter(int64_param=value)
+    if isinstance(value, float):
+        return oip_pb2.InferParameter(double_param=value)
+    return oip_pb2.InferParameter(string_param=value)
+
+
+def _tensor(told: Mapping[str, Any]) -> Any:
+    given = {name: parameter(value) for name, value in told["parameters"].items()}
+    return oip_pb2.ModelMetadataResponse.TensorMetadata(**{**told, "parameters": given})
+
+
+def _parameters(given: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Values by name; one of a kind that is not known here is an empty text."""
+    return {
+        name: "" if (kind := value.WhichOneof(_CHOICE)) is None else getattr(value, kind)
+        for name, value in given.items()
+    }
+
+
+def _contents(given: Any, raw: bytes | None) -> Contents | None:
+    typed = {field.name: values for field, values in given.contents.ListFields()} if given.HasField("contents") else {}
+    if raw is None:
+        return TypedContents(typed) if given.HasField("contents") or 0 in given.shape else None
+    if typed:
+        raise InvalidInput(
+            f"the input {given.name[:60]} has raw contents and fills {next(iter(typed))}; send one form",
+            code="two_inputs",
+            field=given.name[:60],
+        )
+    return RawContents(raw)

@@ -1,0 +1,196 @@
+"""The one model of a service, as the protocol sees it: what it is, whether it is ready, and how it is asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from services import __version__
+from services.errors import NotFound, Unsupported
+from services.metrics import Metrics
+from services.pipeline import Portion
+from services.tenant import Tenant
+from services.transport.binding import OipBinding, Parameter, TensorSpec, Told
+from services.transport.oip.datatypes import DATATYPES
+from services.transport.oip.question import Asked, Question, Reader
+from services.transport.oip.statistics import Statistics
+from services.transport.oip.wishes import DESCRIBED
+
+PLATFORM = "demur"
+EXTENSIONS = ("binary_tensor_data", "model_configuration", "model_repository", "parameters", "statistics")
+_ABSENT = {
+    "SystemSharedMemory": "shared memory is not served; send contents with the call",
+    "CudaSharedMemory": "shared memory is not served; send contents with the call",
+    "TraceSetting": "tracing is set where the service is started",
+    "LogSettings": "logging is set where the service is started (DEMUR_LOG_LEVEL)",
+    "RepositoryModel": "a service has the one artefact that it was started with; start it with another (DEMUR_MODEL)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a question."""
+
+    asked: Asked
+    told: Told
+    order: tuple[str, ...]
+    """Names of outputs as metadata list them."""
+
+    def tensors(self) -> dict[str, Any]:
+        """Name to array, of those that are wanted and exist."""
+        found = self.told.tensors
+        return {name: found[name] for name in self.order if name in self.asked.wanted and name in found}
+
+
+class OipModel:
+    """A tenant over the protocol."""
+
+    def __init__(self, tenant: Tenant, metrics: Metrics, ready: Callable[[], bool]) -> None:
+        self.binding: OipBinding = tenant.oip
+        self.pipeline = tenant.pipeline
+        self.name = tenant.description.task
+        self.version = self.pipeline.model.rpartition(":")[2]
+        self.ready = ready
+        self.statistics = Statistics(metrics)
+        self._order = tuple(spec.name for spec in self.binding.outputs)
+        self._reader = Reader(tenant.oip, tuple(head.name for head in tenant.description.heads))
+
+    def check(self, name: str, version: str) -> None:
+        """
+        Raises:
+            NotFound: another model is meant.
+        """
+        if name != self.name:
+            raise NotFound(
+                f"no model {name[:60]!r} here; this service has {self.name}",
+                code="no_model",
+                field="model_name",
+                value=name[:60],
+                allowed=self.name,
+            )
+        if version not in ("", self.version):
+            raise NotFound(
+                f"no version {version[:60]!r} of {name} here; {self.version} is served: leave the version out for any",
+                code="no_model",
+                field="model_version",
+                value=version[:60],
+                allowed=self.version,
+            )
+
+    def read(self, question: Question) -> Asked:
+        """
+        Raises:
+            DemurError: see ``Reader.read``.
+        """
+        start = time.perf_counter()
+        asked = self._reader.read(question)
+        self.statistics.input.note(time.perf_counter() - start)
+        return asked
+
+    async def answer(self, asked: Asked, seconds: float | None, nbytes: int) -> list[Any]:
+        """All answers to a request that was read.
+
+        Args:
+            seconds: until the transport's own deadline.
+            nbytes: size of the request as text.
+
+        Raises:
+            DemurError: see ``Pipeline.answer``.
+        """
+        deadline = None if seconds is None else time.monotonic() + seconds
+        call = asked.wishes.options.call("decide", priority=asked.wishes.priority, deadline=deadline)
+        return await self.pipeline.answer(asked.request, call, nbytes)
+
+    def told(self, asked: Asked, answers: list[Any]) -> Answer:
+        """What is said of all answers.
+
+        Raises:
+            DemurError: all of the request failed.
+        """
+        start = time.perf_counter()
+        answer = self.answered(asked, self.binding.answer(answers, asked.wanted))
+        self.statistics.output.note(time.perf_counter() - start)
+        return answer
+
+    def answered(self, asked: Asked, told: Told) -> Answer:
+        """What is said of all answers, or of an item."""
+        return Answer(asked, told, self._order)
+
+    def server(self) -> dict[str, Any]:
+        """The message ``ServerMetadataResponse``."""
+        return {"name": PLATFORM, "version": __version__, "extensions": list(EXTENSIONS)}
+
+    def metadata(self) -> dict[str, Any]:
+        """``ModelMetadataResponse``, but for its parameters, which HTTP has as they are and gRPC in messages."""
+        inputs = [_told(spec) | {"parameters": _about(spec, optional=spec.optional)} for spec in self.binding.inputs]
+        outputs = [_told(spec) | {"parameters": _about(spec, default=spec.default)} for spec in self.binding.outputs]
+        return {
+            "name": self.name,
+            "versions": [self.version],
+            "platform": PLATFORM,
+            "inputs": inputs,
+            "outputs": outputs,
+            "parameters": self._about(),
+        }
+
+    def config(self) -> dict[str, Any]:
+        """The message ``ModelConfig``: the same for clients that know no parameters of metadata."""
+        parameters: dict[str, Any] = dict(self._about())
+        for spec in (*self.binding.inputs, *self.binding.outputs):
+            parameters |= {f"{spec.name}.{word}": value for word, value in _about(spec).items()}
+        return {
+            "name": self.name,
+            "platform": PLATFORM,
+            "backend": PLATFORM,
+            "max_batch_size": 0,
+            "input": [_configured(spec) | {"optional": spec.optional} for spec in self.binding.inputs],
+            "output": [_configured(spec) for spec in self.binding.outputs],
+            "parameters": {name: {"string_value": _text(value)} for name, value in parameters.items()},
+            "model_transaction_policy": {"decoupled": False},
+        }
+
+    def index(self, ready: bool) -> dict[str, Any]:
+        """The message ``RepositoryIndexResponse``; ``ready``: only what is."""
+        state = "READY" if self.ready() else "UNAVAILABLE"
+        if ready and state != "READY":
+            return {"models": []}
+        return {"models": [{"name": self.name, "version": self.version, "state": state, "reason": ""}]}
+
+    def stats(self) -> dict[str, Any]:
+        """The message ``ModelStatisticsResponse``."""
+        return {"model_stats": [self.statistics.json(self.name, self.version)]}
+
+    def _about(self) -> Mapping[str, Parameter]:
+        taken = DESCRIBED | dict(self.binding.parameters)
+        return dict(self.binding.about) | {f"parameter.{name}": told for name, told in taken.items()}
+
+
+def absent(method: str) -> Unsupported:
+    """Why a method that Triton has is not served; ``method`` is the beginning of its name."""
+    return Unsupported(_ABSENT[method], code="unsupported", field=method)
+
+
+def items(answers: list[Any]) -> int:
+    """How many items have an answer."""
+    return sum(one.count for one in answers if isinstance(one, Portion))
+
+
+def _told(spec: TensorSpec) -> dict[str, Any]:
+    return {"name": spec.name, "datatype": spec.datatype, "shape": list(spec.shape)}
+
+
+def _about(spec: TensorSpec, **flags: bool) -> dict[str, Parameter]:
+    texts: dict[str, Parameter] = {"unit": spec.unit, "description": spec.description}
+    if spec.also:
+        texts["also"] = ", ".join(sorted(spec.also))
+    return {name: value for name, value in texts.items() if value} | flags
+
+
+def _configured(spec: TensorSpec) -> dict[str, Any]:
+    return {"name": spec.name, "data_type": DATATYPES[spec.datatype].config, "dims": list(spec.shape)}
+
+
+def _text(value: Parameter) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""Generated from ``proto/inference/oip.proto``; do not edit."""

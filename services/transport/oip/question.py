@@ -1,0 +1,233 @@
+"""A request as it came, whatever it came by, and what of it is checked before any element is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import prod
+from typing import Any
+
+from numpy.typing import NDArray
+
+from services.errors import InvalidInput, Unsupported
+from services.transport.binding import Given, OipBinding, Parameter, TensorSpec
+from services.transport.oip.contents import Contents
+from services.transport.oip.datatypes import DATATYPES
+from services.transport.oip.wishes import Wishes, wishes
+
+_MOST_NAMES = 32
+"""Names that a refusal lists."""
+_MOST_ID = 4096
+"""Characters of the caller's id, which is answered as it came."""
+_MOST_ELEMENTS = 1 << 50
+"""No message holds as many; NumPy counts bytes in 63 bits."""
+_MOST_EMPTY = 1 << 20
+"""Along the other axes of a shape with a zero: nothing has to come for them, and a task may walk along them."""
+_SHARED_MEMORY = "shared_memory"
+_PASSED_OVER = ("content_type", "binary_data_size", "binary_data", "headers")
+"""Parameters of tensors that other servers' clients send along, or that were looked at where they came in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A tensor that came."""
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+    contents: Contents | None
+    """None: nothing came for it."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tensor that is wanted."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request of the protocol."""
+
+    id: str
+    parameters: Mapping[str, Any]
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...] = ()
+    """None: those that are answered by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request, understood."""
+
+    id: str
+    request: Any
+    """What the pipeline takes."""
+    wishes: Wishes
+    wanted: frozenset[str]
+    """Names of outputs."""
+
+
+class Reader:
+    """Understands the questions that a task is asked."""
+
+    def __init__(self, binding: OipBinding, heads: tuple[str, ...]) -> None:
+        self._binding = binding
+        self._heads = heads
+        self._inputs = {spec.name: spec for spec in binding.inputs}
+        self._outputs = {spec.name for spec in binding.outputs}
+        self._default = frozenset(spec.name for spec in binding.outputs if spec.default)
+
+    def read(self, question: Question) -> Asked:
+        """
+        Raises:
+            InvalidInput: a tensor, an output or a parameter is unknown, doubled, missing or not what it has to be.
+            Unsupported: shared memory, classification or sequences are asked for.
+        """
+        if len(question.id) > _MOST_ID:
+            raise InvalidInput(
+                f"id has {len(question.id)} characters, at most {_MOST_ID} are taken",
+                code="too_long",
+                field="id",
+                value=str(len(question.id)),
+                unit="characters",
+                allowed=f"[0, {_MOST_ID}]",
+            )
+        understood = wishes(question.parameters, self._heads, self._binding.parameters)
+        wanted = self._wanted(question.outputs)
+        tensors: dict[str, NDArray[Any]] = {}
+        units: dict[str, str] = {}
+        for one in question.inputs:
+            spec = self._spec(one, tensors)
+            if (unit := _unit(one)) is not None:
+                units[one.name] = unit
+            tensors[one.name] = _array(one, spec)
+        for spec in self._binding.inputs:
+            if not spec.optional and spec.name not in tensors:
+                raise InvalidInput(
+                    f"the input {spec.name} is missing; it is {spec.datatype} of shape {list(spec.shape)}",
+                    code="missing",
+                    field=spec.name,
+                )
+        request = self._binding.read(Given(tensors, units, understood.own, wanted))
+        return Asked(question.id, request, understood, wanted)
+
+    def _spec(self, given: Input, tensors: Mapping[str, Any]) -> TensorSpec:
+        spec = self._inputs.get(given.name)
+        if spec is None:
+            raise _unknown("input", given.name, self._inputs)
+        if given.name in tensors:
+            raise InvalidInput(
+                f"the input {given.name} is given twice; give each once", code="doubled_field", field=given.name
+            )
+        _refuse_shared_memory(given.name, given.parameters)
+        taken = {spec.datatype} | spec.also
+        if given.datatype not in taken:
+            raise InvalidInput(
+                f"the input {given.name} came as {given.datatype[:20]!r}; it is {spec.datatype}"
+                + (f", and {', '.join(sorted(spec.also))} are taken" if spec.also else ""),
+                code="dtype",
+                field=given.name,
+                value=given.datatype[:20],
+                allowed=", ".join((spec.datatype, *sorted(spec.also))),
+            )
+        fits = len(given.shape) == len(spec.shape) and all(
+            size >= 0 and wanted in (size, -1) for size, wanted in zip(given.shape, spec.shape, strict=True)
+        )
+        if not fits:
+            raise InvalidInput(
+                f"the input {given.name} has the shape {_listed(given.shape)}; {_listed(spec.shape)} is needed, where "
+                "-1 is any size from 0",
+                code="wrong_shape",
+                field=given.name,
+                value=_listed(given.shape),
+                allowed=_listed(spec.shape),
+            )
+        return spec
+
+    def _wanted(self, outputs: Iterable[Output]) -> frozenset[str]:
+        named: set[str] = set()
+        for one in outputs:
+            if one.name not in self._outputs:
+                raise _unknown("output", one.name, self._outputs)
+            if one.name in named:
+                raise InvalidInput(
+                    f"the output {one.name} is asked for twice; name each once", code="doubled_field", field=one.name
+                )
+            _refuse_shared_memory(one.name, one.parameters)
+            if one.parameters.get("classification"):
+                raise Unsupported(
+                    f"classification of {one.name} is not served; ask for probabilities, which are an output of heads "
+                    "with classes",
+                    code="unsupported",
+                    field="classification",
+                )
+            named.add(one.name)
+        return frozenset(named) or self._default
+
+
+def _array(given: Input, spec: TensorSpec) -> NDArray[Any]:
+    """The tensor in its shape. No more memory is taken than what came takes already."""
+    if given.contents is None:
+        raise InvalidInput(
+            f"the input {given.name} has no contents; send its elements", code="missing", field=given.name
+        )
+    if prod(size or 1 for size in given.shape) > (_MOST_EMPTY if 0 in given.shape else _MOST_ELEMENTS):
+        raise InvalidInput(
+            f"the input {given.name} has the shape {_listed(given.shape)}, which no message holds",
+            code="wrong_shape",
+            field=given.name,
+            value=_listed(given.shape),
+            allowed=_listed(spec.shape),
+        )
+    return given.contents.values(given.name, DATATYPES[given.datatype], given.shape).reshape(given.shape)
+
+
+def _unit(given: Input) -> str | None:
+    """The unit that a caller says a tensor has; other parameters of tensors are refused."""
+    found: str | None = None
+    for name, value in given.parameters.items():
+        if name == "unit" and isinstance(value, str):
+            found = value
+        elif name not in _PASSED_OVER:
+            raise InvalidInput(
+                f"the input {given.name} has the parameter {name[:40]!r}; unit is the only one that is taken, a text",
+                code="unknown_parameter",
+                field=given.name,
+                value=name[:40],
+                allowed="unit",
+            )
+    return found
+
+
+def _refuse_shared_memory(tensor: str, parameters: Mapping[str, Parameter]) -> None:
+    for name in parameters:
+        if name.startswith(_SHARED_MEMORY):
+            raise Unsupported(
+                f"{tensor} lies in shared memory, which is not served; send its contents with the call",
+                code="unsupported",
+                field=name,
+            )
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> InvalidInput:
+    names = sorted(known)
+    near = get_close_matches(name, names)
+    told = f"; similar ones are {', '.join(near)}" if near else ""
+    listed = ", ".join(names[:_MOST_NAMES]) + (f" and {len(names) - _MOST_NAMES} more" if names[_MOST_NAMES:] else "")
+    return InvalidInput(
+        f"{name[:60]!r} is no {kind} of this model{told}; {kind}s are {listed}",
+        code="unknown_field",
+        field=name[:60],
+        value=name[:60],
+        allowed=", ".join(names),
+    )
+
+
+def _listed(shape: tuple[int, ...]) -> str:
+    text = str(list(shape[:8]))
+    return text if len(shape) <= 8 else f"{text[:-1]}, ...]"

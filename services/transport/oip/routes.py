@@ -1,0 +1,147 @@
+"""The protocol's routes over HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from services.settings import Settings
+from services.tracing.trace import step
+from services.transport.http import decoding
+from services.transport.http.body import json_response, read_body
+from services.transport.http.presence import Presence
+from services.transport.http.request import timeout_seconds, within
+from services.transport.oip import bodies
+from services.transport.oip.model import OipModel, absent, items
+
+TRANSPORT = "oip_http"
+"""What calls are counted under."""
+PREFIX = "/v2"
+_ABSENT = {
+    "/repository/models/{model}/load": "RepositoryModel",
+    "/repository/models/{model}/unload": "RepositoryModel",
+    "/systemsharedmemory/{rest:path}": "SystemSharedMemory",
+    "/cudasharedmemory/{rest:path}": "CudaSharedMemory",
+    "/models/{model}/trace/setting": "TraceSetting",
+    "/trace/setting": "TraceSetting",
+    "/logging": "LogSettings",
+}
+"""Paths that Triton has and this service has not."""
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class OipRoutes:
+    """Endpoints; each is a thin adapter over the model."""
+
+    def __init__(self, model: OipModel, settings: Settings) -> None:
+        self._model = model
+        self._settings = settings
+        binding = model.binding
+        self._most_bytes = settings.max_upload_bytes if binding.files else settings.max_message_bytes
+
+    def routes(self, guarded: Callable[..., Any]) -> list[Route]:
+        """All of them; ``guarded`` makes errors answers."""
+        found = [
+            Route(PREFIX, guarded(self.server)),
+            Route(f"{PREFIX}/health/live", self.live),
+            Route(f"{PREFIX}/health/ready", self.ready),
+            Route(f"{PREFIX}/models/stats", guarded(self.statistics)),
+            Route(f"{PREFIX}/repository/index", guarded(self.index), methods=["POST"]),
+        ]
+        for path in (f"{PREFIX}/models/{{model}}", f"{PREFIX}/models/{{model}}/versions/{{version}}"):
+            found += [
+                Route(path, guarded(self.metadata)),
+                Route(f"{path}/ready", guarded(self.model_ready, while_draining=True)),
+                Route(f"{path}/config", guarded(self.config)),
+                Route(f"{path}/stats", guarded(self.statistics)),
+                Route(f"{path}/infer", guarded(self.infer), methods=["POST"]),
+            ]
+        absences = [
+            Route(f"{PREFIX}{path}", guarded(_refusing(name)), methods=["GET", "POST"])
+            for path, name in _ABSENT.items()
+        ]
+        return found + absences
+
+    async def live(self, request: Request) -> Response:
+        return json_response({"live": True})
+
+    async def ready(self, request: Request) -> Response:
+        ready = self._model.ready()
+        return json_response({"ready": ready}, 200 if ready else 503)
+
+    async def model_ready(self, request: Request) -> Response:
+        self._check(request)
+        ready = self._model.ready()
+        return json_response({"name": self._model.name, "ready": ready}, 200 if ready else 503)
+
+    async def server(self, request: Request) -> Response:
+        return json_response(self._model.server())
+
+    async def metadata(self, request: Request) -> Response:
+        self._check(request)
+        return json_response(self._model.metadata())
+
+    async def config(self, request: Request) -> Response:
+        self._check(request)
+        return json_response(self._model.config())
+
+    async def statistics(self, request: Request) -> Response:
+        if "model" in request.path_params:
+            self._check(request)
+        return json_response(self._model.stats())
+
+    async def index(self, request: Request) -> Response:
+        """A body is optional; of it only ``ready`` means anything here. Clients read a bare list."""
+        body = await read_body(request, self._settings.max_message_bytes)
+        wanted = decoding.json(body, dict[str, Any]) if body.strip() else {}
+        return json_response(self._model.index(wanted.get("ready") is True)["models"])
+
+    async def infer(self, request: Request) -> Response:
+        start = time.perf_counter()
+        model = self._model
+        try:
+            self._check(request)
+            response, count = await self._infer(request)
+        except Exception:
+            model.statistics.failed(time.perf_counter() - start)
+            raise
+        model.statistics.answered(count, time.perf_counter() - start)
+        return response
+
+    async def _infer(self, request: Request) -> tuple[Response, int]:
+        model, offload = self._model, self._model.pipeline.offload
+        seconds = timeout_seconds(request, self._settings.request_seconds)
+        end = time.monotonic() + seconds
+        async with within(seconds):
+            with step("decode"):
+                header = bodies.header_length(request)
+                body = await read_body(request, self._most_bytes)
+                text_bytes = len(body) if header is None else header + (len(body) - header) // 4
+
+                def read() -> Any:
+                    question, wanted = bodies.question(body, header)
+                    return model.read(question), wanted
+
+                asked, wanted = await offload.run(text_bytes, read)
+            left = end - time.monotonic()
+            own = asked.wishes.seconds
+            async with within(own), Presence(request):
+                answers = await model.answer(asked, left if own is None else min(left, own), text_bytes)
+        with step("encode"):
+            written = await offload.run(text_bytes, lambda: bodies.response(model, model.told(asked, answers), wanted))
+        return written, items(answers)
+
+    def _check(self, request: Request) -> None:
+        self._model.check(request.path_params["model"], request.path_params.get("version", ""))
+
+
+def _refusing(name: str) -> Endpoint:
+    async def refuse(request: Request) -> Response:
+        raise absent(name)
+
+    return refuse

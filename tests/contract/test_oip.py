@@ -1,0 +1,351 @@
+"""The Open Inference Protocol on every toy, and what both of its forms have to say alike."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from services.policy import Decision
+from services.schedule import Limits
+from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
+from services.transport.oip.protocol import oip_pb2
+from tests.contract.serving import EPOCH, MODEL, Served, detail, serving
+from tests.contract.toys import rows, texts, volume
+from tests.contract.toys.toy import Body, Toy
+
+SERVICE = "inference.GRPCInferenceService"
+VERSION = MODEL.rpartition(":")[2]
+NAN = float("nan")
+Tensors = dict[str, NDArray[Any]]
+
+
+def tensors(toy: Toy, body: Body) -> Tensors:
+    """The inputs that a toy's body amounts to."""
+    if toy is rows.TOY:
+        named = body["rows"]
+        return {
+            name: np.array([NAN if row[name] is None else row[name] for row in named], np.float32) for name in named[0]
+        }
+    if toy is texts.TOY:
+        return {"sentences": of_bytes(one.encode() for one in body["sentences"])}
+    return {"slices": np.array([[NAN if one is None else one for one in part] for part in body["slices"]], np.float32)}
+
+
+def message(toy: Toy, body: Body, **more: Any) -> Any:
+    """The request of a toy's body; its wishes are parameters."""
+    found = oip_pb2.ModelInferRequest(model_name=toy.name, **more)
+    for name, array in tensors(toy, body).items():
+        found.inputs.add(name=name, datatype=datatype_of(array), shape=array.shape)
+        found.raw_input_contents.append(to_raw(array))
+    for name, value in wishes(body).items():
+        choice = "string_param" if isinstance(value, str) else "bool_param" if value is True else "double_param"
+        setattr(found.parameters[name], choice, value)
+    return found
+
+
+def wishes(body: Body) -> dict[str, Any]:
+    found = {name: value for name, value in body.items() if name not in ("rows", "sentences", "slices")}
+    by_head = found.pop("defer_above", {})
+    if not isinstance(by_head, dict):
+        return found | {"defer_above": by_head}
+    return found | {f"defer_above_{head}": value for head, value in by_head.items()}
+
+
+def method(served: Served, name: str = "ModelInfer") -> Any:
+    return served.channel.unary_unary(
+        f"/{SERVICE}/{name}",
+        request_serializer=lambda one: one.SerializeToString(),
+        response_deserializer=getattr(oip_pb2, f"{name}Response").FromString,
+    )
+
+
+def stream(served: Served, requests: list[Any]) -> AsyncIterator[Any]:
+    call = served.channel.stream_stream(
+        f"/{SERVICE}/ModelStreamInfer",
+        request_serializer=lambda one: one.SerializeToString(),
+        response_deserializer=oip_pb2.ModelStreamInferResponse.FromString,
+    )
+    found: AsyncIterator[Any] = call(iter(requests))
+    return found
+
+
+def arrays(response: Any) -> Tensors:
+    return {
+        one.name: from_raw(one.name, DATATYPES[one.datatype], content, int(np.prod(one.shape))).reshape(one.shape)
+        for one, content in zip(response.outputs, response.raw_output_contents, strict=True)
+    }
+
+
+async def over_grpc(served: Served, body: Body, **more: Any) -> Tensors:
+    return arrays(await method(served)(message(served.toy, body, **more)))
+
+
+async def posted(served: Served, body: Body, **more: Any) -> Any:
+    """The HTTP response to JSON; data are nested, as the shape is."""
+    inputs = [
+        {"name": name, "shape": array.shape, "datatype": datatype_of(array), "data": _listed(array)}
+        for name, array in tensors(served.toy, body).items()
+    ]
+    given = {"inputs": inputs, "parameters": wishes(body)} | more
+    return await served.http.post(
+        f"/v2/models/{served.toy.name}/infer", content=json.dumps(given).replace("NaN", "null")
+    )
+
+
+def _listed(array: NDArray[Any]) -> list[Any]:
+    return [one.decode() for one in array] if array.dtype == object else array.tolist()
+
+
+async def over_http(served: Served, body: Body, **more: Any) -> Tensors:
+    response = await posted(served, body, **more)
+    assert response.status_code == 200, response.text
+    return {
+        one["name"]: np.array(
+            one["data"], object if one["datatype"] == "BYTES" else DATATYPES[one["datatype"]].dtype
+        ).reshape(one["shape"])
+        for one in response.json()["outputs"]
+    }
+
+
+ASKS = {"grpc": over_grpc, "http": over_http}
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(params=sorted(ASKS))
+def ask(request: pytest.FixtureRequest) -> Ask:
+    found: Ask = ASKS[request.param]
+    return found
+
+
+def first_head(toy: Toy, found: Tensors, word: str) -> NDArray[Any]:
+    head = next(iter(toy.strict))
+    return found[f"{head}_{word}" if len(toy.strict) > 1 else word]
+
+
+def says(toy: Toy, found: Tensors) -> NDArray[Any]:
+    """The prediction of the first head."""
+    return found["level_prediction" if toy is rows.TOY else f"{next(iter(toy.strict))}_says"]
+
+
+async def test_answers_are_those_of_the_services_own_protocol(toy: Toy, ask: Ask) -> None:
+    async with serving(toy, lanes=2) as served:
+        for body in (toy.good, toy.doubtful, toy.unknowable, toy.strange, toy.slow):
+            own, found = await served.ask("grpc", body), await ask(served, body)
+            items = own.answer["items"]
+            for head in toy.strict:
+                prefix = f"{head}_" if len(toy.strict) > 1 else ""
+                decided = [item["heads"][head] for item in items]
+                words = [Decision(value).name for value in found[f"{prefix}decision"]]
+                assert words == [one["decision"] for one in decided]
+                assert found[f"{prefix}deferred"].tolist() == [word != "ANSWER" for word in words]
+                expected = [NAN if one["uncertainty"] is None else one["uncertainty"] for one in decided]
+                np.testing.assert_allclose(found[f"{prefix}uncertainty"], expected, rtol=1e-6)
+                assert [bool(bits) for bits in found[f"{prefix}shifted"]] == [bool(one["shifted"]) for one in decided]
+
+
+async def test_an_answer_says_what_decided_it(toy: Toy) -> None:
+    async with serving(toy) as served:
+        answer = await method(served)(message(toy, toy.good, id="mine"))
+        assert (answer.model_name, answer.model_version, answer.id) == (toy.name, VERSION, "mine")
+        told = {name: getattr(one, one.WhichOneof("parameter_choice")) for name, one in answer.parameters.items()}
+        posted_too = (await posted(served, toy.good, id="mine")).json()
+        assert posted_too["parameters"] == told
+        assert (posted_too["id"], posted_too["model_version"]) == ("mine", VERSION)
+        assert (told["model"], told["purpose"], told["recorded"]) == (MODEL, "decide", False)
+        for policy in served.tenant.pipeline.policies.all():
+            prefix = f"{policy.head}_" if len(toy.strict) > 1 else ""
+            assert told[f"{prefix}policy"] == policy.version
+            assert told[f"{prefix}measure"] == policy.measure
+            assert told[f"{prefix}threshold"] == policy.threshold
+
+
+async def test_units_have_ids_of_their_own(toy: Toy, ask: Ask) -> None:
+    async with serving(toy) as served:
+        ids: list[str] = []
+        for _ in range(6):
+            found = await ask(served, toy.good)
+            for name, array in found.items():
+                if name.endswith("unit_ids"):
+                    ids += [one if isinstance(one, str) else one.decode() for one in array.tolist()]
+        assert sorted(int(one.removeprefix(f"{EPOCH:016x}-")) for one in ids) == list(range(len(ids)))
+
+
+async def test_withheld_predictions_stay_hidden(toy: Toy, ask: Ask) -> None:
+    async with serving(toy, withhold=True) as served:
+        found = await ask(served, toy.doubtful)
+        hidden = np.isnan(says(toy, found).astype(float).reshape(len(first_head(toy, found, "deferred")), -1)).all(
+            axis=1
+        )
+        np.testing.assert_array_equal(hidden, first_head(toy, found, "deferred"))
+        assert hidden.any()
+
+
+async def test_wishes_are_parameters(toy: Toy, ask: Ask) -> None:
+    async with serving(toy) as served:
+        strict = await ask(served, toy.good | {"defer_above": toy.strict})
+        assert set(first_head(toy, strict, "decision").tolist()) == {Decision.CALLER_DEFERRED}
+        assert first_head(toy, strict, "deferred").all()
+        explored = await posted(served, toy.good | {"purpose": "explore"})
+        assert explored.json()["parameters"]["purpose"] == "explore"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [
+        ({"defer_above_colour": 1.0}, "unknown_parameter"),
+        ({"purpose": "guess"}, "unknown_purpose"),
+        ({"timeout": 0.5}, "bad_timeout"),
+        ({"priority": "high"}, "bad_parameter"),
+        ({"stream_items": "yes"}, "bad_parameter"),
+        ({"sequence_id": "7"}, "unsupported"),
+    ],
+)
+async def test_parameters_that_are_none_are_refused_before_anything_runs(
+    toy: Toy, parameters: dict[str, Any], code: str
+) -> None:
+    async with serving(toy) as served:
+        response = await posted(served, toy.good, parameters=parameters)
+        assert response.json()["detail"]["code"] == code
+        assert response.json()["error"] == response.json()["detail"]["message"]
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await method(served)(message(toy, toy.good | parameters))
+        assert detail(refused.value)["code"] == code
+        assert served.probe.executed == []
+
+
+async def test_bad_input_is_refused_as_by_the_services_own_protocol(toy: Toy) -> None:
+    async with serving(toy) as served:
+        for refusal in toy.refusals:
+            if "wrong_shape" in refusal.error.values():
+                continue  # ragged lists are no tensor
+            response = await posted(served, refusal.body)
+            assert response.status_code == 422, response.text
+            assert {name: response.json()["detail"].get(name) for name in refusal.error} == refusal.error or (
+                response.json()["detail"]["code"] == "unknown_field"  # a column that is no input
+            )
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await method(served)(message(toy, refusal.body))
+            assert refused.value.code() == grpc.StatusCode.INVALID_ARGUMENT
+            assert detail(refused.value) == response.json()["detail"]
+        assert served.probe.executed == []
+
+
+async def test_a_failing_model_gives_no_text_away(toy: Toy, ask: Ask) -> None:
+    async with serving(toy) as served:
+        if toy.fails_alone:
+            answer = (await posted(served, toy.failing)).json()
+            assert len(answer["outputs"][0]["data"]) == 1
+            (failure,) = json.loads(answer["parameters"]["failures"])
+            assert (failure["item"], failure["code"]) == (1, "execution_failed")
+            assert "secret" not in json.dumps(answer)
+            return
+        response = await posted(served, toy.failing)
+        assert (response.status_code, response.json()["detail"]["code"]) == (500, "execution_failed")
+        assert "secret" not in response.text
+
+
+async def test_a_deadline_in_microseconds_ends_a_call(toy: Toy) -> None:
+    async with serving(toy) as served:
+        served.probe.hold()
+        late = message(toy, toy.slow)
+        late.parameters["timeout"].int64_param = 50_000
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await method(served)(late)
+        assert refused.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+        response = await posted(served, toy.slow, parameters={"timeout": 50_000})
+        assert response.status_code == 504
+        served.probe.release()
+        await served.until(lambda: served.scheduler.active == 0)
+
+
+async def test_a_full_queue_says_when_to_come_back(toy: Toy) -> None:
+    async with serving(toy, limits=Limits(lanes=1, queue_seconds=0.001)) as served:
+        served.probe.hold()
+        running = asyncio.create_task(served.ask("grpc", toy.slow))
+        await served.until(lambda: served.scheduler.active == 1)
+        response = await posted(served, toy.slow)
+        assert response.status_code == 429
+        assert int(response.headers["retry-after"]) >= 1
+        assert isinstance(response.json()["error"], str)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await method(served)(message(toy, toy.slow))
+        assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
+        served.probe.release()
+        await running
+
+
+async def test_draining_refuses_calls_and_goes_on_answering_probes(toy: Toy) -> None:
+    async with serving(toy) as served:
+        served.probe.hold()
+        running = asyncio.create_task(over_grpc(served, toy.good))
+        await served.until(lambda: served.scheduler.active == 1)
+        assert (await method(served, "ServerReady")(oip_pb2.ServerReadyRequest())).ready
+        draining = asyncio.create_task(served.server.drain(5))
+        served.lifecycle.leaving = served.lifecycle.draining = True
+        await asyncio.sleep(0.02)
+        assert not (await method(served, "ServerReady")(oip_pb2.ServerReadyRequest())).ready
+        assert (await method(served, "ServerLive")(oip_pb2.ServerLiveRequest())).live
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await method(served)(message(toy, toy.good))
+        assert (refused.value.code(), detail(refused.value)["code"]) == (grpc.StatusCode.UNAVAILABLE, "draining")
+        response = await posted(served, toy.good)
+        assert (response.status_code, response.json()["detail"]["code"]) == (503, "draining")
+        assert [(await served.http.get(f"/v2/health/{word}")).status_code for word in ("live", "ready")] == [200, 503]
+        served.probe.release()
+        assert await running
+        await draining
+
+
+async def test_calls_are_counted_by_what_they_came_by(toy: Toy) -> None:
+    async with serving(toy) as served:
+        for asked in ASKS.values():
+            await asked(served, toy.good)
+        async for _ in stream(served, [message(toy, toy.good)]):
+            pass
+        await served.http.get("/v2/no/such/path")
+        text = served.metrics.text().decode()
+        for transport, code in (
+            ("oip_grpc", "OK"),
+            ("oip_http", "200"),
+            ("oip_grpc_stream", "OK"),
+            ("oip_http", "404"),
+        ):
+            assert f'demur_requests_total{{code="{code}",task="{toy.name}",transport="{transport}"}} 1.0' in text
+        assert (await served.http.get("/v2/health/live")).status_code == 200
+        assert served.metrics.text().decode() == text, "probes are not calls"
+
+
+async def test_a_stream_answers_in_order_and_outlives_refusals(toy: Toy) -> None:
+    async with serving(toy) as served:
+        requests = [message(toy, toy.good, id=str(number)) for number in range(4)]
+        requests[1].inputs[0].datatype = "BOOL"
+        requests[2].model_name = "other"
+        answers = [one async for one in stream(served, requests)]
+        assert [one.infer_response.id for one in answers] == list("0123")
+        assert [bool(one.error_message) for one in answers] == [False, True, True, False]
+        assert arrays(answers[0].infer_response).keys() == arrays(answers[3].infer_response).keys()
+
+
+async def test_items_of_a_stream_come_as_they_are_done() -> None:
+    toy = texts.TOY
+    async with serving(toy) as served:
+        request = message(toy, texts.text("one two three four", "one") | {"stream_items": True})
+        *items, last = [arrays(one.infer_response) async for one in stream(served, [request])]
+        assert [one["item"].tolist() for one in items] == [[1], [0]]
+        assert last["item"].tolist() == [0, 1]
+
+
+async def test_outputs_that_are_not_answered_by_default_are_where_they_are_named(ask: Ask) -> None:
+    async with serving(volume.TOY) as served:
+        assert "mask" not in await ask(served, volume.TOY.good)
+    async with serving(volume.TOY) as served:
+        response = await posted(served, volume.TOY.good, outputs=[{"name": "mask"}])
+        (mask,) = response.json()["outputs"]
+        assert (mask["shape"], mask["data"]) == ([2, 3], [0, 1, 1, 0, 0, 1])
