@@ -108,7 +108,7 @@ class Journalling:
         with self._outstanding.lock:
             self._captured, self._early = self._early, None
             end = journal.end
-        reached = move(connection, place, journal, self._parts)
+        reached = move(connection, place, journal, self._parts, self._outstanding.clock())
         if reached < end:
             self._restore()
         elif self._captured is not None:

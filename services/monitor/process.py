@@ -18,8 +18,9 @@ from typing import Protocol
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from services.ledger.deployments import head_of
 from services.logging import get_logger
-from services.monitor.follow import Deployed, Follower, Gap, HistoryChanged, News, PolicySet, WriterState, head_of
+from services.monitor.follow import Deployed, Follower, Gap, HistoryChanged, News, PolicySet, WriterState
 from services.monitor.judge import Judge
 from services.monitor.obstacles import Obstacles
 from services.monitor.published import CYCLE_SECONDS, Distribution, InForce, LedgerState, Published, StreamState
@@ -295,9 +296,10 @@ class Monitor:
         lost = [one for one in lost if one.end >= start and one.start <= end]
         return Obstacles(
             tuple(dict.fromkeys(found)),
-            sum(one.units for one in lost),
+            sum(max(1, one.units) for one in lost),
             tuple(one.reason for one in lost),
             max((one.end for one in lost), default=-math.inf),
+            any(one.units == 0 for one in lost),
         )
 
     def _state(self, stream: Stream) -> StreamState:
