@@ -93,6 +93,11 @@ class Journalling:
         if journal.nbytes >= EMPTY_BYTES:
             journal.empty(self._moved)
 
+    def reread(self) -> None:
+        """Looks at all frames again: the database may have forgotten some. It knows itself which it has."""
+        if self.journal is not None:
+            self._moved = self.journal.base
+
     def close(self) -> None:
         """Deletes a journal that is in segments; another one is left for the next process."""
         if self.journal is None:
