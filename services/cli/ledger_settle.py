@@ -13,12 +13,13 @@ from services.cli.ledger_places import Ledger, add_choice, failures, gone, in_us
 from services.cli.ledger_restore import print_losses
 from services.cli.output import BadInput, print_json
 from services.ledger.backup import tombstones
-from services.ledger.backup.hand import Hand, Loss, open_writers, refuse_living, settle
+from services.ledger.backup.hand import Hand, Loss, Open, bury, open_writers, refuse_living, settle
 from services.ledger.migrations import migrate
 from services.settings import Settings
 
 EXAMPLE = "demur ledger settle --erasures erasures.csv"
 _REASON = "the ledger was restored from a backup"
+_LOST = "a process was lost with its disk"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--erasures", type=Path, metavar="FILE", help="units to be erased again, as `demur ledger erasures` lists them"
     )
+    parser.add_argument(
+        "--writer",
+        type=_epoch,
+        metavar="EPOCH",
+        help="only one process, whose disk is lost: 16 hex digits, as the monitor names it; others go on serving",
+    )
+    parser.add_argument(
+        "--until", type=float, metavar="TIME", help="with --writer: when it was dead for sure; default: now"
+    )
     add_choice(parser, "all")
 
 
@@ -42,9 +52,16 @@ def run(given: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         raise BadInput(f"--erasures: {error}") from error
     done: list[dict[str, Any]] = []
+    losses: tuple[Loss, ...]
     with failures():
-        for ledger in in_use(settings, given.ledger):
-            losses, count = _settle(ledger, settings, given.since, erased)
+        ledgers = in_use(settings, given.ledger)
+        if given.writer is not None and len(ledgers) > 1:
+            raise BadInput("--writer: say by --ledger whose process it is")
+        for ledger in ledgers:
+            if given.writer is not None:
+                losses, count = (_bury(ledger, given.writer, given.until),), 0
+            else:
+                losses, count = _settle(ledger, settings, given.since, erased)
             gaps = [{"task": one.task, "from": one.start, "to": one.end} for one in losses]
             done.append({"ledger": ledger.name, "gaps": gaps, "erased": count})
             if not given.json:
@@ -53,6 +70,26 @@ def run(given: argparse.Namespace) -> int:
     if given.json:
         print_json({"settled": done})
     return 0
+
+
+def _epoch(text: str) -> int:
+    return int(text, 16)
+
+
+def _bury(ledger: Ledger, epoch: int, until: float | None) -> Loss:
+    engine = ledger.database.writing()
+    try:
+
+        def unfinished() -> list[Open]:
+            with engine.connect() as connection, connection.begin():
+                return [one for one in open_writers(connection) if one.epoch == epoch]
+
+        refuse_living(unfinished)
+        now = time.time()
+        with engine.begin() as connection:
+            return bury(connection, epoch, until=now if until is None else until, now=now, reason=_LOST)
+    finally:
+        engine.dispose()
 
 
 def _settle(
@@ -64,7 +101,7 @@ def _settle(
     try:
         migrate(engine, time.time)
 
-        def unfinished() -> list[Any]:
+        def unfinished() -> list[Open]:
             with engine.connect() as connection, connection.begin():
                 return open_writers(connection)
 

@@ -290,7 +290,8 @@ class Monitor:
                     found.append(("reading", "The ledger's history is still being read."))
                 elif self._lags(writer, now):
                     since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(writer.heartbeat))
-                    words = f"{writer.name} has not been heard of since {since} UTC; it may have decided more units."
+                    who = f"{writer.name} (epoch {writer.epoch:016x})"
+                    words = f"{who} has not been heard of since {since} UTC; it may have decided more units."
                     found.append(("lag", words))
         lost = [one for followed in self._followed.values() for one in followed.gaps if one.task == task]
         lost = [one for one in lost if one.end >= start and one.start <= end]

@@ -108,6 +108,24 @@ def settle(
     return tuple(losses)
 
 
+def bury(connection: Connection, epoch: int, *, until: float, now: float, reason: str) -> Loss:
+    """Ends one writer whose journal is lost with its disk; a gap tells of what it may have decided until its death.
+
+    Raises:
+        BadBackup: there is no such writer, or it has ended.
+    """
+    found = [one for one in open_writers(connection) if one.epoch == epoch]
+    if not found:
+        raise BadBackup(f"no process {epoch:016x} is waited for; the monitor's /v1/live names those that are")
+    (one,) = found
+    end = max(until, one.heartbeat)
+    connection.execute(update(writers).where(writers.c.epoch == epoch).values(ended=now))
+    new = secrets.randbits(63)
+    connection.execute(insert(writers).values(_row(new, one.task, now) | {"flush": 1, "ended": now}))
+    write_gap(connection, Place(new, 1), Lost(one.heartbeat, end, 0), reason)
+    return Loss(one.task, one.heartbeat, end)
+
+
 def refuse_living(read: Callable[[], list[Open]]) -> None:
     """Looks for a while whether somebody writes the ledger.
 

@@ -21,6 +21,7 @@ from services.ledger.tables import gap, item, label, request_event, writer
 from tests.services.ledger.backups import backed_up, decide_large, faults, restored
 from tests.services.ledger.recording import POWER, counted, read, recording, table
 from tests.services.ledger.test_erasure import add_labels
+from tests.services.ledger.test_recovery import buried, dying, revive
 from tests.services.ledger.test_store import files
 from tests.services.ledger.test_writer import until
 
@@ -161,6 +162,31 @@ async def test_a_ledger_from_pg_restore_is_settled_by_command(
     async with recording(other, home, 2) as found:
         assert (await found.decide([2.0]))[0]
     assert len(counted(read(Database(other)))) == 4
+
+
+async def test_a_process_that_is_lost_with_its_disk_is_told_of_while_others_serve(
+    tmp_path: Path, postgres: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = postgres.database()
+    monkeypatch.setattr(hand, "_WATCHED_SECONDS", 1.5)
+    monkeypatch.setenv("DEMUR_LEDGER", url)
+    monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "operator"))
+    lost = await dying(url, tmp_path / "lost", 1, [2.0, 0.1])
+    await buried(lost)
+    await revive(url, 1)
+    async with recording(url, tmp_path / "home", 2) as found:
+        assert await asyncio.to_thread(main, ["ledger", "settle", "--writer", "0000000000000002"]) == 1
+        assert "processes write this ledger" in capsys.readouterr().err
+        until_when = time.time()
+        words = ["ledger", "settle", "--writer", "0000000000000001", "--until", str(until_when)]
+        assert await asyncio.to_thread(main, words) == 0
+        assert await asyncio.to_thread(main, words) == 1
+        assert "no process 0000000000000001 is waited for" in capsys.readouterr().err
+        assert (await found.decide([2.0]))[0]
+        ended = {row["epoch"]: row["ended"] is not None for row in table(found.database, writer)}
+    assert (ended[1], ended[2]) == (True, False)
+    (told,) = table(Database(url), gap)
+    assert told["from_time"] < told["to_time"] == until_when
 
 
 def test_commands_say_what_is_missing(
