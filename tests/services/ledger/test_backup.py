@@ -20,6 +20,7 @@ from tests.services.ledger.recording import counted, read, recording, table
 from tests.services.ledger.test_erasure import add_labels
 from tests.services.ledger.test_recovery import buried, dying, nothing
 from tests.services.ledger.test_store import files
+from tests.services.ledger.test_writer import until
 
 
 async def test_what_was_acknowledged_before_a_backup_is_in_it_once_while_more_comes(
@@ -75,6 +76,30 @@ async def test_the_journal_of_a_killed_process_is_part_of_the_backup(
     assert counted(read(Database(url))) == {(1, n): 1 for n in range(4)}
     assert made.losses == ()
     assert table(Database(url), gap) == []
+
+
+async def test_a_journal_that_outlived_its_database_goes_into_the_restored_one_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file was damaged, the disk is whole: what was answered after the backup is not lost, only not complete."""
+    monkeypatch.setattr(ledgers, "TEND_SECONDS", 30.0)
+    home, url = tmp_path / "home", f"sqlite:///{tmp_path}/home/ledger.db"
+    dead = await dying(url, home, 1, [0.1, 0.2])
+    manifest = backed_up(url, home, tmp_path / "backups")
+    for score in (0.3, 2.0, 0.4):
+        assert (await dead.decide([score]))[0]
+    await buried(dead)
+    for path in home.glob("ledger.db*"):
+        path.unlink()
+    made = restored(tmp_path / "backups", manifest, url, home)
+    assert counted(read(Database(url))) == {(1, 0): 1, (1, 1): 1}
+    monkeypatch.setattr(ledgers, "TEND_SECONDS", 0.05)
+    async with recording(url, home, 2):
+        await until(lambda: not list(home.glob("*-0000000000000001.journal")))
+    assert counted(read(Database(url))) == {(1, n): 1 for n in (0, 1, 2, 4)}
+    (lost,) = table(Database(url), gap)
+    assert (lost["from_time"], lost["to_time"]) == (made.losses[0].start, made.losses[0].end)
+    assert faults(url, home) == ()
 
 
 async def test_a_ledger_goes_from_one_kind_of_database_to_the_other_and_on(tmp_path: Path, postgres) -> None:
