@@ -110,6 +110,21 @@ async def test_processes_that_outlive_their_database_lose_nothing_that_is_still_
     assert lost["units"] == 0
 
 
+async def test_a_process_of_which_nothing_is_left_says_that_it_was_there(tmp_path: Path, postgres: Any) -> None:
+    """The database is set back to before its start."""
+    url = postgres.database()
+    name, empty = make_url(url).database, make_url(postgres.database()).database
+    async with recording(url, tmp_path, 1) as found:
+        started = table(found.database, writer)[0]["started"]
+        await found.decide([0.1, 2.0])
+        await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false', name)
+        await asyncio.to_thread(statement, postgres, f'DROP DATABASE "{name}"')
+        await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{empty}" RENAME TO "{name}"')
+        await until(lambda: found.ledger.writer.up and bool(table(found.database, gap)), 20)
+    (lost,) = table(found.database, gap)
+    assert lost["from_time"] <= started < lost["to_time"]
+
+
 def dump(url: str, target: Path) -> None:
     subprocess.run(["pg_dump", "-Fc", "-f", str(target), libpq(url)], check=True)
 
