@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,16 @@ from tests.services.ledger.test_writer import until
 from tests.services.monitor.watching import Watch, words
 
 ROWS = 300
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[str]:
+    """Where a service listens that is killed at the end, as a power loss kills it."""
+    process, address = _start("sqlite", home)
+    try:
+        yield address
+    finally:
+        _kill(process)
 
 
 def command(home: Path, *given: str, url: str = "sqlite") -> subprocess.CompletedProcess[str]:
@@ -85,8 +96,7 @@ def beats(url: str, moment: float) -> bool:
 async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> None:
     home, elsewhere, backups = tmp_path / "home", tmp_path / "elsewhere", str(tmp_path / "backups")
     old, new = f"sqlite:///{home}/ledger/vessel.db", f"sqlite:///{elsewhere}/ledger/vessel.db"
-    process, address = _start("sqlite", home)
-    with demur.connect(address) as client:
+    with serving(home) as address, demur.connect(address) as client:
         kept = [one for seed in range(3) for one in traffic(client, seed)]
         assert labelled(client, 40) == 40
         held = client.requests.claim(count=1)
@@ -102,7 +112,6 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
             late += part
         found = client.resolutions.get(lost)
         deferred = next(one.unit for one in found if one.status != "unknown")
-    _kill(process)
     home.rename(tmp_path / "gone")
 
     restored = command(elsewhere, "restore", "--from", backups, "--json")
@@ -115,19 +124,17 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
     assert {"gap"} <= set.intersection(*reasons(new, time.time()).values())
     assert command(elsewhere, "verify").returncode == 0
 
-    process, address = _start("sqlite", elsewhere)
-    try:
-        with demur.connect(address) as client:
-            assert client.resolutions.get(deferred).status == "unknown", "it is lost, and nothing else has its id"
-            open_one = next(one.unit for one in client.resolutions.get(kept[-ROWS:]) if one.status == "pending")
-            taken = client.labels.submit([demur.Label(deferred, 15_000.0), demur.Label(open_one, 15_000.0)])
-            assert taken.outcomes == ("orphan", "accepted")
-            with pytest.raises(demur.DemurError, match="no such request"):
-                client.requests.submit(late[-1], 15_000.0)
-            client.requests.submit(held[0], 15_000.0)
-            assert labelled(client, 40) == 40, "requests that were answered after the backup are asked again"
-            fresh = traffic(client, 6)
-            assert set(fresh).isdisjoint({*kept, *lost})
+    with serving(elsewhere) as address, demur.connect(address) as client:
+        assert client.resolutions.get(deferred).status == "unknown", "it is lost, and nothing else has its id"
+        open_one = next(one.unit for one in client.resolutions.get(kept[-ROWS:]) if one.status == "pending")
+        taken = client.labels.submit([demur.Label(deferred, 15_000.0), demur.Label(open_one, 15_000.0)])
+        assert taken.outcomes == ("orphan", "accepted")
+        with pytest.raises(demur.DemurError, match="no such request"):
+            client.requests.submit(late[-1], 15_000.0)
+        client.requests.submit(held[0], 15_000.0)
+        assert labelled(client, 40) == 40, "requests that were answered after the backup are asked again"
+        fresh = traffic(client, 6)
+        assert set(fresh).isdisjoint({*kept, *lost})
         now = time.time()
         await until(lambda: beats(new, now), 10)
         watch = Watch(new, now=now)
@@ -137,6 +144,3 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
         orphans = {task: n for (task, source, verdict), n in published.labels.items() if verdict == "orphan"}
         assert sum(orphans.values()) == 1
         assert all("gap" in found for found in reasons(new, now).values())
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
