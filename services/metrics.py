@@ -158,6 +158,10 @@ class Metrics:
             yield self._gauge("demur_queue_requests", "Requests waiting or running.", queue.active)
             yield self._gauge("demur_queue_seconds", "Declared device time waiting or running.", queue.queued_seconds)
             yield self._gauge("demur_queue_bytes", "Declared memory of requests.", queue.queued_bytes)
+            limits = queue.limits
+            most = limits.queue_seconds * limits.lanes
+            yield self._gauge("demur_queue_limit_seconds", "Device time that may wait or run.", most)
+            yield self._gauge("demur_queue_limit_bytes", "Memory that requests may take.", limits.queue_bytes)
 
     def _counter(self, name: str, text: str, labels: tuple[str, ...], counts: Mapping[Any, int]) -> CounterMetricFamily:
         family = CounterMetricFamily(name, text, labels=("task", *labels))

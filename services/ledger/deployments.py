@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
@@ -74,3 +75,13 @@ class Deployments:
         kind = postgresql if connection.dialect.name == "postgresql" else sqlite
         if rows:
             connection.execute(kind.insert(deployment).on_conflict_do_nothing(), rows)
+
+
+def head_of(document: dict[str, Any]) -> Head:
+    """The head that a deployment's document describes.
+
+    Raises:
+        KeyError, TypeError: it describes none.
+    """
+    known = {one.name for one in fields(Head)}
+    return Head(**{name: value for name, value in document["head"].items() if name in known})

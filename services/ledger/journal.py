@@ -92,7 +92,7 @@ class Journal:
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found = _unpacked(os.pread(file, _HEAD.size, 0))
+            found = unpacked(os.pread(file, _HEAD.size, 0))
             gone = not path.exists() or path.stat().st_ino != os.fstat(file).st_ino  # another one was quicker
         except BlockingIOError:
             os.close(file)
@@ -198,10 +198,11 @@ def _packed(identity: Identity, base: int, lost: Lost | None) -> bytes:
     return _HEAD.pack(*values, zlib.crc32(unsigned))
 
 
-def _unpacked(head: bytes) -> tuple[Identity, int, Lost | None] | None:
+def unpacked(head: bytes) -> tuple[Identity, int, Lost | None] | None:
+    """Whose journal a head is of, the place of its first byte, and what was lost; None where it is none."""
     if len(head) < _HEAD.size:
         return None
-    magic, epoch, secret, ledger, base, from_time, to_time, units, checksum = _HEAD.unpack(head)
+    magic, epoch, secret, ledger, base, from_time, to_time, units, checksum = _HEAD.unpack_from(head)
     if magic != _MAGIC or zlib.crc32(head[: _HEAD.size - 4]) != checksum:
         return None
     return Identity(epoch, secret, ledger), base, Lost(from_time, to_time, units) if units else None

@@ -93,6 +93,11 @@ class Journalling:
         if journal.nbytes >= EMPTY_BYTES:
             journal.empty(self._moved)
 
+    def reread(self) -> None:
+        """Looks at all frames again: the database may have forgotten some. It knows itself which it has."""
+        if self.journal is not None:
+            self._moved = self.journal.base
+
     def close(self) -> None:
         """Deletes a journal that is in segments; another one is left for the next process."""
         if self.journal is None:
@@ -108,7 +113,7 @@ class Journalling:
         with self._outstanding.lock:
             self._captured, self._early = self._early, None
             end = journal.end
-        reached = move(connection, place, journal, self._parts)
+        reached = move(connection, place, journal, self._parts, self._outstanding.clock())
         if reached < end:
             self._restore()
         elif self._captured is not None:

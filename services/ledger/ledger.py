@@ -268,6 +268,7 @@ class DurableLedger:
             self._deployments.known = True
         while self.writer.forgotten:
             start, end = self.writer.forgotten.pop()
+            self._journalling.reread()
             self._gaps.add(start, 0, FORGOTTEN, end)
         await self._gaps.settle(self.writer)
         await self._journalling.move(self.writer)

@@ -25,15 +25,15 @@ MOVE_BYTES = 1 << 20
 FORGOTTEN = "the database lost what it had confirmed"
 
 
-def move(connection: Connection, place: Place, journal: Journal, parts: Parts) -> int:
+def move(connection: Connection, place: Place, journal: Journal, parts: Parts, now: float) -> int:
     """Writes the next frames of a journal as segments; how far it is in segments then.
 
-    What the database lost in a crash of its own, and the journal does not hold any more, becomes a gap.
+    What the database lost in a crash of its own, and the journal does not hold any more, becomes a gap up to now.
     """
     row = connection.execute(select(writers).where(writers.c.epoch == place.writer)).mappings().one()
     start: int = row["journal_end"]
     if start < journal.base:
-        write_gap(connection, place, Lost(row["heartbeat"], row["heartbeat"], 0), FORGOTTEN)
+        write_gap(connection, place, Lost(row["heartbeat"], max(row["heartbeat"], now), 0), FORGOTTEN)
     frames, end = journal.read(start, MOVE_BYTES)
     if end == start:
         return end
@@ -59,7 +59,7 @@ async def take_over(writer: Writer, directory: Path, clock: Callable[[], float])
             if journal.identity.ledger != writer.ledger:
                 _log.warning("%s belongs to another ledger (DEMUR_LEDGER was another); it is left there", path)
                 continue
-            while not await writer.settle(lambda c, p, j=journal: _recover(c, j, clock, writer.task)):  # type: ignore[misc]
+            while not await writer.settle(lambda c, p, j=journal: recover(c, j, clock, writer.task)):  # type: ignore[misc]
                 pass
             journal.path.unlink(missing_ok=True)
             taken += 1
@@ -70,8 +70,11 @@ async def take_over(writer: Writer, directory: Path, clock: Callable[[], float])
     return taken
 
 
-def _recover(connection: Connection, journal: Journal, clock: Callable[[], float], task: str) -> bool:
-    """Writes the next part of a dead process's journal under its own epoch; True when all is written."""
+def recover(connection: Connection, journal: Journal, clock: Callable[[], float], task: str) -> bool:
+    """Writes the next part of a dead process's journal under its own epoch; True when all is written.
+
+    A writer that has ended may have left some: its end came before all was moved, or the ledger is a restored one.
+    """
     epoch, now = journal.identity.epoch, clock()
     found = connection.execute(select(writers).where(writers.c.epoch == epoch).with_for_update()).mappings()
     row: Any = found.one_or_none()
@@ -79,10 +82,10 @@ def _recover(connection: Connection, journal: Journal, clock: Callable[[], float
         values = {"epoch": epoch, "task": task, "host": "", "pid": 0, "started": now, "secret": journal.identity.secret}
         connection.execute(insert(writers).values(values | {"flush": 0, "journal_end": 0, "heartbeat": now}))
         row = {"flush": 0, "ended": None, "journal_end": 0}
-    if row["ended"] is not None:
+    if row["ended"] is not None and row["journal_end"] >= journal.end and journal.lost is None:
         return True
     place = Place(epoch, row["flush"] + 1)
-    end = move(connection, place, journal, Parts())
+    end = move(connection, place, journal, Parts(), now)
     done = end in (row["journal_end"], journal.end)  # a frame that the kill cut short is never read
     values = {"flush": place.flush}
     if done:

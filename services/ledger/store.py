@@ -40,8 +40,8 @@ class Store:
             early = f"{path}.{secrets.token_hex(4)}"
             self._files.pipe_file(early, content)
             self._files.mv(early, path)
-        else:
-            self._files.touch(path, truncate=False)  # young again: no sweep takes it before its row is there
+        elif not self._renewed(path):
+            self._files.pipe_file(path, content)
         return f"sha256:{digest}"
 
     def get(self, reference: str) -> bytes:
@@ -59,6 +59,14 @@ class Store:
         if hashlib.sha256(content).hexdigest() != digest:
             raise ValueError(f"the file of {reference} was altered")
         return content
+
+    def has(self, reference: str) -> bool:
+        """Whether the content is there; no sweep takes it before a row can be written that names it.
+
+        False, too, where the files' age cannot be renewed: ``put`` does it by writing.
+        """
+        path = self._path(reference.removeprefix("sha256:"))
+        return bool(self._files.exists(path)) and self._renewed(path)
 
     def delete_old(self, references: Iterable[str]) -> None:
         """Forgets contents that no row names any more. One that was just written may belong to a row that comes yet:
@@ -88,6 +96,14 @@ class Store:
 
     def _path(self, digest: str) -> str:
         return f"{self._root}/{digest[:2]}/{digest}"
+
+    def _renewed(self, path: str) -> bool:
+        """Makes a file young again; False where such files cannot be touched (object stores)."""
+        try:
+            self._files.touch(path, truncate=False)
+        except (ValueError, NotImplementedError):
+            return False
+        return True
 
     def _written(self, path: str) -> float:
         moment = self._files.modified(path)

@@ -97,6 +97,7 @@ class Writer:
         """Why nothing can be written now; empty while the ledger is up."""
         self._database = database
         self._clock = clock
+        self._started = clock()
         self._complete_until = complete_until or (lambda place: clock())
         self._watch: Watch = watch or _Nobody()
         self._waiting: deque[Entry] = deque()
@@ -281,8 +282,8 @@ class Writer:
             number, entries = self._doubt
             self._doubt = None
             self._settle(entries, None if found >= number else unavailable("the commit failed"))
-        if found < self.flush:
-            self.forgotten.append((self._clock() if row is None else row.heartbeat, self._clock()))
+        if found < self.flush:  # without a row nothing of this process is left
+            self.forgotten.append((self._started if row is None else row.heartbeat, self._clock()))
         self.flush = max(self.flush, found)
 
     def _row(self) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from services.monitor.follow import Follower, head_of
+from services.ledger.deployments import head_of
+from services.monitor.follow import Follower
 from services.monitor.requests import Requested
 from services.monitor.stream import Profile, profile
 from services.monitor.units import CENSUS, Key, Labels, Units, names, no_units

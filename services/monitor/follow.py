@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Table, and_, select
 
 from models.head import Head
+from services.ledger.deployments import head_of
 from services.ledger.segments import unpack, unpack_histogram
 from services.ledger.tables import deployment, gap, item, policy, request_event, segment, writer
 from services.logging import get_logger
@@ -57,6 +58,7 @@ class Gap:
     start: float
     end: float
     units: int
+    """0: nobody knows how many."""
     reason: str
 
 
@@ -112,7 +114,7 @@ class News:
 
 
 class HistoryChanged(RuntimeError):
-    """A ledger lost what was read from it before: a crash of a database that does not write through."""
+    """A ledger lost what was read from it before: a crash of a database that does not write through, or a restore."""
 
 
 class Follower:
@@ -157,6 +159,10 @@ class Follower:
                 if last < steps[row.epoch][0]:
                     raise HistoryChanged(f"the writer {row.epoch:016x} is at flush {last}, and was further before")
                 read[row.epoch] = (row, last < row.flush)
+            if gone := units_read.keys() - steps.keys():
+                raise HistoryChanged(
+                    f"the writer {min(gone):016x} is not in the ledger any more; it was restored from a backup"
+                )
             steps = {epoch: step for epoch, step in steps.items() if step[0] < step[1]}
             for epoch, step in steps.items():
                 self._set(connection, epoch, step, news)
@@ -270,16 +276,6 @@ class Follower:
                     np.array([np.nan if row.propensity is None else row.propensity for row in rows]),
                 )
             )
-
-
-def head_of(document: dict[str, Any]) -> Head:
-    """The head that a deployment's document describes.
-
-    Raises:
-        KeyError, TypeError: it describes none.
-    """
-    known = {one.name for one in fields(Head)}
-    return Head(**{name: value for name, value in document["head"].items() if name in known})
 
 
 def _new(table: Table, epoch: int, step: tuple[int, int], columns: Sequence[Any] = ()) -> Select[Any]:

@@ -226,7 +226,8 @@ class Judge:
         reasons = tuple((reason.word, f"{reason.text[:1].upper()}{reason.text[1:]}.") for reason in found.gates.reasons)
         if against.lost:
             why = ", ".join(dict.fromkeys(against.why))
-            reasons = tuple((word, f"{text[:-1]} ({why})." if word == "gap" else text) for word, text in reasons)
+            least = "At least " if against.more else ""
+            reasons = tuple((word, f"{least}{text[:-1]} ({why})." if word == "gap" else text) for word, text in reasons)
         judgement = Judgement(
             key=stream.profile.key,
             window=name,

@@ -14,11 +14,13 @@ class Obstacles:
     reasons: tuple[tuple[str, str], ...] = ()
     """A stable word and a sentence each."""
     lost: int = 0
-    """Units that were decided and are not in the ledger."""
+    """Units that were decided and are not in the ledger; at least one for each gap of which nobody knows how many."""
     why: tuple[str, ...] = ()
     """Why they are not."""
     until: float = -math.inf
     """When the last of them was decided, seconds since 1970."""
+    more: bool = False
+    """Whether they may be more."""
 
 
 class Obstructing(Protocol):

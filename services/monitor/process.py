@@ -18,8 +18,9 @@ from typing import Protocol
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from services.ledger.deployments import head_of
 from services.logging import get_logger
-from services.monitor.follow import Deployed, Follower, Gap, HistoryChanged, News, PolicySet, WriterState, head_of
+from services.monitor.follow import Deployed, Follower, Gap, HistoryChanged, News, PolicySet, WriterState
 from services.monitor.judge import Judge
 from services.monitor.obstacles import Obstacles
 from services.monitor.published import CYCLE_SECONDS, Distribution, InForce, LedgerState, Published, StreamState
@@ -289,15 +290,17 @@ class Monitor:
                     found.append(("reading", "The ledger's history is still being read."))
                 elif self._lags(writer, now):
                     since = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(writer.heartbeat))
-                    words = f"{writer.name} has not been heard of since {since} UTC; it may have decided more units."
+                    who = f"{writer.name} (epoch {writer.epoch:016x})"
+                    words = f"{who} has not been heard of since {since} UTC; it may have decided more units."
                     found.append(("lag", words))
         lost = [one for followed in self._followed.values() for one in followed.gaps if one.task == task]
         lost = [one for one in lost if one.end >= start and one.start <= end]
         return Obstacles(
             tuple(dict.fromkeys(found)),
-            sum(one.units for one in lost),
+            sum(max(1, one.units) for one in lost),
             tuple(one.reason for one in lost),
             max((one.end for one in lost), default=-math.inf),
+            any(one.units == 0 for one in lost),
         )
 
     def _state(self, stream: Stream) -> StreamState:

@@ -16,6 +16,7 @@ from services.ledger.metrics import LedgerMetrics
 from services.metrics import Metrics
 from services.monitor.exporter import Exporter
 from services.policy import Decision
+from services.schedule import Limits
 from tests.services.monitor.simulated import Book, simulate
 from tests.services.monitor.watching import Watch
 
@@ -32,7 +33,7 @@ def exported(folder: Path) -> dict[str, set[str]]:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 found[sample.name] |= set(sample.labels) | SCRAPED
-    return dict(found) | OWN
+    return dict(found) | OWN | {"demur_tls_certificate_expiry_timestamp_seconds": SCRAPED}
 
 
 def service_text() -> str:
@@ -44,7 +45,7 @@ def service_text() -> str:
     verdict = SimpleNamespace(decisions=np.array([int(d) for d in Decision]), shifts=np.ones(3, np.uint8))
     portion: Any = SimpleNamespace(verdicts={"power": verdict}, purpose="decide")
     metrics.decided(portion)
-    queue: Any = SimpleNamespace(active=1, queued_seconds=0.5, queued_bytes=100)
+    queue: Any = SimpleNamespace(active=1, queued_seconds=0.5, queued_bytes=100, limits=Limits())
     metrics.watch(queue)
     metrics.info("1", "toy:1")
     ledger = LedgerMetrics("toy", registry)

@@ -78,6 +78,36 @@ async def test_the_journal_of_a_dead_process_is_taken_over_once(ledger_url: str,
     assert not snapshot.gaps
 
 
+async def test_what_a_process_left_in_its_journal_when_it_ended_is_taken_over(
+    ledger_url: str, tmp_path: Path, idle
+) -> None:
+    """Its drain was too short for all that had waited for the database."""
+    ended = await dying(ledger_url, tmp_path, 1, [0.1, 0.2, 0.3])
+    ended.ledger._gaps.add(5.0, 3, "down", 7.0)
+    await ended.ledger.stop()
+    assert table(ended.database, writer)[0]["ended"] is not None
+    assert not ended.units()
+    for epoch in (2, 3):
+        async with recording(ledger_url, tmp_path, epoch) as found:
+            await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
+    assert counted(read(found.database)) == {(1, n): 1 for n in range(3)}
+    assert [row["units"] for row in table(found.database, gap)] == [3]
+
+
+async def test_what_the_database_forgot_of_a_dead_process_is_a_gap_until_now(tmp_path: Path, idle) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    dead = await dying(url, tmp_path, 1, [0.1])
+    journal = dead.ledger._journalling.journal
+    assert journal is not None
+    journal.empty(journal.end)  # as if it were in segments
+    await buried(dead)
+    (row,) = table(dead.database, writer)
+    async with recording(url, tmp_path, 2) as found:
+        await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
+    (lost,) = table(found.database, gap)
+    assert lost["from_time"] == row["heartbeat"] < lost["to_time"]
+
+
 async def test_a_kill_in_the_midst_of_taking_over_changes_nothing(
     ledger_url: str, tmp_path: Path, idle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,7 +116,7 @@ async def test_a_kill_in_the_midst_of_taking_over_changes_nothing(
     await buried(dead)
     await revive(ledger_url, 1)
     calls = 0
-    real = recovery._recover
+    real = recovery.recover
 
     def interrupted(*args):
         nonlocal calls
@@ -95,11 +125,11 @@ async def test_a_kill_in_the_midst_of_taking_over_changes_nothing(
             raise LedgerUnavailable("killed")
         return real(*args)
 
-    monkeypatch.setattr(recovery, "_recover", interrupted)
+    monkeypatch.setattr(recovery, "recover", interrupted)
     async with recording(ledger_url, tmp_path, 2) as found:
         await until(lambda: calls >= 4)
     assert 0 < len(counted(read(found.database))) < 40
-    monkeypatch.setattr(recovery, "_recover", real)
+    monkeypatch.setattr(recovery, "recover", real)
     async with recording(ledger_url, tmp_path, 3) as found:
         await until(lambda: not list(tmp_path.glob("*-0000000000000001.journal")))
     assert counted(read(found.database)) == {(1, n): 1 for n in range(40)}

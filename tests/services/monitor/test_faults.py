@@ -26,6 +26,17 @@ def test_a_gap_makes_the_windows_it_touches_invalid_and_no_other(quick_scene: Sc
     assert "disk full" in text
 
 
+def test_a_gap_of_nobody_knows_how_many_units_is_a_gap(quick_scene: Scene) -> None:
+    """A database that forgot what it had confirmed, a ledger from a backup: a time is known, and no number."""
+    book = quick_scene.book()
+    now = label_asked(book, simulate(20_000, 11, rate=0.2))
+    book.lose(now - 2000, now - 1990, 0, "forgotten")
+    watch = quick_scene.watch(label_asked(book, simulate(20_000, 12, rate=0.2, start=now)))
+    assert words(watch.window("15m")) == set()
+    assert words(watch.window("1d")) == {"gap"}
+    assert "At least 1 units" in dict(watch.window("1d").reasons)["gap"]
+
+
 def test_a_process_that_is_silent_makes_windows_invalid_until_it_ends(scene: Scene) -> None:
     book, other = scene.book(), scene.book(5, deploy=False)
     now = label_asked(book, simulate(5000, 13, rate=0.3))
@@ -86,6 +97,22 @@ def test_a_ledger_that_forgot_is_read_from_its_start(quick_scene: Scene) -> None
     watch.at(now)
     assert watch.monitor.published.errors["history"] == 1
     assert watch.window().units == 0
+
+
+def test_a_ledger_without_a_process_that_was_there_is_read_from_its_start(quick_scene: Scene) -> None:
+    """As one that was restored from a backup is: what came after that is no part of any figure."""
+    now = label_asked(quick_scene.book(), simulate(2000, 16, rate=1.0))
+    second = quick_scene.book(78, deploy=False)
+    later = label_asked(second, simulate(2000, 17, rate=1.0, start=now))
+    watch = quick_scene.watch(later)
+    assert watch.window("1d").units == 4000
+    with second.engine.begin() as connection:
+        for table in ("writer WHERE epoch", "segment WHERE writer", "item WHERE writer", "label WHERE writer"):
+            connection.execute(text(f"DELETE FROM {table} = 78"))
+    watch.at(later)
+    watch.at(later)
+    assert watch.monitor.published.errors["history"] == 1
+    assert watch.window("1d").units == 2000
 
 
 def test_a_segment_that_cannot_be_read_is_a_gap(quick_scene: Scene) -> None:

@@ -1,0 +1,208 @@
+"""Where backups lie: any directory or address of fsspec, one for all ledgers of an installation.
+
+``store/`` holds large contents by their hash, once for all backups; each backup is a directory
+``LEDGER/TIME/`` of a database, the journals beside it, and the list of what it names in the store. Its manifest is
+written last: without one it is no backup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import msgspec
+
+from services.ledger.store import Store
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+DATABASE = "ledger.db"
+REFERENCES = "references"
+_BLOCK = 1 << 20
+
+
+class BadBackup(Exception):
+    """A backup cannot be used, or there is none; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a backup."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Copied:
+    """The journal of one process, as it was when it was copied."""
+
+    name: str
+    epoch: int
+    whole: bool
+    """Its process was dead: nothing comes behind it."""
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """How far a writer was."""
+
+    epoch: str
+    """16 hex digits."""
+    task: str
+    flush: int
+    heartbeat: float
+    """All that it decided before this is in the backup, or in a gap; seconds since 1970."""
+    ended: bool
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a backup holds."""
+
+    format: int
+    ledger: str
+    """Its name in the archive."""
+    name: str
+    """When it was made, as a name that sorts."""
+    program: str
+    schema: int
+    begun: float
+    """All that was acknowledged before this is in the backup, seconds since 1970."""
+    finished: float
+    cursors: tuple[Cursor, ...]
+    rows: dict[str, int]
+    """By table."""
+    units: int
+    """Decided units in segments."""
+    journals: tuple[Copied, ...]
+    files: tuple[File, ...]
+    contents: int
+    """Of the store, that rows name."""
+    missing: tuple[str, ...]
+    """Of them, those that the store did not have: erased while the backup was made, or lost before."""
+
+
+class Archive:
+    """All backups at one address."""
+
+    def __init__(self, address: str) -> None:
+        self._files: Any
+        self._files, self._root = fsspec.core.url_to_fs(address)
+        self._local = "file" in (self._files.protocol if isinstance(self._files.protocol, tuple) else ())
+        self.store = Store(f"{address.rstrip('/')}/store")
+
+    @contextmanager
+    def scratch(self) -> Iterator[Path]:
+        """A directory for what becomes a backup; on the archive's own disk where it has one here."""
+        if self._local:
+            Path(self._root).mkdir(mode=0o700, parents=True, exist_ok=True)  # backups hold inputs and secrets
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=self._root if self._local else None) as folder:
+            yield Path(folder)
+
+    def put(self, folder: Path, manifest: Manifest) -> None:
+        """Moves the files of a manifest into the archive, then writes the manifest.
+
+        Raises:
+            OSError: they cannot be kept.
+        """
+        place = self._place(manifest.ledger, manifest.name)
+        for file in manifest.files:
+            target = f"{place}/{file.name}"
+            self._files.makedirs(self._files._parent(target), exist_ok=True)
+            if self._local:
+                shutil.move(folder / file.name, target)
+            else:
+                self._files.put_file(str(folder / file.name), target)
+        early = f"{place}/.{MANIFEST}"
+        self._files.pipe_file(early, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+        self._files.mv(early, f"{place}/{MANIFEST}")
+
+    def ledgers(self) -> list[str]:
+        """Names of the ledgers that there are backups of."""
+        return sorted({path.rsplit("/", 3)[-3] for path in self._manifests("*", "*")})
+
+    def names(self, ledger: str) -> list[str]:
+        """Complete backups of a ledger, the oldest first."""
+        return sorted(path.rsplit("/", 2)[-2] for path in self._manifests(ledger, "*"))
+
+    def manifest(self, ledger: str, name: str = "") -> Manifest:
+        """Of one backup; without a name, of the newest.
+
+        Raises:
+            BadBackup: there is none, or one of a newer version of this program.
+        """
+        known = self.names(ledger)
+        if not known or (name and name not in known):
+            have = ", ".join(known) or "none"
+            raise BadBackup(f"there is no backup {name or 'at all'} of {ledger} in {self._root}; there are: {have}")
+        raw = self._files.cat_file(f"{self._place(ledger, name or known[-1])}/{MANIFEST}")
+        try:
+            if msgspec.json.decode(raw)["format"] != FORMAT:
+                raise BadBackup(f"the backup {name or known[-1]} of {ledger} is of another version of this program")
+            return msgspec.json.decode(raw, type=Manifest)
+        except (msgspec.DecodeError, KeyError, TypeError) as error:
+            raise BadBackup(f"the manifest of {ledger}/{name or known[-1]} cannot be read: {error}") from error
+
+    def fetch(self, manifest: Manifest, folder: Path) -> None:
+        """Brings all files of a backup here, and checks them.
+
+        Raises:
+            BadBackup: one is missing, or is not what the manifest says.
+        """
+        for file in manifest.files:
+            target = folder / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._files.get_file(f"{self._place(manifest.ledger, manifest.name)}/{file.name}", str(target))
+            except FileNotFoundError as error:
+                raise BadBackup(f"{manifest.ledger}/{manifest.name}/{file.name} is missing") from error
+            target.chmod(0o600)
+            if (found := described(folder, file.name)) != file:
+                raise BadBackup(
+                    f"{manifest.ledger}/{manifest.name}/{file.name} was altered: {found.bytes} bytes with sha256 "
+                    f"{found.sha256}, not {file.bytes} with {file.sha256}"
+                )
+
+    def keep(self, ledger: str, most: int) -> list[str]:
+        """Deletes all but the newest backups of a ledger, and contents that no backup names; the names."""
+        gone = self.names(ledger)[:-most]
+        for name in gone:
+            self._files.rm_file(f"{self._place(ledger, name)}/{MANIFEST}")  # from now on it is none
+            self._files.rm(self._place(ledger, name), recursive=True)
+        if gone:
+            lists = self._files.glob(f"{self._root}/*/*/{REFERENCES}")  # of unfinished ones, too
+            named = {line for path in lists for line in self._files.cat_file(path).decode().splitlines()}
+            self.store.sweep(lambda references: named & set(references))
+        return gone
+
+    def _manifests(self, ledger: str, name: str) -> list[str]:
+        found: list[str] = self._files.glob(f"{self._place(ledger, name)}/{MANIFEST}")
+        return found
+
+    def _place(self, ledger: str, name: str) -> str:
+        return f"{self._root}/{ledger}/{name}"
+
+
+def described(folder: Path, name: str) -> File:
+    """Size and hash of a file."""
+    digest, size = hashlib.sha256(), 0
+    with (folder / name).open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+            size += len(block)
+    return File(name, size, digest.hexdigest())
+
+
+def name_of(moment: float) -> str:
+    """The name of a backup that begins at a moment: UTC, to the millisecond."""
+    return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(moment))}.{int(moment * 1000) % 1000:03d}Z"

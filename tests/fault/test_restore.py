@@ -1,0 +1,146 @@
+"""A service is lost with its disk. Elsewhere, its backup shows the same figures as before, and invalid ones since."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import demur
+from examples.predict import USUAL
+from services.labels.identity import parse_unit
+from services.ledger.database import Database
+from services.ledger.tables import writer
+from tests.fault.killing import PROJECT, _kill, _start
+from tests.services.ledger.recording import counted, read, table
+from tests.services.ledger.test_writer import until
+from tests.services.monitor.watching import Watch, words
+
+ROWS = 300
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[str]:
+    """Where a service listens that is killed at the end, as a power loss kills it."""
+    process, address = _start("sqlite", home)
+    try:
+        yield address
+    finally:
+        _kill(process)
+
+
+def command(home: Path, *given: str, url: str = "sqlite") -> subprocess.CompletedProcess[str]:
+    """``demur ledger …`` to its end."""
+    environment = os.environ | {"DEMUR_HOME": str(home), "DEMUR_LEDGER": url}
+    return subprocess.run(
+        [sys.executable, "-m", "services.cli", "ledger", *given],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=PROJECT,
+        env=environment,
+    )
+
+
+def traffic(client: demur.Client, seed: int) -> list[Any]:
+    """Rows of all kinds; the ids of their units."""
+    source = np.random.default_rng(seed)
+    columns = {name: np.full(ROWS, value) for name, value in USUAL.items()}
+    columns["stw"] = source.uniform(8, 22, ROWS)
+    columns["awind_vcomp_provider"] = source.normal(15, 15, ROWS)
+    answer = client.vessel.predict(columns)
+    assert answer.recorded
+    return list(answer.prediction_ids)
+
+
+def labelled(client: demur.Client, most: int) -> int:
+    """Answers so many requests; how many there were."""
+    requests = client.requests.claim(count=most)
+    for request in requests:
+        client.requests.submit(request, 15_000.0)
+    return len(requests)
+
+
+def shown(url: str, now: float) -> list[str]:
+    """All that a monitor that starts from nothing says of a ledger at a moment, to the last digit."""
+    watch = Watch(url, now=now)
+    try:
+        return [repr(one) for one in watch.at().judgements]
+    finally:
+        watch.monitor.close()
+
+
+def reasons(url: str, now: float) -> dict[str, set[str]]:
+    watch = Watch(url, now=now)
+    try:
+        return {one.window: words(one) for one in watch.at().judgements if one.source == "requested"}
+    finally:
+        watch.monitor.close()
+
+
+def beats(url: str, moment: float) -> bool:
+    """Whether the ledger says that it knows all that was decided before a moment."""
+    return all(row["heartbeat"] > moment for row in table(Database(url), writer) if row["ended"] is None)
+
+
+@pytest.mark.timeout(300)
+async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> None:
+    home, elsewhere, backups = tmp_path / "home", tmp_path / "elsewhere", str(tmp_path / "backups")
+    old, new = f"sqlite:///{home}/ledger/vessel.db", f"sqlite:///{elsewhere}/ledger/vessel.db"
+    with serving(home) as address, demur.connect(address) as client:
+        kept = [one for seed in range(3) for one in traffic(client, seed)]
+        assert labelled(client, 40) == 40
+        held = client.requests.claim(count=1)
+        moment = time.time()
+        await until(lambda: beats(old, moment), 10)
+        before = shown(old, moment)
+        made = command(home, "backup", "--to", backups, "--json")
+        assert made.returncode == 0, made.stderr
+        lost = traffic(client, 5)
+        assert labelled(client, 40) == 40
+        late: list[demur.LabelRequest] = []
+        while part := client.requests.claim(count=100):
+            late += part
+        found = client.resolutions.get(lost)
+        deferred = next(one.unit for one in found if one.status != "unknown")
+    home.rename(tmp_path / "gone")
+
+    restored = command(elsewhere, "restore", "--from", backups, "--json")
+    assert restored.returncode == 0, restored.stderr
+    (told,) = json.loads(restored.stdout)["restored"]
+    assert told["units"] == len(kept) == 3 * ROWS
+    assert counted(read(Database(new))) == {parse_unit(one): 1 for one in kept}
+    assert shown(new, moment) == before, "valid ones and invalid ones, to the last digit"
+    assert not any("gap" in one for one in before)
+    assert {"gap"} <= set.intersection(*reasons(new, time.time()).values())
+    assert command(elsewhere, "verify").returncode == 0
+
+    with serving(elsewhere) as address, demur.connect(address) as client:
+        assert client.resolutions.get(deferred).status == "unknown", "it is lost, and nothing else has its id"
+        open_one = next(one.unit for one in client.resolutions.get(kept[-ROWS:]) if one.status == "pending")
+        taken = client.labels.submit([demur.Label(deferred, 15_000.0), demur.Label(open_one, 15_000.0)])
+        assert taken.outcomes == ("orphan", "accepted")
+        with pytest.raises(demur.DemurError, match="no such request"):
+            client.requests.submit(late[-1], 15_000.0)
+        client.requests.submit(held[0], 15_000.0)
+        assert labelled(client, 40) == 40, "requests that were answered after the backup are asked again"
+        fresh = traffic(client, 6)
+        assert set(fresh).isdisjoint({*kept, *lost})
+        now = time.time()
+        await until(lambda: beats(new, now), 10)
+        watch = Watch(new, now=now)
+        published = watch.at()
+        watch.monitor.close()
+        assert watch.window("1h").units == len(kept) + ROWS
+        orphans = {task: n for (task, source, verdict), n in published.labels.items() if verdict == "orphan"}
+        assert sum(orphans.values()) == 1
+        assert all("gap" in found for found in reasons(new, now).values())
