@@ -17,6 +17,7 @@ from services.policy import Audits, Policy, PolicyBook
 from services.policy_changes import PolicyChange
 from services.policy_keeper import PolicyKeeper, required
 from services.settings import Settings
+from services.transport.actor import ANONYMOUS, author
 from services.transport.http.body import json_response, read_body
 
 
@@ -24,7 +25,7 @@ class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
     """What is not given stays as it is. At most one goal: target_retention, threshold or defer_all."""
 
     expected: str = ""
-    author: str = "anonymous"
+    author: str = ANONYMOUS
     reason: str = ""
     target_retention: float | None = None
     threshold: float | None = None
@@ -59,6 +60,7 @@ class PolicyRoutes:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
         wishes = {field.name: getattr(given, field.name) for field in fields(PolicyChange) if field.name != "head"}
+        wishes["author"] = author(given.author)
         wishes["certificate"] = "" if given.certificate is None else json.dumps(given.certificate, sort_keys=True)
         return json_response(_event(await keeper.set(PolicyChange(head=head, **wishes))))
 
