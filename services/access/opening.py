@@ -8,12 +8,14 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry
 
-from services.access.certificates import Certificates, Files
+from services.access.certificates import CertificateError, Certificates, Files
 from services.access.door import Door
 from services.access.metrics import AccessMetrics
 from services.access.token_file import TokenFile
+from services.access.tokens import TokensError
 from services.access.watched import Watched
 from services.settings import Settings
+from services.variables import SettingsError
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,17 @@ def files(settings: Settings) -> Files | None:
         return None
     ca = Path(settings.tls_client_ca) if settings.tls_client_ca else None
     return Files(Path(settings.tls_certificate), Path(settings.tls_key), ca)
+
+
+def check_access(settings: Settings) -> None:
+    """
+    Raises:
+        SettingsError: a file of tokens or of TLS cannot be used; nothing would be served.
+    """
+    try:
+        opened(settings, "", CollectorRegistry())
+    except (CertificateError, TokensError) as error:
+        raise SettingsError(str(error)) from error
 
 
 def opened(settings: Settings, place: str, registry: CollectorRegistry) -> Access:

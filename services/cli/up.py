@@ -173,7 +173,11 @@ def _lock(home: Path) -> Iterator[None]:
 
 
 def _refuse_stale(settings: Settings) -> None:
-    ports = [(task, port) for task in TENANTS for port in Settings.read(task=task).ports]
+    every = {task: Settings.read(task=task) for task in TENANTS}
+    ports = [(task, port) for task, own in every.items() for port in (*own.ports, *filter(None, [own.probe_port]))]
+    probes = [own.probe_port for own in every.values() if own.probe_port]
+    if len(set(probes)) < len(probes):
+        raise CommandError("DEMUR_PROBE_PORT is one port for all services; give each its own: DEMUR_<TASK>_PROBE_PORT")
     if monitored(settings):
         ports.append((MONITOR, settings.monitor_address[1]))
     for task, port in ports:
