@@ -28,6 +28,7 @@ from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
 from services.transport.http.presence import Presence
 from services.transport.http.request import read_request, timeout_seconds, within
+from services.transport.http.trail import TrailRoute
 
 _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -53,6 +54,7 @@ def application(
             Route("/v1/schema", routes.guarded(routes.schema)),
             Route("/v1/policy", routes.guarded(policies.show)),
             Route("/v1/policy/{head}", routes.guarded(policies.one), methods=["GET", "PUT"]),
+            Route("/v1/audit", routes.guarded(TrailRoute(desk, tenant).show)),
             Route("/v1/openapi.json", routes.guarded(_constant(document))),
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),

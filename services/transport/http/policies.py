@@ -19,6 +19,7 @@ from services.policy_keeper import PolicyKeeper, required
 from services.settings import Settings
 from services.transport.actor import ANONYMOUS, author
 from services.transport.http.body import json_response, read_body
+from services.transport.http.request import within
 
 
 class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -54,7 +55,8 @@ class PolicyRoutes:
         keeper = required(self._keeper)
         if request.method != "PUT":
             return json_response({"events": [_event(entry) for entry in await keeper.history(head)]})
-        body = await read_body(request, self._settings.max_message_bytes)
+        async with within(self._settings.request_seconds):
+            body = await read_body(request, self._settings.max_message_bytes)
         try:
             given = msgspec.json.decode(body, type=ChangeBody)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
