@@ -134,10 +134,11 @@ class Process:
             await self._probes.start(settings.host, settings.probe_port)
         config = _uvicorn_config()
         if config is not None:
-            harden(config, settings, refusing() if settings.tls_certificate else None)
+            harden(config, settings, None)
+            config.ssl = refusing() if settings.tls_certificate else None
         access = opened(settings, settings.task, metrics.registry)
         if config is not None and access.certificates is not None:
-            config.ssl = access.certificates.listening()
+            harden(config, settings, access.certificates)
         self._guard = Guard(self._reason, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
         if access.watched:
             self._following = asyncio.create_task(follow(access.watched))

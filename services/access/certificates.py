@@ -1,7 +1,7 @@
 """Certificate, key and trusted authorities of a server: taken when good, and again whenever the files change.
 
-Both protocols take their part for each new connection. Sessions are never resumed, since a resumed one would not ask
-whether its authority is still trusted.
+Both protocols take their part for each new connection. A session of before a change is not taken up again, since a
+resumed one would not ask whether its authority is still trusted.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ class Certificates:
         self._found = _contents(files)
         self.current = material(*self._found, now=clock())
         self._problem = ""
+        self._changed = 0.0
         watch.certificate(self.current.expires)
 
     def look(self) -> None:
@@ -101,9 +102,15 @@ class Certificates:
         context.sni_callback = choose  # is called without a name, too
         return context
 
+    def outdated(self, connection: ssl.SSLObject) -> bool:
+        """Whether a connection takes up a session of before the last change: TLS 1.2 can, whatever is switched off."""
+        session = connection.session
+        return bool(connection.session_reused) and session is not None and session.time <= self._changed
+
     def _take(self, found: tuple[bytes, bytes, bytes | None]) -> None:
-        new = material(*found, now=self._clock())
-        self._found, self.current = found, new
+        now = self._clock()
+        new = material(*found, now=now)
+        self._found, self.current, self._changed = found, new, now
         self._watch.certificate(new.expires)
         _log.info("certificate in force", extra={"fields": {"expires": new.expires, "mtls": found[2] is not None}})
 

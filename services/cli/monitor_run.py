@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
         served, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2
     )
     config.load()
-    harden(config, settings, None if access.certificates is None else access.certificates.listening())
+    harden(config, settings, access.certificates)
     worker.start()
     try:
         uvicorn.Server(config).run()

@@ -6,32 +6,34 @@ uvicorn has no limit of headers (its parser takes any number), nor of the time t
 from __future__ import annotations
 
 import asyncio
-import ssl
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from services.access.certificates import Certificates
 from services.settings import Settings
 
 
-def harden(config: Config, settings: Settings, context: ssl.SSLContext | None) -> None:
+def harden(config: Config, settings: Settings, certificates: Certificates | None) -> None:
     """Makes the connections of a loaded configuration, whose server does not listen yet, bounded ones.
 
     Args:
-        context: of TLS; None: plain text.
+        certificates: of TLS; None: plain text.
     """
-    config.ssl = context
-    config.http_protocol_class = bounded(settings)
+    config.ssl = None if certificates is None else certificates.listening()
+    config.http_protocol_class = bounded(settings, certificates)
     config.ws_protocol_class = None  # there are no websockets here
 
 
-def bounded(settings: Settings) -> type[HttpToolsProtocol]:
+def bounded(settings: Settings, certificates: Certificates | None) -> type[HttpToolsProtocol]:
     """The protocol with the limits of these settings."""
+    given = certificates
 
     class Bounded(BoundedProtocol):
         most_header_bytes = settings.max_header_bytes
         most_connections = settings.max_connections
         slow_seconds = settings.slow_seconds
+        certificates = given
 
     return Bounded
 
@@ -42,6 +44,7 @@ class BoundedProtocol(HttpToolsProtocol):
     most_header_bytes: int
     most_connections: int
     slow_seconds: float
+    certificates: Certificates | None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -49,7 +52,9 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head = self._unread = 0
         self._owed: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
-        if len(self.connections) > self.most_connections:
+        session = transport.get_extra_info("ssl_object")
+        outdated = session is not None and self.certificates is not None and self.certificates.outdated(session)
+        if outdated or len(self.connections) > self.most_connections:
             transport.abort()
             return
         self._expect()
