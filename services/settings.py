@@ -47,7 +47,8 @@ class Settings:
     port_offset: int = 0
     """Added to the task's port numbers, so that a second set of services can run beside the first."""
     probe_port: int = 0
-    """TCP port that answers /livez and /readyz in plain HTTP, for probes that bring no client certificate; 0: none."""
+    """TCP port that answers /livez and /readyz in plain HTTP, for probes that bring no client certificate; 0: none.
+    `DEMUR_<TASK>_PROBE_PORT` and `DEMUR_MONITOR_PROBE_PORT` where several run on one host."""
     tokens: str = ""
     """File of hashed bearer tokens, which `demur tokens` writes; empty: nobody is asked for one. Read anew when it
     changes."""
@@ -197,7 +198,7 @@ class Settings:
     def strangers(cls, environment: Mapping[str, str] | None = None) -> dict[str, str]:
         """Variables that look like settings and are none, each with the setting that may be meant, or nothing."""
         general = {field.name.upper() for field in fields(cls)}
-        known = general | {f"{task.upper()}_{name}" for task in TASKS for name in general}
+        known = general | {f"{place}_{name}" for place in (*map(str.upper, TASKS), "MONITOR") for name in general}
         return strangers(os.environ if environment is None else environment, known)
 
     @property

@@ -42,7 +42,7 @@ def run(given: argparse.Namespace) -> int:
 
     from services.transport.http.connections import harden
 
-    settings = Settings.read()
+    settings = Settings.read(task=MONITOR)  # else those of the default task would count
     host, port = settings.monitor_address
     if (found := holder(host, port)) is not None:
         raise CommandError(f"port {port} is taken by {found}; stop it, or set DEMUR_MONITOR_PORT")
