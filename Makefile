@@ -1,5 +1,6 @@
 # make up    - environment, install, start everything, wait until ready (Ctrl-C stops it)
 # make test  - all that CI runs: style, types, stubs, tests
+# make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
 # make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
 
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
-.PHONY: up down test check bench protos policy
+.PHONY: up down test check audit bench protos policy
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -20,7 +21,7 @@ up: $(VENV)/serve
 down:
 	@$(BIN)/demur down
 
-test: $(VENV)/train $(OIP)/ready check
+test: $(VENV)/train $(OIP)/ready check audit
 	$(BIN)/python -m pytest -q -m "not slow and not statistical"
 
 check: $(VENV)/train
@@ -29,6 +30,13 @@ check: $(VENV)/train
 	$(BIN)/mypy
 	$(BIN)/python -m tests.regenerate_stubs --check
 	$(BIN)/python -m tests.settings_page --check
+
+audit: $(VENV)/train $(VENV)-audit/bin/pip-audit
+	$(BIN)/python -m tests.dependencies --advisories $(VENV)-audit/bin/pip-audit
+
+$(VENV)-audit/bin/pip-audit: # what it needs has nothing to do with what we need
+	@$(PYTHON) -m venv $(VENV)-audit
+	-@$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
 
 bench: $(VENV)/train
 	$(BIN)/python -m benchmarks

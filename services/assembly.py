@@ -14,6 +14,7 @@ from typing import Any
 from models.artefact import Artefact, numeric_profile
 from models.calibration import Calibration
 from models.head import Head
+from services.access.caller import charge
 from services.labels.desk import Desk
 from services.labels.opening import Labelling, labelling
 from services.ledger.database import Database
@@ -174,6 +175,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             observer=metrics,
             offload=offload,
             epoch=lambda: epoch,
+            charge=charge,
         )
 
     module, _, function = TENANTS[artefact.manifest.task].partition(":")

@@ -21,6 +21,11 @@ from prometheus_client import CollectorRegistry
 from models.artefact import ArtefactError
 from models.executors.onnx import ProviderUnavailable
 from services import __version__, logging
+from services.access.certificates import CertificateError, refusing
+from services.access.opening import Access, opened
+from services.access.rules import PROBE_ROUTES, SERVICE_ROUTES, HttpRules
+from services.access.tokens import TokensError
+from services.access.watched import follow
 from services.assembly import Assembled, assemble
 from services.errors import NotReady
 from services.lifecycle import Lifecycle
@@ -31,11 +36,12 @@ from services.store import Store
 from services.system import die_with_parent
 from services.tracing.opening import Tracing, tracing
 from services.transport.grpc.server import GrpcServer
+from services.transport.http.access import Guard
 from services.transport.http.app import application
-from services.transport.http.body import error_response
-from services.transport.oip.bodies import refusal as oip_refusal
+from services.transport.http.connections import harden
+from services.transport.http.probes import Probes
+from services.transport.http.refusal import refused
 from services.transport.oip.model import OipModel
-from services.transport.oip.routes import PREFIX as OIP_PREFIX
 from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
@@ -48,6 +54,10 @@ class Process:
         self.settings = settings
         self.lifecycle: Lifecycle | None = None
         self._http: Any = None
+        self._guard: Any = self._reason
+        self._access: Access | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._probes = Probes(lambda: self.ready)
         self._grpc: GrpcServer | None = None
         self._assembled: Assembled | None = None
         self._tracing: Tracing | None = None
@@ -58,13 +68,20 @@ class Process:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """The ASGI application that BentoML mounts."""
-        if self._http is None:
-            reason = "starting" if self.lifecycle is None else self.lifecycle.reason
-            refused = oip_refusal if str(scope.get("path", "")).startswith(f"{OIP_PREFIX}/") else error_response
-            answer = refused(NotReady(reason, code="not_ready"))
-            await answer(scope, receive, send)
+        await self._guard(scope, receive, send)
+
+    async def _reason(self, scope: Any, receive: Any, send: Any) -> None:
+        """The routes once there are some; before, why there are none."""
+        if self._http is not None:
+            await self._http(scope, receive, send)
             return
-        await self._http(scope, receive, send)
+        reason = "starting" if self.lifecycle is None else self.lifecycle.reason
+        answer = refused(str(scope.get("path", "")), NotReady(reason, code="not_ready"))
+        await answer(scope, receive, send)
+
+    @property
+    def ready(self) -> bool:
+        return self.lifecycle is not None and self.lifecycle.ready
 
     async def start(self) -> None:
         """Makes the process ready; one that cannot serve its model stays alive, not ready, and says why."""
@@ -75,7 +92,16 @@ class Process:
         self.lifecycle = Lifecycle()
         try:
             await self._start(self.lifecycle)
-        except (ArtefactError, LookupError, ProviderUnavailable, RuntimeError, SettingsError) as error:
+        except (
+            ArtefactError,
+            CertificateError,
+            LookupError,
+            OSError,
+            ProviderUnavailable,
+            RuntimeError,
+            SettingsError,
+            TokensError,
+        ) as error:
             self.lifecycle.reason = f"failed to start: {error}"
             _log.error(self.lifecycle.reason)
 
@@ -83,6 +109,7 @@ class Process:
         """Loads, tests and warms the model, then listens for gRPC and reports ready."""
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
+        access = await self._open(metrics)
         artefact = find(settings, Store(settings.home))
         logging.configure(settings.log_level, {"task": settings.task, "model": artefact.tag})
         self._tracing = tracing(settings, artefact.tag, metrics.registry, os.environ)
@@ -94,7 +121,7 @@ class Process:
         metrics.info(__version__, artefact.tag, settings.provider)
         desk, keeper = self._assembled.desk, self._assembled.keeper
         oip = OipModel(tenant, metrics, lambda: lifecycle.ready)
-        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, tracer=tracer, oip_model=oip)
+        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, tracer=tracer, oip_model=oip, access=access)
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
         self._http = application(tenant, settings, metrics, lifecycle, desk, keeper, tracer=tracer, oip_model=oip)
@@ -105,8 +132,33 @@ class Process:
         await self._grpc.ready()
         _log.info("ready", extra={"fields": {"ports": settings.ports, "tracing": settings.tracing}})
 
+    async def _open(self, metrics: Metrics) -> Access:
+        """Puts the door before all routes and bounds connections, before anything listens.
+
+        Raises:
+            CertificateError, TokensError: a file cannot be used; whoever connects is turned away then.
+            OSError: the port of probes is taken.
+        """
+        settings = self.settings
+        if settings.probe_port:
+            await self._probes.start(settings.host, settings.probe_port)
+        config = _uvicorn_config()
+        if config is not None:
+            harden(config, settings, None)
+            config.ssl = refusing() if settings.tls_certificate else None
+        access = opened(settings, settings.task, metrics.registry)
+        if config is not None and access.certificates is not None:
+            harden(config, settings, access.certificates)
+        self._guard = Guard(self._reason, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
+        if access.watched:
+            self._following = asyncio.create_task(follow(access.watched))
+        return access
+
     async def stop(self) -> None:
         """Ends what is left after the drain."""
+        if self._following is not None:
+            self._following.cancel()
+        await self._probes.stop()
         if self._grpc is not None:
             await self._grpc.drain(0)
         if self._assembled is not None:
@@ -156,6 +208,23 @@ def stop_listening(port: int) -> None:
                     listener.shutdown(socket.SHUT_RDWR)
 
 
+def _uvicorn_config() -> Any:
+    """Of the server that BentoML runs in this process, whose signal handler is installed; None where none is."""
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    return getattr(server, "config", None)
+
+
+class Front:
+    """Before BentoML's own application, which has routes that nobody declared: it keeps the two for probes."""
+
+    def __init__(self, app: Any) -> None:
+        self._bento = Guard(app, HttpRules(PROBE_ROUTES), None)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        ours = scope["type"] != "lifespan" and scope.get("path") not in PROBE_ROUTES
+        await (_process if ours else self._bento)(scope, receive, send)
+
+
 _process = Process(Settings.read())
 
 
@@ -188,7 +257,8 @@ class Demur:
         await _process.stop()
 
     def __is_ready__(self) -> bool:
-        return _process.lifecycle is not None and _process.lifecycle.ready
+        return _process.ready
 
 
+Demur.add_asgi_middleware(Front)  # type: ignore[attr-defined]
 Demur.mount_asgi_app(_process, path="/", name="demur")  # type: ignore[attr-defined]

@@ -4,7 +4,9 @@ DemurError
 ├── InvalidInput          the caller's data break the contract; nothing was run
 ├── TooLarge              more rows or bytes than one call may carry
 ├── UnsupportedMediaType  the body is of a kind that the route does not take
-├── Busy                  the queue is full; retry after the stated time
+├── Unauthenticated       no token, or none that is known here
+├── Forbidden             the token is known, and not for this
+├── Busy                  the queue is full, or a rate is used up; retry after the stated time
 ├── DeadlineExceeded      the caller's deadline passed before an answer
 ├── Cancelled             the caller went away or cancelled
 ├── NotFound              no such job, route, unit or request
@@ -54,8 +56,16 @@ class UnsupportedMediaType(DemurError):
     """The body is of a kind that the route does not take; ``allowed`` says which it does."""
 
 
+class Unauthenticated(DemurError):
+    """No token, or none that is known here; which of the two ways it is wrong is not told to who lacks its secret."""
+
+
+class Forbidden(DemurError):
+    """The token is known, and not for this; ``allowed`` says what it would need."""
+
+
 class Busy(DemurError):
-    """The queue is full; ``retry_after_seconds`` says when to come back."""
+    """The queue is full, or a rate is used up; ``retry_after_seconds`` says when to come back."""
 
 
 class DeadlineExceeded(DemurError):
@@ -114,6 +124,8 @@ _STATUS: dict[type[DemurError], Status] = {
     InvalidInput: Status(422, "INVALID_ARGUMENT"),
     TooLarge: Status(413, "RESOURCE_EXHAUSTED"),
     UnsupportedMediaType: Status(415, "INVALID_ARGUMENT"),
+    Unauthenticated: Status(401, "UNAUTHENTICATED"),
+    Forbidden: Status(403, "PERMISSION_DENIED"),
     Busy: Status(429, "RESOURCE_EXHAUSTED"),
     DeadlineExceeded: Status(504, "DEADLINE_EXCEEDED"),
     Cancelled: Status(499, "CANCELLED"),

@@ -185,7 +185,7 @@ class Observer(Protocol):
 
 
 def _ignore(items: int) -> None:
-    """Nobody asked how many items are finished."""
+    """Nobody asked how many items there are."""
 
 
 class Pipeline(Generic[Request, Answer]):
@@ -202,7 +202,9 @@ class Pipeline(Generic[Request, Answer]):
         observer: Observer,
         offload: Offload,
         epoch: Callable[[], int] = lambda: secrets.randbits(63),
+        charge: Callable[[int], None] = _ignore,
     ) -> None:
+        """``charge`` is told how many units a caller asks for, and raises ``Busy`` where it may not have them now."""
         self.task = task
         self.policies = policies
         self.model = model
@@ -213,6 +215,7 @@ class Pipeline(Generic[Request, Answer]):
         self._observer = observer
         self._keeps = task if isinstance(task, KeepsInputs) else None
         self._epoch = epoch()
+        self._charge = charge
         self._next = 0
 
     async def expand(self, request: Request, call: Call, nbytes: int = 0) -> Units[Any]:
@@ -260,6 +263,7 @@ class Pipeline(Generic[Request, Answer]):
         )
         items = 0
         try:
+            self._charge(units.count)
             async for event in job:
                 if isinstance(event, Progress):
                     yield event

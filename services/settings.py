@@ -39,13 +39,27 @@ class Settings:
     model: str = ""
     """Name or tag of the artefact; empty: the task's reference artefact."""
     host: str = "127.0.0.1"
-    """Address that both protocols listen on. Other than a loopback address only with `DEMUR_ALLOW_REMOTE=1`."""
+    """Address that both protocols listen on. Other than a loopback address only with `DEMUR_TOKENS`, or with
+    `DEMUR_ALLOW_REMOTE=1`."""
     http_port: int = 0
     """TCP port of HTTP; 0: the task's, 3001 to 3005, plus `DEMUR_PORT_OFFSET`."""
     grpc_port: int = 0
     """TCP port of gRPC; 0: the task's, 4001 to 4005, plus `DEMUR_PORT_OFFSET`."""
     port_offset: int = 0
     """Added to the task's port numbers, so that a second set of services can run beside the first."""
+    probe_port: int = 0
+    """TCP port that answers /livez and /readyz in plain HTTP, for probes that bring no client certificate; 0: none.
+    `DEMUR_<TASK>_PROBE_PORT` and `DEMUR_MONITOR_PROBE_PORT` where several run on one host."""
+    tokens: str = ""
+    """File of hashed bearer tokens, which `demur tokens` writes; empty: nobody is asked for one. Read anew when it
+    changes."""
+    tls_certificate: str = ""
+    """File of the certificate chain in PEM, for both protocols and the monitor; empty: plain text. Read anew when it
+    changes, as are the next two."""
+    tls_key: str = ""
+    """File of its private key in PEM, not encrypted."""
+    tls_client_ca: str = ""
+    """File of the authorities of callers in PEM; then only who has a certificate of one gets a connection (mTLS)."""
     provider: Literal["cpu", "cuda"] = "cpu"
     """Device that runs the model; part of the numeric profile that thresholds are bound to, see below."""
     lanes: int = 0
@@ -107,6 +121,15 @@ class Settings:
     """Bytes of one HTTP body or gRPC message, at most."""
     max_upload_bytes: int = 256 << 20
     """Bytes of the files of one form, or of one item of a stream that comes in pieces, at most."""
+    max_header_bytes: int = 16 << 10
+    """Bytes of the headers of one HTTP request, or of the metadata of one gRPC call, at most."""
+    max_connections: int = 4096
+    """Count of connections of each protocol at once; further ones are closed."""
+    max_connection_calls: int = 1024
+    """Count of gRPC calls and streams that one connection may have open at once; further ones wait at the caller."""
+    slow_seconds: float = 15.0
+    """Seconds for the headers of an HTTP request, and between two parts of its body or answer; then its connection is
+    closed. Also for handshakes of gRPC."""
     inline_bytes: int = 64 << 10
     """Bytes of text that are read, checked and written on the event loop; larger ones in threads beside it."""
     queue_seconds: float = 20.0
@@ -180,7 +203,7 @@ class Settings:
     def strangers(cls, environment: Mapping[str, str] | None = None) -> dict[str, str]:
         """Variables that look like settings and are none, each with the setting that may be meant, or nothing."""
         general = {field.name.upper() for field in fields(cls)}
-        known = general | {f"{task.upper()}_{name}" for task in TASKS for name in general}
+        known = general | {f"{place}_{name}" for place in (*map(str.upper, TASKS), "MONITOR") for name in general}
         return strangers(os.environ if environment is None else environment, known)
 
     @property
@@ -265,10 +288,14 @@ class Settings:
                 raise SettingsError(f"DEMUR_{name.upper()} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
         self.measure_by_head  # noqa: B018 - raises where it cannot be read
         self._check_addresses()
-        if self.host not in ("127.0.0.1", "localhost", "::1") and not remote_allowed:
+        if self.host not in ("127.0.0.1", "localhost", "::1") and not (self.tokens or remote_allowed):
             raise SettingsError(
-                f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, or "
-                "set DEMUR_ALLOW_REMOTE=1 where a proxy in front checks callers"
+                f"DEMUR_HOST = {self.host} would serve other machines without tokens; keep the loopback address, give "
+                "DEMUR_TOKENS, or set DEMUR_ALLOW_REMOTE=1 where a proxy in front checks callers"
+            )
+        if bool(self.tls_certificate) != bool(self.tls_key) or (self.tls_client_ca and not self.tls_certificate):
+            raise SettingsError(
+                "DEMUR_TLS_CERTIFICATE and DEMUR_TLS_KEY go together, and DEMUR_TLS_CLIENT_CA goes with both"
             )
         self.ports  # noqa: B018 - raises where one is impossible
 

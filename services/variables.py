@@ -14,8 +14,8 @@ class SettingsError(ValueError):
     """A setting is not of its type or range; the message names variable, value and what is allowed."""
 
 
-_NO_FIELDS = {"ALLOW_REMOTE", "ARTEFACTS"}
-"""Variables that are read elsewhere."""
+_NO_FIELDS = {"ALLOW_REMOTE", "ARTEFACTS", "TOKEN", "TOKEN_FILE", "ROOTS", "CLIENT_CERTIFICATE", "CLIENT_KEY"}
+"""Variables that are read elsewhere; the last five by clients."""
 
 _KUBERNETES = ("*SERVICE_HOST", "*SERVICE_PORT*", "PORT", "*_PORT", "PORT_*", "*_PORT_*")
 """Behind the prefix."""

@@ -24,6 +24,8 @@ COMMANDS = {
     "score": "score a file of any length through a running service",
     "policy": "who is answered: show it, change it, ask what another threshold would do",
     "ledger": "back up, check and restore what was decided and labelled",
+    "tokens": "who may do what: make, list, revoke and rotate tokens",
+    "audit": "who changed policies, labelled and erased, and when",
     "monitor": "live retention: what deferring costs and saves, live or of a logged stream",
     "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
     "calibrate": "choose a threshold with a certificate: risk, retention or capacity",

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from prometheus_client import CollectorRegistry
 
 from services import logging
+from services.access.opening import Access, check_access, opened
+from services.access.rules import MONITOR_ROUTES, HttpRules
+from services.access.watched import follow
 from services.cli.output import CommandError
 from services.cli.places import MONITOR, Running, announce, started
 from services.cli.ports import holder
@@ -15,10 +23,13 @@ from services.monitor.http import Routes, application
 from services.monitor.setup import monitor
 from services.settings import Settings, address
 from services.system import die_with_parent
+from services.transport.http.access import Guard
+from services.transport.http.probes import Probes
 
 _log = logging.get_logger(__name__)
 EXAMPLE = "demur monitor run"
 _STOP_SECONDS = 5.0
+Beside = Callable[[object], AbstractAsyncContextManager[None]]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,23 +40,35 @@ def run(given: argparse.Namespace) -> int:
     """Follows the ledgers and serves what is known until a signal."""
     import uvicorn
 
-    settings = Settings.read()
+    from services.transport.http.connections import harden
+
+    settings = Settings.read(task=MONITOR)  # else those of the default task would count
     host, port = settings.monitor_address
     if (found := holder(host, port)) is not None:
         raise CommandError(f"port {port} is taken by {found}; stop it, or set DEMUR_MONITOR_PORT")
     logging.configure(settings.log_level, {"task": MONITOR})
     die_with_parent()
+    check_access(settings)
+    registry = CollectorRegistry()
+    access = opened(settings, MONITOR, registry)
     made = monitor(settings)
-    routes = Routes(Exporter(), made.judge)
+    routes = Routes(Exporter(registry), made.judge)
     stop = threading.Event()
     worker = threading.Thread(
         target=made.run, args=(stop, routes.publish, settings.monitor_seconds), name="monitor", daemon=True
     )
-    announce(settings.home, Running(MONITOR, os.getpid(), host, port, 0, "", started(os.getpid())))
-    _log.info("serving", extra={"fields": {"url": f"http://{address(host, port)}"}})
-    config = uvicorn.Config(
-        application(routes), host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2
+    pid, certificate = os.getpid(), settings.tls_certificate
+    announce(
+        settings.home,
+        Running(MONITOR, pid, host, port, 0, "", started(pid), certificate, settings.probe_port),
     )
+    _log.info("serving", extra={"fields": {"url": f"http{'s' * bool(certificate)}://{address(host, port)}"}})
+    served = Guard(application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.door)
+    config = uvicorn.Config(
+        served, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2
+    )
+    config.load()
+    harden(config, settings, access.certificates)
     worker.start()
     try:
         uvicorn.Server(config).run()
@@ -54,3 +77,21 @@ def run(given: argparse.Namespace) -> int:
         worker.join(_STOP_SECONDS)
         made.close()
     return 0
+
+
+def _beside(settings: Settings, routes: Routes, access: Access) -> Beside:
+    """What runs as long as the server does: probes, and who follows files of tokens and certificates."""
+
+    @asynccontextmanager
+    async def beside(app: object) -> AsyncIterator[None]:
+        probes = Probes(lambda: not routes.hindrance)
+        following = asyncio.create_task(follow(access.watched))
+        try:
+            if settings.probe_port:
+                await probes.start(settings.host, settings.probe_port)
+            yield
+        finally:
+            following.cancel()
+            await probes.stop()
+
+    return beside

@@ -28,10 +28,19 @@ class Running:
     model: str
     started: float
     """When the process started, in seconds since 1970."""
+    certificate: str = ""
+    """Path of the one that it serves with; empty: plain text."""
+    probe_port: int = 0
+    """Where it answers probes in plain text; 0: nowhere."""
 
     @property
     def http(self) -> str:
-        return f"http://{address(self.host, self.http_port)}"
+        return f"http{'s' * bool(self.certificate)}://{address(self.host, self.http_port)}"
+
+    @property
+    def probe(self) -> str:
+        """URL that says whether it is ready."""
+        return f"http://{address(self.host, self.probe_port)}/readyz" if self.probe_port else f"{self.http}/readyz"
 
     @property
     def grpc(self) -> str:

@@ -6,9 +6,7 @@ import argparse
 import getpass
 import json
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +14,7 @@ from typing import Any
 import msgspec
 
 import demur
+from services.cli.asking import ask, identified, refusal
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.places import MONITOR, announced
 from services.policy_changes import AUDITS
@@ -48,7 +47,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     change.add_argument("--defer-on-shift", action=argparse.BooleanOptionalAction, help="defer what looks unfamiliar")
     change.add_argument("--withhold", action=argparse.BooleanOptionalAction, help="hide predictions of deferred units")
     change.add_argument("--if-version", default="", metavar="VERSION", help="only if this version is in force")
-    change.add_argument("--author", default=None, help="default: your user name")
+    change.add_argument("--author", default=None, help="default: your user name; with a token, its name")
     change.add_argument("--reason", default="", help="kept with the change")
     what_if.add_argument("--threshold", type=float, action="append", required=True, help="may be repeated")
     what_if.add_argument("--window", default="", help="window of the monitor, such as 1d; default: the last units")
@@ -96,7 +95,7 @@ def _set(policies: demur.Policies, given: argparse.Namespace) -> int:
     change = policies.set(
         _head(policies, given.head),
         expected=given.if_version,
-        author=given.author or getpass.getuser(),
+        author=given.author or ("" if identified() else getpass.getuser()),
         reason=given.reason,
         **wishes,
     )
@@ -127,15 +126,13 @@ def _what_if(given: argparse.Namespace) -> int:
         raise CommandError("no monitor is running here; start it with `demur up`, or name one with --monitor")
     query = [("task", given.task), *(("threshold", repr(value)) for value in given.threshold)]
     query += [(name, value) for name, value in (("head", given.head), ("window", given.window)) if value]
-    try:
-        with urllib.request.urlopen(f"{base}/v1/what-if?{urllib.parse.urlencode(query)}", timeout=30) as answer:  # noqa: S310
-            found = msgspec.json.decode(answer.read())
-    except urllib.error.HTTPError as refused:
-        with refused:
-            raise CommandError(_refusal(refused.read())) from refused
-    except OSError as error:
-        raise CommandError(f"no monitor answers at {base}: {error}") from error
-    print_json(found)
+    own = "" if given.monitor or running is None else running.certificate
+    code, body = ask(f"{base}/v1/what-if?{urllib.parse.urlencode(query)}", seconds=30, certificate=own)
+    if code == 0:
+        raise CommandError(f"no monitor answers at {base}: {body.decode(errors='replace')}")
+    if code != 200:
+        raise CommandError(refusal(body))
+    print_json(msgspec.json.decode(body))
     return 0
 
 
@@ -197,10 +194,3 @@ def _event(change: demur.PolicyChange) -> dict[str, Any]:
 def _plain(policy: demur.Policy) -> dict[str, Any]:
     certificate = json.loads(policy.certificate) if policy.certificate else None
     return asdict(policy) | {"certificate": certificate}
-
-
-def _refusal(body: bytes) -> str:
-    try:
-        return str(msgspec.json.decode(body)["error"]["message"])
-    except (msgspec.DecodeError, KeyError, TypeError):
-        return body.decode(errors="replace")

@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import replace
 
+from services.access.opening import check_access
 from services.cli.output import CommandError
 from services.cli.places import Running, announce, started
 from services.cli.ports import holder
@@ -30,13 +31,24 @@ def run(given: argparse.Namespace) -> int:
     wanted = {"model": given.model, "http_port": given.http_port, "grpc_port": given.grpc_port}
     settings = replace(Settings.read(task=given.task), **{name: value for name, value in wanted.items() if value})
     http_port, grpc_port = settings.ports
-    for port in settings.ports:
+    for port in (*settings.ports, *filter(None, [settings.probe_port])):
         if (found := holder(settings.host, port)) is not None:
             raise CommandError(f"port {port} is taken by {found}; stop it, or give other ports")
+    check_access(settings)
     artefact = find(settings, Store(settings.home))
     announce(
         settings.home,
-        Running(settings.task, os.getpid(), settings.host, http_port, grpc_port, artefact.tag, started(os.getpid())),
+        Running(
+            settings.task,
+            os.getpid(),
+            settings.host,
+            http_port,
+            grpc_port,
+            artefact.tag,
+            started(os.getpid()),
+            settings.tls_certificate,
+            settings.probe_port,
+        ),
     )
     environment = {
         "DEMUR_TASK": settings.task,

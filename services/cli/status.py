@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import urllib.error
-import urllib.request
 from typing import Any
 
 import msgspec
 
+from services.cli.asking import ask
 from services.cli.output import print_json
 from services.cli.places import MONITOR, Running, announced
 from services.settings import Settings, address
@@ -51,31 +50,21 @@ def monitored(settings: Settings) -> bool:
 
 def ready(running: Running) -> bool:
     """Asks the service itself."""
-    return _ask(f"{running.http}/readyz")[0] == 200
+    return ask(running.probe, seconds=2, certificate=running.certificate)[0] == 200
 
 
 def failure(running: Running) -> str | None:
     """Why a service that is up will never be ready; None where it may still become so."""
-    code, body = _ask(f"{running.http}/v1/schema")
+    code, body = ask(f"{running.http}/v1/schema", seconds=2, certificate=running.certificate)
     message = str(msgspec.json.decode(body)["error"]["message"]) if code == 503 and body.startswith(b"{") else ""
     return message if message.startswith("failed to start") else None
-
-
-def _ask(url: str) -> tuple[int, bytes]:
-    try:
-        with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - own loopback URL
-            return answer.status, answer.read()
-    except urllib.error.HTTPError as refused:
-        with refused:
-            return refused.code, refused.read()
-    except OSError:
-        return 0, b""
 
 
 def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
     if running is None:
         http, grpc = settings.ports
-        places = {"http": f"http://{address(settings.host, http)}", "grpc": address(settings.host, grpc)}
+        scheme = "https" if settings.tls_certificate else "http"
+        places = {"http": f"{scheme}://{address(settings.host, http)}", "grpc": address(settings.host, grpc)}
         return {**places, "ready": False, "model": None}
     return {"http": running.http, "grpc": running.grpc, "ready": ready(running), "model": running.model}
 
@@ -83,9 +72,10 @@ def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
 def _monitor(settings: Settings, running: Running | None) -> dict[str, Any]:
     expected = monitored(settings)
     if running is None:
-        http = f"http://{address(*settings.monitor_address)}" if expected else None
+        scheme = "https" if settings.tls_certificate else "http"
+        http = f"{scheme}://{address(*settings.monitor_address)}" if expected else None
         return {"http": http, "ready": False, "expected": expected, "reason": "not running" if expected else ""}
-    code, body = _ask(f"{running.http}/readyz")
+    code, body = ask(running.probe, seconds=2, certificate=running.certificate)
     reason = "" if code == 200 else "it does not answer"
     if code == 503 and body.startswith(b"{"):
         reason = str(msgspec.json.decode(body)["reason"])

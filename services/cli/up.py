@@ -173,9 +173,13 @@ def _lock(home: Path) -> Iterator[None]:
 
 
 def _refuse_stale(settings: Settings) -> None:
-    ports = [(task, port) for task in TENANTS for port in Settings.read(task=task).ports]
+    every = {task: Settings.read(task=task) for task in TENANTS}
+    ports = [(task, port) for task, own in every.items() for port in (*own.ports, *filter(None, [own.probe_port]))]
     if monitored(settings):
-        ports.append((MONITOR, settings.monitor_address[1]))
+        own = Settings.read(task=MONITOR)
+        ports += [(MONITOR, port) for port in (own.monitor_address[1], *filter(None, [own.probe_port]))]
+    if len({port for _, port in ports}) < len(ports):
+        raise CommandError("two of them have one port; give each its own, such as DEMUR_<TASK>_PROBE_PORT")
     for task, port in ports:
         if (found := holder(settings.host, port)) is not None:
             raise CommandError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
@@ -83,6 +83,11 @@ class PackedLabels:
             GivenLabel(unit, value, self.source, self.head, "", self.version, time)
             for unit, value, time in zip(units, self.values.tolist(), observed, strict=True)
         ]
+
+
+def sources(labels: Sequence[GivenLabel | InvalidInput]) -> Iterator[str]:
+    """Those of labels that could be read."""
+    return (one.source for one in labels if isinstance(one, GivenLabel))
 
 
 class Row(NamedTuple):

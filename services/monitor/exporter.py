@@ -43,8 +43,9 @@ _HELP = {
 class Exporter:
     """The body of /metrics."""
 
-    def __init__(self) -> None:
+    def __init__(self, beside: CollectorRegistry | None = None) -> None:
         self._registry = CollectorRegistry()
+        self._beside = CollectorRegistry() if beside is None else beside
         self._collector = LiveCollector()
         self._registry.register(self._collector)
         self._moment = CollectorRegistry()
@@ -64,7 +65,7 @@ class Exporter:
             now: seconds since 1970.
         """
         self._moments.now = now
-        return self._body + generate_latest(self._moment)
+        return self._body + generate_latest(self._moment) + generate_latest(self._beside)
 
 
 class MomentCollector:

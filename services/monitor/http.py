@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -83,8 +84,8 @@ class Routes:
         return HTMLResponse(await run_in_threadpool(self._pages.page, known, self.hindrance, self._clock()))
 
 
-def application(routes: Routes) -> Starlette:
-    """The ASGI application."""
+def application(routes: Routes, beside: Any = None) -> Starlette:
+    """The ASGI application; ``beside`` is a context that is open as long as it runs."""
 
     async def unknown(request: Request, error: Exception) -> Response:
         return error_response(NotFound(f"there is no {request.url.path}", code="no_route"))
@@ -110,6 +111,7 @@ def application(routes: Routes) -> Starlette:
             Route("/v1/sketch", routes.sketch),
         ],
         exception_handlers={404: unknown, 405: wrong_method, DemurError: failed},
+        lifespan=beside,
     )
 
 

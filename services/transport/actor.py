@@ -1,10 +1,11 @@
-"""Who calls, as the caller says: a word for the ledger's events until tokens tell it."""
+"""Who calls, for the events of the ledger: whom the token names; without tokens, whom the caller says."""
 
 from __future__ import annotations
 
 import re
 
-from services.errors import InvalidInput
+from services.access import caller
+from services.errors import Forbidden, InvalidInput
 
 ACTOR_KEY = "demur-actor"
 """Header of HTTP, metadata of gRPC."""
@@ -13,11 +14,17 @@ _ACTOR = re.compile(r"[\x20-\x7e]{1,128}", re.ASCII)
 
 
 def actor(given: str | None) -> str:
-    """
+    """Who acts; ``given`` is what the caller says, which must not be another than the token's name.
+
     Raises:
+        Forbidden: it is another.
         InvalidInput: too long, or not of printable ASCII.
     """
-    if given is None or not given.strip():
+    known = caller.name()
+    said = (given or "").strip()
+    if known is not None:
+        return _same(known, said, ACTOR_KEY)
+    if given is None or not said:
         return ANONYMOUS
     if not _ACTOR.fullmatch(given):
         raise InvalidInput(
@@ -26,4 +33,26 @@ def actor(given: str | None) -> str:
             field=ACTOR_KEY,
             allowed="1 to 128 characters",
         )
-    return given.strip()
+    return said
+
+
+def author(given: str) -> str:
+    """Who changes a policy; as ``actor``, of a field of the change.
+
+    Raises:
+        Forbidden: it is another than whom the token names.
+    """
+    known = caller.name()
+    return (given or ANONYMOUS) if known is None else _same(known, "" if given == ANONYMOUS else given, "author")
+
+
+def _same(known: str, said: str, field: str) -> str:
+    if said and said != known:
+        raise Forbidden(
+            f"{field} = {said[:60]!r}, and the token is of {known!r}; leave {field} out",
+            code="another_name",
+            field=field,
+            value=said[:60],
+            allowed=known,
+        )
+    return known

@@ -16,8 +16,13 @@ import httpx
 import msgspec
 import uvicorn
 from prometheus_client import CollectorRegistry
+from starlette.applications import Starlette
 
 from demur.v1 import common_pb2
+from services.access.caller import charge
+from services.access.opening import Access, opened
+from services.access.rules import SERVICE_ROUTES, HttpRules
+from services.access.watched import follow
 from services.assembly import durable, store_of
 from services.labels.opening import labelling
 from services.ledger.ledger import DurableLedger
@@ -32,7 +37,9 @@ from services.tenant import Parts, Tenant
 from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.server import GrpcServer
 from services.transport.grpc.status import DETAIL_KEY
+from services.transport.http.access import Guard
 from services.transport.http.app import application
+from services.transport.http.connections import harden
 from tests.contract.toys.toy import Body, Probe, Toy
 
 Protocol = Literal["http", "grpc"]
@@ -88,6 +95,9 @@ class Served:
     server: GrpcServer
     channel: grpc.aio.Channel
     http: httpx.AsyncClient
+    access: Access
+    app: Starlette
+    """The routes, behind the guard that ``http`` passes."""
 
     def method(self, name: str = "Predict") -> Any:
         """A unary method: JSON values in and out."""
@@ -137,15 +147,22 @@ class Served:
     @asynccontextmanager
     async def on_socket(self) -> AsyncIterator[httpx.AsyncClient]:
         """A client of the same application behind uvicorn on a loopback port."""
+        async with self.listening() as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+            yield client
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[int]:
+        """The loopback port of the same application behind uvicorn, as a process serves it."""
         app = self.http._transport.app  # type: ignore[attr-defined]
         listener = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
+        config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
+        config.load()
+        harden(config, self.settings, self.access.certificates)
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await self.until(lambda: server.started)
         try:
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}") as client:
-                yield client
+            yield int(listener.getsockname()[1])
         finally:
             server.should_exit = True
             await running
@@ -224,6 +241,7 @@ async def serving(
             observer=metrics,
             offload=offload,
             epoch=lambda: EPOCH,
+            charge=charge,
         )
 
     tenant = toy.build(Parts(pipeline, calibrations), probe)
@@ -234,20 +252,24 @@ async def serving(
         labels = labelling(kept[0].writer, kept[0].clock, store, tenant.description, chosen, offload)
         labels.housekeeping.start()
     desk = None if labels is None else labels.desk
-    server = GrpcServer(tenant, chosen, metrics, desk, tracer=tracer)
+    access = opened(chosen, toy.name, metrics.registry)
+    following = asyncio.create_task(follow(access.watched, 0.05))
+    server = GrpcServer(tenant, chosen, metrics, desk, tracer=tracer, access=access)
     await server.start("127.0.0.1:0")
     lifecycle.reason = ""
     await server.ready()
     app = application(tenant, chosen, metrics, lifecycle, desk, tracer=tracer)
-    transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+    guarded = Guard(app, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
+    transport = httpx.ASGITransport(guarded, raise_app_exceptions=True)
     try:
         async with (
             grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel,
             httpx.AsyncClient(transport=transport, base_url="http://toy") as http,
         ):
-            yield Served(toy, probe, tenant, scheduler, chosen, metrics, lifecycle, server, channel, http)
+            yield Served(toy, probe, tenant, scheduler, chosen, metrics, lifecycle, server, channel, http, access, app)
     finally:
         probe.release()
+        following.cancel()
         await server.drain(0)
         if labels is not None:
             await labels.housekeeping.stop()

@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 
+from demur._environment import Way
 from demur._version import VERSION
 
 OPTIONS: tuple[tuple[str, Any], ...] = (
@@ -41,28 +42,32 @@ _NOT_YET = (
 Metadata = tuple[tuple[str, str], ...] | None
 
 
-def credentials(target: str, token: str | None, tls: bool | bytes | None) -> grpc.ChannelCredentials | None:
+def credentials(target: str, way: Way) -> grpc.ChannelCredentials | None:
     """Transport credentials, or None for plaintext.
 
     Raises:
         ValueError: a token would leave this machine in clear text, and the caller did not ask for that.
     """
-    if tls is None and token is not None and not _is_local(target):
+    tls, identity = way.tls, way.identity
+    if tls is None and way.token is not None and not _is_local(target):
         raise ValueError(
             f"a token for {target} would travel in clear text: pass tls=True (system roots), "
             "tls=<PEM bytes>, or tls=False where something else encrypts the way, such as a mesh"
         )
     if not tls:
         return None
-    return grpc.ssl_channel_credentials(root_certificates=tls if isinstance(tls, bytes) else None)
+    return grpc.ssl_channel_credentials(
+        root_certificates=tls if isinstance(tls, bytes) else None,
+        private_key=None if identity is None else identity.key,
+        certificate_chain=None if identity is None else identity.certificate,
+    )
 
 
 def metadata(token: str | None, actor: str | None = None) -> Metadata:
-    """What every call carries."""
-    found = [] if token is None else [("authorization", f"Bearer {token}")]
-    if actor is not None:
-        found.append(("demur-actor", actor))
-    return tuple(found) or None
+    """What every call carries; a token says who it is, so that nobody needs to."""
+    if token is not None:
+        return (("authorization", f"Bearer {token}"),)
+    return None if actor is None else (("demur-actor", actor),)
 
 
 def is_serving(reply: bytes) -> bool:

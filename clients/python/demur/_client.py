@@ -9,6 +9,7 @@ import grpc.aio
 
 from demur._calls import AsyncCalls, Calls
 from demur._channel import OPTIONS, credentials, metadata
+from demur._environment import way
 from demur._labels import Labels
 from demur._lesion import AsyncBrainScans, BrainScans
 from demur._motion import AsyncMotion, Motion
@@ -123,6 +124,7 @@ def connect(
     *,
     token: str | None = None,
     tls: bool | bytes | None = None,
+    certificate: tuple[bytes, bytes] | None = None,
     timeout: float | None = 30.0,
     retry: Retry | None = None,
     actor: str | None = None,
@@ -133,19 +135,24 @@ def connect(
 
     Args:
         target: address of the service.
-        token: sent with every call as a bearer token; beyond this machine only over an encrypted way.
-        tls: True for TLS with the system's roots, PEM bytes for roots of your own; None or False for plain
-            text (False also where a token goes along, because something else encrypts the way).
+        token: sent with every call as a bearer token; beyond this machine only over an encrypted way. None: that of
+            ``DEMUR_TOKEN``, or of the file ``DEMUR_TOKEN_FILE``; empty: none.
+        tls: True for TLS with the system's roots, PEM bytes for roots of your own; None: the roots of the file
+            ``DEMUR_ROOTS``, without it plain text; False: plain text (also where a token goes along, because
+            something else encrypts the way).
+        certificate: the client's own certificate chain and its key, PEM, where the service asks for one (mTLS);
+            None: those of the files ``DEMUR_CLIENT_CERTIFICATE`` and ``DEMUR_CLIENT_KEY``.
         timeout: seconds for a call that names none of its own; None for no limit.
         retry: how patiently to ask again while the service is unavailable; by default ``Retry()``.
-        actor: who labels and commits, for the ledger; None: anonymous.
+        actor: who labels and commits, for the ledger; None: anonymous. With a token, its name counts instead.
 
     Raises:
-        ValueError: a token would travel in clear text.
+        ValueError: a token would travel in clear text, or a file that the environment names cannot be read.
     """
-    secure = credentials(target, token, tls)
+    given = way(token, tls, certificate)
+    secure = credentials(target, given)
     channel = grpc.insecure_channel(target, OPTIONS) if secure is None else grpc.secure_channel(target, secure, OPTIONS)
-    return Client(Calls(channel, metadata(token, actor), timeout, retry or Retry()))
+    return Client(Calls(channel, metadata(given.token, actor), timeout, retry or Retry()))
 
 
 def aconnect(
@@ -153,15 +160,17 @@ def aconnect(
     *,
     token: str | None = None,
     tls: bool | bytes | None = None,
+    certificate: tuple[bytes, bytes] | None = None,
     timeout: float | None = 30.0,
     retry: Retry | None = None,
     actor: str | None = None,
 ) -> AsyncClient:
     """As :func:`connect`, for ``async with`` on the running event loop."""
-    secure = credentials(target, token, tls)
+    given = way(token, tls, certificate)
+    secure = credentials(target, given)
     channel = (
         grpc.aio.insecure_channel(target, OPTIONS)
         if secure is None
         else grpc.aio.secure_channel(target, secure, OPTIONS)
     )
-    return AsyncClient(AsyncCalls(channel, metadata(token, actor), timeout, retry or Retry()))
+    return AsyncClient(AsyncCalls(channel, metadata(given.token, actor), timeout, retry or Retry()))

@@ -11,8 +11,10 @@ from typing import Any
 import grpc
 
 from demur.v1 import labels_pb2
+from services.access.caller import check_sources
 from services.errors import internal, no_ledger, status
 from services.labels.desk import Desk
+from services.labels.given import sources
 from services.labels.identity import parse_unit
 from services.labels.words import DEFAULT_LEASE_SECONDS, MOST_UNITS
 from services.metrics import Metrics
@@ -79,6 +81,7 @@ class LabelHandlers:
 
     async def submit(self, message: Any, context: Any) -> Any:
         labels = await self._pipeline.offload.run(message.ByteSize(), messages.given, message)
+        check_sources(sources(labels))
         return messages.batch_message(await self._desk.submit(labels, _actor(context)))
 
     async def claim(self, message: Any, context: Any) -> Any:

@@ -12,6 +12,7 @@ from services.metrics import Metrics
 from services.policy import PolicyBook
 from services.policy_changes import PolicyChange
 from services.policy_keeper import PolicyKeeper, required
+from services.transport.actor import author
 from services.transport.grpc.heads import policy_spec
 from services.transport.grpc.measured import measured
 from services.transport.grpc.status import guarded
@@ -56,7 +57,7 @@ def handlers(book: PolicyBook, keeper: PolicyKeeper | None, metrics: Metrics) ->
 def _change(request: Any) -> PolicyChange:
     given = {name: getattr(request, name) for name in _OPTIONAL if request.HasField(name)}
     plain = {name: getattr(request, name) for name in _PLAIN}
-    return PolicyChange(author=request.author or "anonymous", audits=request.audits or None, **plain, **given)
+    return PolicyChange(author=author(request.author), audits=request.audits or None, **plain, **given)
 
 
 def _event(entry: Entry) -> Any:

@@ -10,6 +10,8 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from services.access.opening import Access
+from services.access.rules import GrpcRules
 from services.labels.desk import Desk
 from services.lifecycle import unhurried
 from services.metrics import Metrics
@@ -19,7 +21,8 @@ from services.tenant import Tenant
 from services.tracing.trace import step
 from services.tracing.tracer import OFF, Tracer
 from services.transport.binding import GrpcBinding
-from services.transport.grpc import policies
+from services.transport.grpc import policies, tls
+from services.transport.grpc.access import Guard
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
 from services.transport.grpc.labels import LabelHandlers
@@ -47,16 +50,30 @@ class GrpcServer:
         keeper: PolicyKeeper | None = None,
         tracer: Tracer = OFF,
         oip_model: OipModel | None = None,
+        access: Access | None = None,
     ) -> None:
         """``desk`` is where labels go, ``keeper`` changes policies; None: there is no ledger. ``oip_model`` is the
         tenant over the Open Inference Protocol; None: one of this server's own."""
         self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE, oip.SERVICE)
         self._serving = False
         model = oip_model or OipModel(tenant, metrics, lambda: self._serving)
+        door = None if access is None else access.door
+        certificates = None if access is None else access.certificates
+        self._credentials = None if certificates is None else tls.credentials(certificates)
         self._server = grpc.aio.server(
+            interceptors=() if door is None else (Guard(GrpcRules([tenant.grpc.service]), door, metrics),),
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
                 ("grpc.max_send_message_length", -1),
+                (
+                    "grpc.compression_enabled_algorithms_bitset",
+                    1,
+                ),  # none: a bomb would be unpacked before it is refused
+                ("grpc.max_metadata_size", settings.max_header_bytes),
+                ("grpc.absolute_max_metadata_size", settings.max_header_bytes),
+                ("grpc.max_concurrent_streams", settings.max_connection_calls),
+                ("grpc.max_allowed_incoming_connections", settings.max_connections),
+                ("grpc.server_handshake_timeout_ms", int(settings.slow_seconds * 1000)),
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
                 ("grpc.keepalive_permit_without_calls", 1),
@@ -86,7 +103,10 @@ class GrpcServer:
         Raises:
             RuntimeError: the address is taken or not ours.
         """
-        self.port = self._server.add_insecure_port(address)
+        if self._credentials is None:
+            self.port = self._server.add_insecure_port(address)
+        else:
+            self.port = self._server.add_secure_port(address, self._credentials)
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await self._server.start()
 

@@ -39,10 +39,11 @@ from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
 from services.transport.http.presence import Presence
+from services.transport.http.refusal import counted_as, refused
 from services.transport.http.request import read_request, timeout_seconds, within
+from services.transport.http.trail import TrailRoute
 from services.transport.oip.bodies import refusal as oip_refusal
 from services.transport.oip.model import OipModel
-from services.transport.oip.routes import PREFIX as OIP_PREFIX
 from services.transport.oip.routes import TRANSPORT as OIP
 from services.transport.oip.routes import OipRoutes
 
@@ -75,6 +76,7 @@ def application(
             Route("/v1/schema", routes.guarded(routes.schema)),
             Route("/v1/policy", routes.guarded(policies.show)),
             Route("/v1/policy/{head}", routes.guarded(policies.one), methods=["GET", "PUT"]),
+            Route("/v1/audit", routes.guarded(TrailRoute(desk, tenant).show)),
             Route("/v1/openapi.json", routes.guarded(_constant(document))),
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
@@ -212,9 +214,8 @@ class Routes:
 
     def _of_path(self, request: Request) -> Callable[[Endpoint], Endpoint]:
         """``guarded`` for a path that has no endpoint: its refusal is read by those who know that protocol."""
-        if request.url.path.startswith(f"{OIP_PREFIX}/"):
-            return partial(self.guarded, refusal=oip_refusal, transport=OIP)
-        return self.guarded
+        path = request.url.path
+        return partial(self.guarded, refusal=partial(refused, path), transport=counted_as(path))
 
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}

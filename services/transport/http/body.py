@@ -11,7 +11,15 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.errors import Cancelled, DemurError, MethodNotAllowed, TooLarge, UnsupportedMediaType, status
+from services.errors import (
+    Cancelled,
+    DemurError,
+    MethodNotAllowed,
+    TooLarge,
+    Unauthenticated,
+    UnsupportedMediaType,
+    status,
+)
 
 JSON = "application/json"
 PROTOBUF = "application/protobuf"
@@ -115,6 +123,9 @@ def error_response(error: DemurError) -> Response:
     headers = {"retry-after": str(max(1, round(error.retry_after_seconds)))} if error.retry_after_seconds else {}
     if isinstance(error, MethodNotAllowed):
         headers["allow"] = error.allowed
+    if isinstance(error, Unauthenticated):
+        known = "" if error.code == "token_needed" else ', error="invalid_token"'
+        headers["www-authenticate"] = f'Bearer realm="demur"{known}'
     return json_response({"error": describe(error)}, status(error).http, headers)
 
 

@@ -14,6 +14,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from services.access import caller
 from services.errors import Busy, Cancelled, NotFound, internal
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
@@ -36,6 +37,8 @@ class JobRecord:
     """What is known of a job."""
 
     identity: str
+    owner: str | None = None
+    """Name of the token that made it; to others it is not there."""
     state: State = "running"
     fraction: float = 0.0
     stage: str = ""
@@ -94,7 +97,7 @@ class JobRoutes:
             call = question.options.call("decide", priority=Priority.BULK)
             units = await self._tenant.pipeline.expand(question.request, call, question.nbytes)
         self._make_room()
-        record = JobRecord(secrets.token_hex(12))
+        record = JobRecord(secrets.token_hex(12), caller.name())
         self._jobs[record.identity] = record
         self._tasks[record.identity] = asyncio.create_task(self._work(record, units, call, question.nbytes))
         return json_response(record.summary(), 202, {"location": _path(record.identity)})
@@ -205,9 +208,10 @@ class JobRoutes:
     def _find(self, request: Request) -> JobRecord:
         self._forget_old()
         identity = request.path_params["job"]
-        if identity not in self._jobs:
+        record = self._jobs.get(identity)
+        if record is None or record.owner != caller.name():
             raise NotFound(f"no job {identity!r}; its result may have outlived its time", code="no_job")
-        return self._jobs[identity]
+        return record
 
     def _make_room(self) -> None:
         """For one more job: ended ones give way, the oldest first, running ones do not.

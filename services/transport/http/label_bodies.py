@@ -18,6 +18,7 @@ from services.offload import Offload
 from services.pipeline import Committed
 from services.settings import Settings
 from services.transport.http.body import JSON, describe, read_body
+from services.transport.http.request import within
 
 Body = TypeVar("Body")
 _WORDS = {outcome.value: outcome.name.lower() for outcome in Outcome}
@@ -97,8 +98,10 @@ async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, 
 
     Raises:
         InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
+        DeadlineExceeded: it did not come in time.
     """
-    content = await read_body(request, settings.max_message_bytes)
+    async with within(settings.request_seconds):
+        content = await read_body(request, settings.max_message_bytes)
     given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if content and given != JSON:
         raise UnsupportedMediaType(

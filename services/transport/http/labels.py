@@ -8,8 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from services.access.caller import check_sources
 from services.errors import InvalidInput, no_ledger
 from services.labels.desk import Desk
+from services.labels.given import sources
 from services.labels.identity import parse_unit
 from services.labels.values import from_json
 from services.settings import Settings
@@ -51,6 +53,7 @@ class LabelRoutes:
         body = await self._body(request, bodies.LabelsBody)
         offload = self._tenant.pipeline.offload
         labels = await offload.run(sum(map(_length, body.labels)), bodies.given, body)
+        check_sources(sources(labels))
         return json_response(bodies.batch_json(await desk.submit(labels, _actor(request))))
 
     async def erase(self, request: Request) -> Response:

@@ -14,10 +14,12 @@ from services.transport.http.request import ZIP
 _BYTES: Json = {"type": "string", "format": "binary"}
 
 _ERRORS = {
+    "401": "No token, or none that is known here.",
+    "403": "The token is not for this.",
     "413": "More rows or bytes than one call may carry.",
     "415": "The body is neither JSON nor protobuf, or it is compressed.",
     "422": "The input breaks the contract: field, value, unit and allowed range are named.",
-    "429": "The queue is full; see Retry-After.",
+    "429": "The queue is full, or a rate is used up; see Retry-After.",
     "500": "The model failed on this input.",
     "503": "Not ready, shutting down, or the ledger cannot write now.",
     "504": "The deadline passed.",
@@ -59,6 +61,7 @@ def openapi(tenant: Tenant) -> Json:
             "/v1/schema": _get("Features, units, ranges, heads.", ref("Description")),
             "/v1/policy": _get("Policies in force.", ref("Policies")),
             "/v1/policy/{head}": _policy(),
+            "/v1/audit": _audit(),
             "/v1/openapi.json": _get("This document.", {"type": "object"}),
             "/metrics": _text("Counters and gauges for Prometheus.", {"200": "Metrics."}),
             "/livez": _text("Whether the process is alive.", {"200": "It is."}),
@@ -165,6 +168,39 @@ def _policy() -> Json:
             "responses": {"200": event} | conflict | _errors(),
         },
     }
+
+
+def _audit() -> Json:
+    """The trail of acts."""
+    texts = {
+        "kind": "policy, label, request or erasure, with commas between; default: all.",
+        "actor": "Who; default: everybody but the service itself.",
+    }
+    numbers = {"since": "Seconds since 1970.", "before": "Seconds since 1970; pages on.", "most": "1 to 1000; 100."}
+    parameters = [
+        {"name": name, "in": "query", "description": text, "schema": {"type": kind}}
+        for kind, found in (("string", texts), ("number", numbers))
+        for name, text in found.items()
+    ]
+    act: Json = {
+        "type": "object",
+        "required": ["time", "kind", "actor", "what", "count"],
+        "properties": {
+            "time": {"type": "number", "description": "Seconds since 1970."},
+            "kind": {"enum": ["policy", "label", "request", "erasure"]},
+            "actor": {"type": "string", "description": "Name of the token."},
+            "what": {"type": "string", "description": "Version of a policy, source of a label, state of a request."},
+            "count": {"type": "integer", "description": "Labels, requests or units."},
+            "head": {"type": "string"},
+            "unit": {"type": "string", "description": "Where it is one."},
+            "reason": {"type": "string"},
+        },
+    }
+    found = _answer(
+        "Found, the newest first.", {"type": "object", "properties": {"acts": {"type": "array", "items": act}}}
+    )
+    summary = "Who changed policies, labelled, worked on requests and erased."
+    return {"get": {"summary": summary, "parameters": parameters, "responses": {"200": found} | _errors()}}
 
 
 def _get(summary: str, schema: Json) -> Json:

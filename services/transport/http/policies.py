@@ -17,14 +17,16 @@ from services.policy import Audits, Policy, PolicyBook
 from services.policy_changes import PolicyChange
 from services.policy_keeper import PolicyKeeper, required
 from services.settings import Settings
+from services.transport.actor import ANONYMOUS, author
 from services.transport.http.body import json_response, read_body
+from services.transport.http.request import within
 
 
 class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
     """What is not given stays as it is. At most one goal: target_retention, threshold or defer_all."""
 
     expected: str = ""
-    author: str = "anonymous"
+    author: str = ANONYMOUS
     reason: str = ""
     target_retention: float | None = None
     threshold: float | None = None
@@ -53,12 +55,14 @@ class PolicyRoutes:
         keeper = required(self._keeper)
         if request.method != "PUT":
             return json_response({"events": [_event(entry) for entry in await keeper.history(head)]})
-        body = await read_body(request, self._settings.max_message_bytes)
+        async with within(self._settings.request_seconds):
+            body = await read_body(request, self._settings.max_message_bytes)
         try:
             given = msgspec.json.decode(body, type=ChangeBody)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
         wishes = {field.name: getattr(given, field.name) for field in fields(PolicyChange) if field.name != "head"}
+        wishes["author"] = author(given.author)
         wishes["certificate"] = "" if given.certificate is None else json.dumps(given.certificate, sort_keys=True)
         return json_response(_event(await keeper.set(PolicyChange(head=head, **wishes))))
 

@@ -227,7 +227,7 @@ async def test_a_caller_that_leaves_ends_its_long_poll(tmp_path: Path) -> None:
 async def test_the_document_has_every_route_and_resolves(tmp_path: Path) -> None:
     async with serving(TABULAR) as served:
         document = (await served.http.get("/v1/openapi.json")).json()
-        routes = {route.path for route in served.http._transport.app.routes}  # type: ignore[attr-defined]
+        routes = {route.path for route in served.app.routes}  # type: ignore[attr-defined]
         assert routes <= set(document["paths"])
         references = set(re.findall(r'"#/components/schemas/(\w+)', json.dumps(document)))
         assert references <= set(document["components"]["schemas"])

@@ -1,0 +1,85 @@
+"""Who is calling, as the token says; known to everything that works for one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Protocol
+
+from services.access.tokens import SOURCES, Token
+from services.errors import Busy, Forbidden
+
+
+class Meter(Protocol):
+    """Bounds the units of one name."""
+
+    def units(self, count: int) -> float:
+        """Takes them if it may be; else the seconds after which to ask again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """An admitted token and what it has used."""
+
+    token: Token
+    meter: Meter
+
+    @property
+    def name(self) -> str:
+        return self.token.name
+
+
+CALLER: ContextVar[Caller | None] = ContextVar("demur_caller", default=None)
+"""Set at the door for each call; None where there are no tokens, and on open routes."""
+
+
+def name() -> str | None:
+    """Of the caller's token; None without tokens."""
+    caller = CALLER.get()
+    return None if caller is None else caller.name
+
+
+def charge(units: int) -> None:
+    """Counts units against the rate of whoever asks for them.
+
+    Raises:
+        Busy: the name has had its units for now.
+    """
+    caller = CALLER.get()
+    if caller is None or caller.token.units_per_second is None:
+        return
+    if wait := caller.meter.units(units):
+        rate = caller.token.units_per_second
+        raise Busy(
+            f"{caller.name} may have {rate:g} units/s; retry in {wait:.3g} s",
+            code="rate_limited",
+            field="units",
+            value=str(units),
+            unit="units",
+            allowed=f"{rate:g} units/s",
+            retry_after_seconds=wait,
+        )
+
+
+def check_sources(sources: Iterable[str]) -> None:
+    """Words that are no source are left to whoever checks labels.
+
+    Raises:
+        Forbidden: the token may not send labels of one of these sources.
+    """
+    caller = CALLER.get()
+    if caller is None or len(caller.token.sources) == len(SOURCES):
+        return
+    allowed = caller.token.sources
+    for source in sources:
+        if source in SOURCES and source not in allowed:
+            words = ", ".join(sorted(allowed)) or "none"
+            raise Forbidden(
+                f"{caller.name} may not send labels of the source {source!r}; its sources are {words}",
+                code="source_refused",
+                field="source",
+                value=source,
+                allowed=words,
+            )

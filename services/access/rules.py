@@ -1,0 +1,161 @@
+"""The one rule of each route and method. What has none is refused, whatever token comes along.
+
+The feed of requests is blind: who reviews must not learn which unit a request is of. So the trail, the history of
+policies and erasure, which name units, are not for ``review``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from services.access.scopes import Rule
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+
+SERVICE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
+    "/livez": {"GET": "open"},
+    "/readyz": {"GET": "open"},
+    "/metrics": {"GET": "metrics"},
+    "/v1/predict": {"POST": "predict"},
+    "/v1/jobs": {"POST": "predict"},
+    "/v1/jobs/{job}": {"GET": "predict", "DELETE": "predict"},
+    "/v1/jobs/{job}/events": {"GET": "predict"},
+    "/v1/jobs/{job}/files/{file}": {"GET": "predict"},
+    "/v1/commit": {"POST": "predict"},
+    "/v1/units/{unit}/resolution": {"GET": "predict"},
+    "/v1/resolutions": {"POST": "predict"},
+    "/v1/resolutions/callbacks": {"POST": "predict"},
+    "/v1/labels": {"POST": "label"},
+    "/v1/requests": {"GET": "review"},
+    "/v1/requests/claim": {"POST": "review"},
+    "/v1/requests/{request}/extend": {"POST": "review"},
+    "/v1/requests/{request}/release": {"POST": "review"},
+    "/v1/requests/{request}/skip": {"POST": "review"},
+    "/v1/requests/{request}/submit": {"POST": "review"},
+    "/v1/erase": {"POST": "policy"},
+    "/v1/audit": {"GET": "policy"},
+    "/v1/policy": {"GET": "any"},
+    "/v1/policy/{head}": {"GET": "policy", "PUT": "policy"},
+    "/v1/schema": {"GET": "any"},
+    "/v1/openapi.json": {"GET": "any"},
+    # the Open Inference Protocol
+    "/v2/health/live": {"GET": "open"},
+    "/v2/health/ready": {"GET": "open"},
+    "/v2/models/{model}/ready": {"GET": "open"},
+    "/v2/models/{model}/versions/{version}/ready": {"GET": "open"},
+    "/v2/models/{model}/infer": {"POST": "predict"},
+    "/v2/models/{model}/versions/{version}/infer": {"POST": "predict"},
+    "/v2": {"GET": "any"},
+    "/v2/{rest:path}": {"GET": "any", "POST": "any"},
+}
+"""Of a service over HTTP; the first that fits a path holds. HEAD is as GET, OPTIONS is for any token."""
+
+MONITOR_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
+    "/livez": {"GET": "open"},
+    "/readyz": {"GET": "open"},
+    "/": {"GET": "metrics"},
+    "/metrics": {"GET": "metrics"},
+    "/v1/live": {"GET": "metrics"},
+    "/v1/what-if": {"GET": "metrics"},
+    "/v1/sketch": {"GET": "metrics"},
+}
+"""Of the monitor: what it tells, on its page and of other thresholds, are figures of all traffic."""
+
+PROBE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {"/livez": {"GET": "open"}, "/readyz": {"GET": "open"}}
+"""Those that BentoML answers."""
+
+TASK_METHODS: Mapping[str, Rule] = {"Predict": "predict", "PredictStream": "predict", "Describe": "any"}
+"""Of a task's own gRPC service, whatever its name."""
+
+METHODS: Mapping[str, Rule] = {
+    "demur.v1.LabelService/Submit": "label",
+    "demur.v1.LabelService/SubmitStream": "label",
+    "demur.v1.LabelService/Claim": "review",
+    "demur.v1.LabelService/Extend": "review",
+    "demur.v1.LabelService/Release": "review",
+    "demur.v1.LabelService/Skip": "review",
+    "demur.v1.LabelService/SubmitClaimed": "review",
+    "demur.v1.LabelService/CountRequests": "review",
+    "demur.v1.LabelService/Resolve": "predict",
+    "demur.v1.LabelService/WatchResolutions": "predict",
+    "demur.v1.LabelService/Commit": "predict",
+    "demur.v1.LabelService/Erase": "policy",
+    "demur.v1.PolicyService/Show": "any",
+    "demur.v1.PolicyService/Set": "policy",
+    "demur.v1.PolicyService/History": "policy",
+    "grpc.health.v1.Health/Check": "open",
+    "grpc.health.v1.Health/Watch": "open",
+    "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": "any",
+    # the Open Inference Protocol
+    "inference.GRPCInferenceService/ServerLive": "open",
+    "inference.GRPCInferenceService/ServerReady": "open",
+    "inference.GRPCInferenceService/ModelReady": "open",
+    "inference.GRPCInferenceService/ModelInfer": "predict",
+    "inference.GRPCInferenceService/ModelStreamInfer": "predict",
+}
+"""Of gRPC, besides those of the task."""
+
+METHOD_PREFIXES: Mapping[str, Rule] = {"inference.GRPCInferenceService/": "any"}
+"""Where no method is named above."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    template: str
+    pattern: re.Pattern[str]
+    rules: Mapping[str, Rule]
+
+
+class HttpRules:
+    """Finds the rule of a request."""
+
+    def __init__(self, routes: Mapping[str, Mapping[Method, Rule]]) -> None:
+        self._plain: dict[str, Mapping[str, Rule]] = {}
+        self._routes: list[_Route] = []
+        for template, rules in routes.items():
+            found: dict[str, Rule] = {str(method): rule for method, rule in rules.items()} | {"OPTIONS": "any"}
+            if "GET" in found:
+                found["HEAD"] = found["GET"]
+            if "{" in template:
+                self._routes.append(_Route(template, _pattern(template), found))
+            else:
+                self._plain[template] = found
+
+    def find(self, method: str, path: str) -> Rule | None:
+        """None: there is no such route, or not for this method."""
+        return (self.methods(path) or {}).get(method)
+
+    def methods(self, path: str) -> Mapping[str, Rule] | None:
+        """Rules by method of a path; None: there is no such route."""
+        found = self._plain.get(path)
+        if found is not None:
+            return found
+        return next((one.rules for one in self._routes if one.pattern.fullmatch(path)), None)
+
+
+class GrpcRules:
+    """Finds the rule of a method."""
+
+    def __init__(self, services: Iterable[str]) -> None:
+        """``services`` are the task's own."""
+        own = {f"/{service}/{name}": rule for service in services for name, rule in TASK_METHODS.items()}
+        self._rules: dict[str, Rule] = own | {f"/{name}": rule for name, rule in METHODS.items()}
+
+    def find(self, method: str) -> Rule | None:
+        """``method`` as on the wire, ``/package.Service/Method``; None: there is none."""
+        found = self._rules.get(method)
+        if found is not None:
+            return found
+        return next((rule for prefix, rule in METHOD_PREFIXES.items() if method.startswith(f"/{prefix}")), None)
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    parts = re.split(r"\{\w+(:path)?\}", template)
+    texts, rests = parts[::2], parts[1::2]
+    pattern = re.escape(texts[0])
+    for rest, text in zip(rests, texts[1:], strict=True):
+        pattern += (".*" if rest else "[^/]+") + re.escape(text)
+    return re.compile(pattern, re.DOTALL)

@@ -1,0 +1,217 @@
+"""Bearer tokens: random secrets of 256 bits, of which only the hash is kept, each with a name, scopes and limits.
+
+A token is ``demur_<id>_<secret>``: the id, which is no secret, finds the entry, and the SHA-256 of the whole text is
+compared in constant time. A fast hash is right here. Slow ones (bcrypt, argon2) make up for secrets that people think
+of, which are found by trying; nobody tries 2²⁵⁶ of these, however fast, and a slow hash would let strangers spend the
+service's time by sending nonsense.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import re
+import secrets
+import tomllib
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from services.access.scopes import SCOPES, Scope
+
+Source = Literal["requested", "census", "volunteered"]
+SOURCES: tuple[Source, ...] = get_args(Source)
+RESERVED = frozenset({"anonymous", "settings", "service", "retention", "other"})
+"""Names under which the service itself, or nobody, writes into the ledger."""
+_TEXT = re.compile(r"demur_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
+_ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._@/-]{0,63}", re.ASCII)
+_NOBODY = "0" * 64
+"""Compared with where no entry is: both ways do the same work."""
+
+
+class TokensError(ValueError):
+    """A file of tokens is none; the message says where."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """One entry of the file; several may have one name, which is then one identity with one set of limits."""
+
+    id: str
+    """16 hex digits, part of the token, no secret."""
+    name: str
+    """Who it is: actor of labels and policies in the ledger. 1 to 64 letters, digits, spaces and ``._@/-``."""
+    sha256: str
+    """Of the whole token, in hex."""
+    scopes: frozenset[Scope]
+    tasks: frozenset[str] | None = None
+    """Services that take it, by the name of their task, or ``monitor``; None: all."""
+    sources: frozenset[Source] = frozenset({"requested", "census", "volunteered"})
+    """Of labels that it may send."""
+    created: datetime | None = None
+    not_before: datetime | None = None
+    expires: datetime | None = None
+    requests_per_second: float | None = None
+    """Calls, of which a stream is one; None: no limit. For each process."""
+    burst: float | None = None
+    """Calls at once; None: those of one second, and at least one."""
+    units_per_second: float | None = None
+    """Decided units (rows, sentences, scans); None: no limit. For each process."""
+
+
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    """A table of the file, before its content is checked."""
+
+    id: str
+    name: str
+    sha256: str
+    scopes: list[str]
+    tasks: list[str] | None = None
+    sources: list[str] | None = None
+    created: datetime | None = None
+    not_before: datetime | None = None
+    expires: datetime | None = None
+    requests_per_second: float | None = None
+    burst: float | None = None
+    units_per_second: float | None = None
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    token: list[_Entry] = []
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """All tokens of a file."""
+
+    by_id: Mapping[str, Token]
+
+    def matching(self, text: str) -> Token | None:
+        """The entry whose secret this text is, whether it is still valid or not."""
+        parts = _TEXT.fullmatch(text)
+        entry = None if parts is None else self.by_id.get(parts[1])
+        known = _NOBODY if entry is None else entry.sha256
+        same = hmac.compare_digest(hashed(text), known)
+        return entry if same else None
+
+
+def hashed(text: str) -> str:
+    """What is kept of a token."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+
+
+def mint(random: Callable[[int], bytes] = secrets.token_bytes) -> tuple[str, str]:
+    """The id and the text of a new token."""
+    identity = random(8).hex()
+    body = _base64(random(32))
+    return identity, f"demur_{identity}_{body}"
+
+
+def looks_like_one(text: str) -> bool:
+    """Whether a text holds what may be a token."""
+    return "demur_" in text and re.search(r"demur_[0-9a-f]{16}_", text) is not None
+
+
+def read(content: bytes) -> Tokens:
+    """The tokens of a file.
+
+    Raises:
+        TokensError: it is not TOML of this form, an entry cannot be, or an id is there twice.
+    """
+    try:
+        found = msgspec.convert(tomllib.loads(content.decode()), type=_File)
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+        raise TokensError(f"not a file of tokens: {error}") from error
+    by_id: dict[str, Token] = {}
+    limits: dict[str, tuple[Any, ...]] = {}
+    for number, entry in enumerate(found.token, 1):
+        token = _checked(entry, f"token {number} ({entry.name[:64]!r})")
+        if token.id in by_id:
+            raise TokensError(f"token {number}: the id {token.id} is there twice")
+        own = (token.requests_per_second, token.burst, token.units_per_second)
+        if limits.setdefault(token.name, own) != own:
+            raise TokensError(
+                f"token {number}: others of the name {token.name!r} have other limits; a name has one set"
+            )
+        by_id[token.id] = token
+    return Tokens(by_id)
+
+
+def write(tokens: Iterable[Token]) -> bytes:
+    """The file of these tokens."""
+    parts = ["# Tokens of Demur: hashes, no secrets. `demur tokens` writes this file; see docs/security.md.\n"]
+    for token in tokens:
+        lines = ["", "[[token]]"]
+        for field in fields(Token):
+            value = getattr(token, field.name)
+            if value is None or (field.name == "sources" and value == frozenset(SOURCES)):
+                continue
+            lines.append(f"{field.name} = {_toml(value)}")
+        parts.append("\n".join(lines) + "\n")
+    return "".join(parts).encode()
+
+
+def check_name(name: str) -> str:
+    """
+    Raises:
+        TokensError: it cannot be a name.
+    """
+    if not _NAME.fullmatch(name) or name != name.strip() or name.lower() in RESERVED:
+        raise TokensError(
+            f"name = {name[:80]!r}: 1 to 64 letters, digits, spaces and ._@/- are taken, and none of "
+            f"{', '.join(sorted(RESERVED))}"
+        )
+    return name
+
+
+def _checked(entry: _Entry, where: str) -> Token:
+    def fail(what: str) -> TokensError:
+        return TokensError(f"{where}: {what}")
+
+    try:
+        check_name(entry.name)
+    except TokensError as error:
+        raise fail(str(error)) from error
+    if not _ID.fullmatch(entry.id):
+        raise fail("id: 16 hex digits are needed")
+    if not _SHA256.fullmatch(entry.sha256):
+        raise fail("sha256: 64 hex digits are needed")
+    if not entry.scopes or not set(entry.scopes) <= set(SCOPES):
+        raise fail(f"scopes = {entry.scopes}: some of {', '.join(SCOPES)} are needed")
+    if entry.sources is not None and not set(entry.sources) <= set(SOURCES):
+        raise fail(f"sources = {entry.sources}: {', '.join(SOURCES)} are known")
+    for name in ("created", "not_before", "expires"):
+        moment = getattr(entry, name)
+        if moment is not None and moment.tzinfo is None:
+            raise fail(f"{name} = {moment}: a time with its offset is needed, such as 2027-01-31T12:00:00Z")
+    for name in ("requests_per_second", "burst", "units_per_second"):
+        number = getattr(entry, name)
+        if number is not None and not (0 < number <= 1e9 and math.isfinite(number)):
+            raise fail(f"{name} = {number}: above 0, up to 1e9")
+    if entry.burst is not None and (entry.requests_per_second is None or entry.burst < 1):
+        raise fail("burst: 1 or more, beside requests_per_second")
+    given = {field.name: getattr(entry, field.name) for field in fields(Token)}
+    given["scopes"] = frozenset(entry.scopes)
+    given["tasks"] = None if entry.tasks is None else frozenset(entry.tasks)
+    given["sources"] = frozenset(SOURCES if entry.sources is None else entry.sources)
+    return Token(**given)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    if isinstance(value, frozenset):
+        return f"[{', '.join(json.dumps(one) for one in sorted(value))}]"
+    return json.dumps(value)  # of printable ASCII, and of numbers, the same as TOML
+
+
+def _base64(data: bytes) -> str:
+    return urlsafe_b64encode(data).rstrip(b"=").decode()

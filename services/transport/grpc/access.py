@@ -1,0 +1,89 @@
+"""The door of gRPC: what every call passes before its handler is looked for, those of health and reflection, too."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import grpc
+
+from services.access.caller import CALLER, Caller
+from services.access.door import Door
+from services.access.rules import GrpcRules
+from services.errors import DemurError, MethodNotAllowed, status
+from services.metrics import Metrics
+from services.transport.grpc.status import abort
+
+_LOOK_SECONDS = 0.5
+"""Between two looks at whether the token of an open stream is still held."""
+
+
+class Guard(grpc.aio.ServerInterceptor):
+    """Lets calls through whose token may. A stream ends in words within seconds of its token's end."""
+
+    def __init__(self, rules: GrpcRules, door: Door, metrics: Metrics) -> None:
+        self._rules, self._door, self._metrics = rules, door, metrics
+
+    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any) -> Any:
+        """The handler of one new call; runs in the call's own task, as that handler does."""
+        start = time.perf_counter()
+        method = handler_call_details.method
+        rule = self._rules.find(method)
+        try:
+            caller = self._door.admit(_credentials(handler_call_details.invocation_metadata), rule)
+            if rule is None:
+                raise MethodNotAllowed(f"there is no method {method[:200]} here", code="no_route")
+        except DemurError as error:
+            self._metrics.request("grpc", status(error).grpc, time.perf_counter() - start)
+            return _refusal(error)
+        CALLER.set(caller)
+        handler = await continuation(handler_call_details)
+        if caller is None or handler is None or not (handler.request_streaming or handler.response_streaming):
+            return handler
+        return self._held(handler, caller)
+
+    def _held(self, handler: Any, caller: Caller) -> Any:
+        """A stream of ours, cut when its token ends; of the library's (reflection) each is over at once anyway."""
+        inner = handler.stream_stream or handler.unary_stream
+        if not asyncio.iscoroutinefunction(inner):
+            return handler
+        door = self._door
+
+        async def call(requests: Any, context: Any) -> None:
+            work = asyncio.ensure_future(inner(requests, context))
+            try:
+                while not (await asyncio.wait([work], timeout=_LOOK_SECONDS))[0]:
+                    if not door.holds(caller):
+                        break
+            finally:
+                ended = not work.done()
+                if ended:
+                    work.cancel()
+                    await asyncio.gather(work, return_exceptions=True)
+            if ended:
+                await abort(context, door.over())
+            await work  # raises what it raised
+
+        make = (
+            grpc.stream_stream_rpc_method_handler if handler.request_streaming else grpc.unary_stream_rpc_method_handler
+        )
+        return make(call, handler.request_deserializer, handler.response_serializer)
+
+
+def _credentials(metadata: Any) -> list[str]:
+    return [
+        value if isinstance(value, str) else value.decode("latin-1")
+        for name, value in metadata or ()
+        if name == "authorization"
+    ]
+
+
+def _refusal(error: DemurError) -> Any:
+    """A handler that takes whatever kind of call it is, and refuses it."""
+
+    async def refuse(requests: Any, context: Any) -> None:
+        await abort(context, error)
+
+    return grpc.stream_stream_rpc_method_handler(refuse)

@@ -1,0 +1,28 @@
+"""Credentials of the gRPC server that follow the certificate in force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+
+from services.access.certificates import Certificates, Material
+
+
+def credentials(certificates: Certificates) -> grpc.ServerCredentials:
+    """For ``add_secure_port``; the library asks again before each handshake, from threads of its own."""
+    known = certificates.current
+
+    def configuration(material: Material) -> Any:
+        return grpc.ssl_server_certificate_configuration([(material.key, material.certificate)], material.client_ca)
+
+    def fetch() -> Any:
+        nonlocal known
+        current = certificates.current
+        if current is known:
+            return None
+        known = current
+        return configuration(current)
+
+    asked = known.client_ca is not None
+    return grpc.dynamic_ssl_server_credentials(configuration(known), fetch, asked)

@@ -1,0 +1,154 @@
+"""Connections of HTTP that cannot be held for nothing: bounded in number, headers and patience; TLS of our own.
+
+uvicorn has no limit of headers (its parser takes any number), nor of the time that they may take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.config import Config
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from services.access.certificates import Certificates
+from services.settings import Settings
+
+
+def harden(config: Config, settings: Settings, certificates: Certificates | None) -> None:
+    """Makes the connections of a loaded configuration, whose server does not listen yet, bounded ones.
+
+    Args:
+        certificates: of TLS; None: plain text.
+    """
+    config.ssl = None if certificates is None else certificates.listening()
+    config.http_protocol_class = bounded(settings, certificates)
+    config.ws_protocol_class = None  # there are no websockets here
+
+
+def bounded(settings: Settings, certificates: Certificates | None) -> type[HttpToolsProtocol]:
+    """The protocol with the limits of these settings."""
+    given = certificates
+
+    class Bounded(BoundedProtocol):
+        most_header_bytes = settings.max_header_bytes
+        most_connections = settings.max_connections
+        slow_seconds = settings.slow_seconds
+        certificates = given
+
+    return Bounded
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """One connection. A timer runs while the caller owes something: headers, or the next part of a body."""
+
+    most_header_bytes: int
+    most_connections: int
+    slow_seconds: float
+    certificates: Certificates | None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._in_head = self._fresh = True
+        self._head = self._unread = 0
+        self._owed: asyncio.TimerHandle | None = None
+        self._stuck: asyncio.TimerHandle | None = None
+        session = transport.get_extra_info("ssl_object")
+        outdated = session is not None and self.certificates is not None and self.certificates.outdated(session)
+        if outdated or len(self.connections) > self.most_connections:
+            transport.abort()
+            return
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._relax()
+        self.resume_writing()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._in_head and self._owed is not None:
+            self._expect()  # a part of the body came
+        super().data_received(data)
+        if self._in_head:
+            if not self._fresh:  # of the piece in which it began nobody knows where
+                self._unread += len(data)
+            self._fresh = False
+            self._check_head(self._unread)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._in_head = self._fresh = True
+        self._head = self._unread = 0
+        if self._owed is None:
+            self._expect()
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._head += len(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head += len(name) + len(value) + 4
+        if self._head <= self.most_header_bytes:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._expect()
+        if self._check_head(self._head):
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if not self.transport.is_closing():
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._relax()
+        if not self.transport.is_closing():
+            super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._watch_writing(None)
+
+    def resume_writing(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+        super().resume_writing()
+
+    def _expect(self) -> None:
+        self._relax()
+        self._owed = self.loop.call_later(self.slow_seconds, self._late)
+
+    def _relax(self) -> None:
+        if self._owed is not None:
+            self._owed.cancel()
+            self._owed = None
+
+    def _late(self) -> None:
+        """Closes, unless it is we who do not read, or have not asked for the body yet."""
+        self._owed = None
+        cycle = self.cycle
+        asked = self._in_head or not (self.flow.read_paused or (cycle is not None and cycle.waiting_for_100_continue))
+        if asked:
+            self.transport.close()
+        else:
+            self._expect()
+
+    def _watch_writing(self, before: int | None) -> None:
+        """Closes where the caller has not taken a byte of the answer since the last look."""
+        waiting = self.transport.get_write_buffer_size()
+        if before is not None and waiting >= before:
+            self.transport.abort()
+            return
+        self._stuck = self.loop.call_later(self.slow_seconds, self._watch_writing, waiting)
+
+    def _check_head(self, size: int) -> bool:
+        """Whether it is not too large; else the connection ends."""
+        if size <= self.most_header_bytes:
+            return True
+        self._relax()
+        if not self.transport.is_closing():
+            line = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+            self.transport.write(line + b"content-length: 0\r\nconnection: close\r\n\r\n")
+            self.transport.close()
+        return False

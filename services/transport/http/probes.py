@@ -1,0 +1,64 @@
+"""A port for probes: /livez and /readyz in plain HTTP, and nothing else, for whoever has no certificate to show."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+_SECONDS = 5.0
+_MOST_BYTES = 8 << 10
+_MOST_CONNECTIONS = 32
+
+
+class Probes:
+    """A server of its own on the event loop: it answers as long as that turns."""
+
+    def __init__(self, ready: Callable[[], bool]) -> None:
+        self._ready = ready
+        self._server: asyncio.Server | None = None
+        self._open = 0
+
+    async def start(self, host: str, port: int) -> None:
+        """
+        Raises:
+            OSError: the address is taken or not ours.
+        """
+        self._server = await asyncio.start_server(self._serve, host, port, limit=_MOST_BYTES)
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One question a connection."""
+        self._open += 1
+        try:
+            if self._open <= _MOST_CONNECTIONS:
+                async with asyncio.timeout(_SECONDS):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                    writer.write(self._answer(head))
+                    await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass
+        finally:
+            self._open -= 1
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    def _answer(self, head: bytes) -> bytes:
+        method, _, rest = head.partition(b" ")
+        path = rest.partition(b" ")[0].partition(b"?")[0]
+        if path not in (b"/livez", b"/readyz"):
+            return _response(b"404 Not Found", b"only /livez and /readyz are here\n")
+        if method not in (b"GET", b"HEAD"):
+            return _response(b"405 Method Not Allowed", b"GET is taken\n")
+        if path == b"/readyz" and not self._ready():
+            return _response(b"503 Service Unavailable", b"not ready\n")
+        return _response(b"200 OK", b"" if method == b"HEAD" else b"\n")
+
+
+def _response(status: bytes, body: bytes) -> bytes:
+    head = b"HTTP/1.1 " + status + b"\r\ncontent-type: text/plain\r\nconnection: close\r\n"
+    return head + b"content-length: %d\r\n\r\n" % len(body) + body

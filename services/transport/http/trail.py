@@ -1,0 +1,58 @@
+"""The route of the trail: who did what, and when."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from services.access.trail import KINDS, Wanted, trail
+from services.errors import InvalidInput, no_ledger
+from services.labels.desk import Desk
+from services.labels.words import check_range
+from services.tenant import Tenant
+from services.transport.http.body import json_response
+from services.transport.http.request import number
+
+MOST_ACTS = 1000
+
+
+class TrailRoute:
+    """GET with ``kind``, ``actor``, ``since``, ``before`` and ``most``."""
+
+    def __init__(self, desk: Desk | None, tenant: Tenant) -> None:
+        self._desk = desk
+        self._task = tenant.description.task
+
+    async def show(self, request: Request) -> Response:
+        if self._desk is None:
+            raise no_ledger()
+        wanted = _wanted(request)
+        acts = await self._desk.book.read(lambda connection: trail(connection, self._task, wanted))
+        return json_response({"acts": [act.json() for act in acts]})
+
+
+def _wanted(request: Request) -> Wanted:
+    """
+    Raises:
+        InvalidInput: an unknown kind, or a number that is none.
+    """
+    given = request.query_params
+    kinds = [kind for kind in given.get("kind", "").split(",") if kind] or [*KINDS]
+    if strange := sorted(set(kinds) - set(KINDS)):
+        raise InvalidInput(
+            f"kind = {strange[0][:40]!r}: {', '.join(KINDS)} are known",
+            code="unknown_kind",
+            field="kind",
+            value=strange[0][:40],
+            allowed=", ".join(KINDS),
+        )
+    most = number("most", given.get("most", "100"))
+    check_range("most", most, 1, MOST_ACTS, "acts")
+    before = given.get("before")
+    return Wanted(
+        tuple(kind for kind in KINDS if kind in kinds),
+        given.get("actor", "")[:128],
+        number("since", given.get("since", "0")),
+        None if before is None else number("before", before),
+        int(most),
+    )

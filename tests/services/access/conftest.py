@@ -1,0 +1,33 @@
+"""Tokens of a test, and certificates that are made once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.toys import TOYS
+from tests.contract.toys.toy import Toy
+from tests.services.access.authority import Authority
+from tests.services.access.passes import Passes
+
+
+@pytest.fixture
+def passes(tmp_path: Path) -> Passes:
+    return Passes(tmp_path / "secrets" / "tokens.toml")
+
+
+@pytest.fixture(params=TOYS, ids=lambda toy: toy.name)
+def toy(request: pytest.FixtureRequest) -> Toy:
+    found: Toy = request.param
+    return found
+
+
+@pytest.fixture(scope="session")
+def authority() -> Authority:
+    return Authority("ours")
+
+
+@pytest.fixture(scope="session")
+def stranger() -> Authority:
+    return Authority("another")
