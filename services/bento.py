@@ -11,16 +11,19 @@ import gc
 import os
 import signal
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import bentoml
+import uvicorn.config
 from prometheus_client import CollectorRegistry
 
 from models.artefact import ArtefactError
 from models.executors.onnx import ProviderUnavailable
 from services import __version__, logging
+from services.admission import Crowd
 from services.assembly import Assembled, assemble
 from services.errors import NotReady
 from services.lifecycle import Lifecycle
@@ -32,6 +35,7 @@ from services.system import die_with_parent
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.http.body import error_response
+from services.transport.http.door import Door, guarded_protocol
 from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
@@ -42,6 +46,8 @@ class Process:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.door = Door(Crowd(settings.waiting_calls, time.monotonic))
+        """Where uvicorn, which BentoML configures, turns bytes into calls."""
         self.lifecycle: Lifecycle | None = None
         self._http: Any = None
         self._grpc: GrpcServer | None = None
@@ -80,6 +86,7 @@ class Process:
         tenant.warm_up()
         await self._assembled.start()
         metrics.info(__version__, artefact.tag)
+        metrics.turned_away(lambda: {("http", "429"): self.door.refused})
         desk, keeper = self._assembled.desk, self._assembled.keeper
         self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper)
         _, port = settings.ports
@@ -142,6 +149,7 @@ def stop_listening(port: int) -> None:
 
 
 _process = Process(Settings.read())
+uvicorn.config.HTTP_PROTOCOLS["auto"] = guarded_protocol(_process.door)  # type: ignore[assignment]
 
 
 @bentoml.service(

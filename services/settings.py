@@ -108,7 +108,16 @@ class Settings:
     inline_bytes: int = 64 << 10
     """Bytes of text that are read, checked and written on the event loop; larger ones in threads beside it."""
     queue_seconds: float = 20.0
-    """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy."""
+    """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy. Bulk
+    work fills it for bulk work only."""
+    lane_calls: int = 16
+    """Count of interactive requests that may wait or run, per lane, before callers are told that the service is busy;
+    four times as many for a moment. They take turns, so each takes as many times as long as alone."""
+    waiting_calls: int = 12
+    """Count of calls that may wait for the event loop, on each protocol; more are refused at once. Over HTTP four times
+    as many for a moment. Raise it where many callers ask at once and may wait; latency under overload grows with it."""
+    connection_calls: int = 32
+    """Count of calls and streams that a gRPC connection may have at once; its library holds further ones back."""
     queue_bytes: int = 512 << 20
     """Bytes of waiting and running requests; beyond it callers are told that the service is busy."""
     stream_window_chunks: int = 4

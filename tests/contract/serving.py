@@ -32,6 +32,7 @@ from services.tenant import Parts, Tenant
 from services.transport.grpc.server import GrpcServer
 from services.transport.grpc.status import DETAIL_KEY
 from services.transport.http.app import application
+from services.transport.http.door import Door, guarded_protocol
 from tests.contract.toys.toy import Body, Probe, Toy
 
 Protocol = Literal["http", "grpc"]
@@ -134,11 +135,12 @@ class Served:
         return view
 
     @asynccontextmanager
-    async def on_socket(self) -> AsyncIterator[httpx.AsyncClient]:
-        """A client of the same application behind uvicorn on a loopback port."""
+    async def on_socket(self, door: Door | None = None) -> AsyncIterator[httpx.AsyncClient]:
+        """A client of the same application behind uvicorn on a loopback port, and behind a door."""
         app = self.http._transport.app  # type: ignore[attr-defined]
         listener = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
+        guard = "auto" if door is None else guarded_protocol(door)
+        config = uvicorn.Config(app, http=guard, lifespan="off", ws="none", log_config=None, access_log=False)
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await self.until(lambda: server.started)
