@@ -8,6 +8,7 @@ them refuses, and cheaply: under a flood most of what a process does is to refus
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextvars import ContextVar
 
@@ -19,7 +20,13 @@ BURST = 4
 PATIENCE_SECONDS = 0.25
 """What is longer is no burst, but more than can be done."""
 _CALM = 4
-"""It is over when a quarter of what may be inside for long is left: a flood keeps the place full, and never ends so."""
+"""It is over when a quarter of what may be inside for long is left."""
+_REST_SECONDS = 1.0
+_REST_SHARE = 0.1
+"""A flood has its lulls, too: there is room for a burst again when so long nobody was refused, or hardly anybody, so
+that what is left of a flood on a busy day does not keep itself up."""
+_MEMORY_CALLS = 200
+"""Of the share that was refused."""
 
 
 class Crowd:
@@ -35,36 +42,39 @@ class Crowd:
         self.inside = 0
         self._clock = clock
         self._calm_until = clock() + PATIENCE_SECONDS
+        self._refused_at = -math.inf
+        self._refused_share = 0.0
 
-    @property
-    def full(self) -> bool:
-        """Whether the next one is to be refused."""
-        if self.inside < self.most:
-            return False
-        return self.inside >= self.most * BURST or self._clock() > self._calm_until
-
-    def enter(self) -> None:
-        if self._calm:
-            self._calm_until = self._clock() + PATIENCE_SECONDS
+    def enter(self) -> bool:
+        """Takes one in; False: it is refused."""
+        self._look_around()
+        self._refused_share -= self._refused_share / _MEMORY_CALLS
+        if self.inside >= self.most:
+            now = self._clock()
+            if self.inside >= self.most * BURST or now > self._calm_until:
+                self._refused_at = now
+                self._refused_share += 1 / _MEMORY_CALLS
+                return False
         self.inside += 1
+        return True
 
     def leave(self) -> None:
         self.inside -= 1
-        if self._calm:
-            self._calm_until = self._clock() + PATIENCE_SECONDS
+        self._look_around()
 
-    @property
-    def _calm(self) -> bool:
-        return self.inside <= self.most // _CALM
+    def _look_around(self) -> None:
+        if self.inside <= self.most // _CALM:
+            now = self._clock()
+            if self._refused_share < _REST_SHARE or now > self._refused_at + _REST_SECONDS:
+                self._calm_until = now + PATIENCE_SECONDS
 
 
 class Ticket:
-    """A place in a crowd, given back once."""
+    """A place in a crowd that was entered, given back once."""
 
     __slots__ = ("_crowd",)
 
     def __init__(self, crowd: Crowd) -> None:
-        crowd.enter()
         self._crowd: Crowd | None = crowd
 
     def give_back(self) -> None:
@@ -111,7 +121,7 @@ class Room:
         queued, requests = sum(self._seconds[classes]), sum(self._requests[classes])
         full = bool(requests) and queued + seconds > self._most_seconds
         full = full or (bool(self.nbytes) and self.nbytes + nbytes > self._most_bytes)
-        if full or (priority is Priority.INTERACTIVE and self._crowd.full):
+        if full or (priority is Priority.INTERACTIVE and not self._crowd.enter()):
             wait = max(0.05, queued / self._lanes / 2)
             raise Busy(
                 f"{requests} requests of {queued:.1f} s and {self.nbytes >> 20} MiB are queued; this one would add "
@@ -122,8 +132,6 @@ class Room:
         self._seconds[priority] += seconds
         self._requests[priority] += 1
         self.nbytes += nbytes
-        if priority is Priority.INTERACTIVE:
-            self._crowd.enter()
 
     def leave(self, seconds: float, priority: Priority) -> None:
         """A request ended; its memory may be held still."""

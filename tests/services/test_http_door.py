@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from services.admission import BURST, Crowd, Ticket, ticket
+from services.admission import BURST, Crowd, ticket
 from services.transport.http.door import HELD_BYTES, Door, guarded_protocol
 
 MOST = 2
@@ -50,8 +50,8 @@ class Behind:
 
     def fill(self) -> None:
         """Nobody else gets in."""
-        for _ in range(FULL):
-            Ticket(self.door.crowd)
+        while self.door.crowd.enter():
+            pass
 
     def empty(self) -> None:
         while self.door.crowd.inside:

@@ -88,7 +88,7 @@ def guarded_protocol(door: Door) -> type[HttpToolsProtocol]:
 
         def on_message_complete(self) -> None:
             if self._held is not None:
-                if door.crowd.full:
+                if not door.crowd.enter():
                     self._refuse()
                     return
                 self._ticket = Ticket(door.crowd)
