@@ -97,7 +97,8 @@ def generate(plan: Plan, cores: set[int]) -> Ended:
             )
 
 
-async def _run(plan: Plan) -> Ended:
+async def run(plan: Plan) -> Ended:
+    """Runs a plan on this event loop."""
     pool_of = {"grpc": Http2Pool, "http": Http1Pool}[plan.protocol]
     return await (_closed if plan.callers else _open)(plan, pool_of)
 
@@ -159,7 +160,7 @@ def main() -> int:
     given = json.load(sys.stdin)
     told = given.pop("told")
     plan = Plan(**given | {"body": b64decode(given["body"])})
-    ended = uvloop.run(_run(plan))
+    ended = uvloop.run(run(plan))
     np.savez(told, **{name: getattr(ended, name) for name in ended.__dataclass_fields__})
     return 0
 

@@ -189,7 +189,8 @@ async def serving(
     **settings: Any,
 ) -> AsyncIterator[Served]:
     """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings."""
-    chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0), **settings)
+    patient = 1000  # calls may wait: machines that test stand still now and then
+    chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0, waiting_calls=patient), **settings)
     probe, lifecycle = Probe(), Lifecycle()
     metrics = Metrics(toy.name, CollectorRegistry())
     scheduler = Scheduler(limits or Limits(lanes=lanes), time.monotonic, metrics.quantum)
