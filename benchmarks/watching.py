@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import urllib.request
@@ -30,10 +31,10 @@ class Watched:
         return max(self.values[name])
 
     def growth(self, name: str, settled: float = 0.1) -> float:
-        """From the end of the first tenth to the end, by a straight line through what lies between."""
-        count = len(self.seconds)
-        first = min(int(settled * count), count - 2)
-        moments, found = np.array(self.seconds[first:]), np.array(self.values[name][first:])
+        """From the end of the first tenth to the last look but one, by a straight line; the last is afterwards."""
+        count = len(self.seconds) - 1
+        first = min(math.ceil(settled * count), count - 2)
+        moments, found = np.array(self.seconds[first:count]), np.array(self.values[name][first:count])
         slope = np.polyfit(moments - moments[0], found, 1)[0]
         return float(slope * (moments[-1] - moments[0]))
 

@@ -113,10 +113,9 @@ class Settings:
     lane_calls: int = 16
     """Count of interactive requests that may wait or run, per lane, before callers are told that the service is busy;
     four times as many for a moment. They take turns, so each takes as many times as long as alone."""
-    waiting_calls: int = 6
-    """Count of small calls that may wait for the event loop; more are refused at once. Over HTTP four times as many for
-    a moment; the library of gRPC, which cannot tell, holds twice as many. Raise it where many callers ask at once and
-    may wait: latency under overload grows with it."""
+    waiting_calls: int = 16
+    """Count of small calls that may wait for the event loop, on each protocol; more are refused at once. Over HTTP four
+    times as many for a moment. So many callers can ask at once for long; latency under overload grows with it."""
     connection_calls: int = 32
     """Count of calls and streams that a gRPC connection may have at once; its library holds further ones back."""
     queue_bytes: int = 512 << 20

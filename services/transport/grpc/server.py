@@ -105,12 +105,11 @@ def _bounded(settings: Settings) -> tuple[tuple[str, int], ...]:
     refusing alone would fill the loop; the library does it in a twentieth, if only with CANCELLED and without a word.
     Its "overload protection" refuses the next call of a caller who was answered a moment ago, and had room.
     """
-    waiting = 2 * settings.waiting_calls  # it knows no bursts: more than for long, less than for a moment
     return (
         ("grpc.max_concurrent_streams", settings.connection_calls),
         ("grpc.http.overload_protection", 0),
-        ("grpc.server.max_pending_requests", waiting),
-        ("grpc.server.max_pending_requests_hard_limit", waiting),
+        ("grpc.server.max_pending_requests", settings.waiting_calls),
+        ("grpc.server.max_pending_requests_hard_limit", settings.waiting_calls),
     )
 
 
