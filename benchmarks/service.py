@@ -31,6 +31,8 @@ class Service:
     http_port: int
     grpc_port: int
     task: str
+    start_seconds: float = 0.0
+    """From the command to the first answer that it is ready."""
 
     @property
     def grpc(self) -> str:
@@ -38,13 +40,14 @@ class Service:
 
     def cpu_seconds(self) -> float:
         """Computed so far by all its processes."""
-        return sum(sum(one.cpu_times()[:2]) for one in self._tree())
+        return sum(sum(one.cpu_times()[:2]) for one in self.tree())
 
     def resident_bytes(self) -> int:
         """Memory of the process that holds the model."""
-        return int(max(one.memory_info().rss for one in self._tree()))
+        return int(max(one.memory_info().rss for one in self.tree()))
 
-    def _tree(self) -> list[psutil.Process]:
+    def tree(self) -> list[psutil.Process]:
+        """All its processes."""
         return [self.process, *self.process.children(recursive=True)]
 
 
@@ -68,6 +71,7 @@ def running(
         ports = {name: settings.pop(name, "") or str(free_port()) for name in ("http_port", "grpc_port")}
         given = {f"DEMUR_{name.upper()}": value for name, value in ({"home": home} | ports | settings).items()}
         log = Path(home) / "serve.log"
+        start = time.monotonic()
         with log.open("wb") as output:
             child = subprocess.Popen(
                 [sys.executable, "-m", "services.cli", "serve", task],
@@ -79,7 +83,8 @@ def running(
             )
         try:
             _wait_until_ready(child, int(ports["http_port"]), log)
-            yield Service(psutil.Process(child.pid), int(ports["http_port"]), int(ports["grpc_port"]), task)
+            took = time.monotonic() - start
+            yield Service(psutil.Process(child.pid), int(ports["http_port"]), int(ports["grpc_port"]), task, took)
         finally:
             child.send_signal(signal.SIGTERM)
             try:

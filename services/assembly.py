@@ -107,6 +107,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             lanes=settings.lane_count,
             queue_seconds=settings.queue_seconds,
             queue_bytes=settings.queue_bytes,
+            lane_calls=settings.lane_calls,
         ),
         time.monotonic,
         metrics.quantum,

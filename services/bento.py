@@ -11,6 +11,7 @@ import gc
 import os
 import signal
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from services.access.opening import Access, opened
 from services.access.rules import PROBE_ROUTES, SERVICE_ROUTES, HttpRules
 from services.access.tokens import TokensError
 from services.access.watched import follow
+from services.admission import Crowd
 from services.assembly import Assembled, assemble
 from services.errors import NotReady
 from services.lifecycle import Lifecycle
@@ -39,6 +41,7 @@ from services.transport.grpc.server import GrpcServer
 from services.transport.http.access import Guard
 from services.transport.http.app import application
 from services.transport.http.connections import harden
+from services.transport.http.door import Door
 from services.transport.http.probes import Probes
 from services.transport.http.refusal import refused
 from services.transport.oip.model import OipModel
@@ -52,6 +55,8 @@ class Process:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.door = Door(Crowd(settings.waiting_calls, time.monotonic))
+        """Where uvicorn, which BentoML configures, turns bytes into calls."""
         self.lifecycle: Lifecycle | None = None
         self._http: Any = None
         self._guard: Any = self._reason
@@ -119,6 +124,7 @@ class Process:
         tenant.warm_up()
         await self._assembled.start()
         metrics.info(__version__, artefact.tag, settings.provider)
+        metrics.turned_away(lambda: {("http", "429"): self.door.refused})
         desk, keeper = self._assembled.desk, self._assembled.keeper
         oip = OipModel(tenant, metrics, lambda: lifecycle.ready)
         self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, tracer=tracer, oip_model=oip, access=access)
@@ -144,11 +150,11 @@ class Process:
             await self._probes.start(settings.host, settings.probe_port)
         config = _uvicorn_config()
         if config is not None:
-            harden(config, settings, None)
+            harden(config, settings, None, self.door)
             config.ssl = refusing() if settings.tls_certificate else None
         access = opened(settings, settings.task, metrics.registry)
         if config is not None and access.certificates is not None:
-            harden(config, settings, access.certificates)
+            harden(config, settings, access.certificates, self.door)
         self._guard = Guard(self._reason, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
         if access.watched:
             self._following = asyncio.create_task(follow(access.watched))

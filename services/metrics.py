@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -80,6 +80,7 @@ class Metrics:
         self._begun = 0
         self._waited = 0.0
         self._scheduler: Scheduler | None = None
+        self._turned_away: Callable[[], Mapping[tuple[str, str], int]] = dict
         self._running: tuple[str, ...] | None = None
         registry.register(self)
 
@@ -122,6 +123,10 @@ class Metrics:
         """Exports the queue as it is at each scrape."""
         self._scheduler = scheduler
 
+    def turned_away(self, counts: Callable[[], Mapping[tuple[str, str], int]]) -> None:
+        """Exports calls that were refused before they were calls, by protocol and status; they have no duration."""
+        self._turned_away = counts
+
     def info(self, version: str, model: str, provider: str = "cpu") -> None:
         """Says what runs."""
         self._running = (version, model, provider, *versions())
@@ -139,7 +144,8 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """All families, as the registry asks for them."""
-        yield self._counter("demur_requests", "Calls by protocol and status.", ("transport", "code"), self._requests)
+        requests = self._requests + Counter(self._turned_away())
+        yield self._counter("demur_requests", "Calls by protocol and status.", ("transport", "code"), requests)
         yield self._histogram(
             "demur_request_seconds",
             "Duration of calls, from decoded message to answer.",

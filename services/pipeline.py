@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from models.head import Head
 from models.predictive import Predictives
 from models.schema import Schema
+from services.admission import ticket
 from services.errors import DemurError, ExecutionFailed, InvalidInput, no_ledger
 from services.logging import get_logger
 from services.offload import Offload
@@ -261,6 +262,9 @@ class Pipeline(Generic[Request, Answer]):
             priority=call.priority,
             deadline=call.deadline,
         )
+        held = ticket.get()
+        if held is not None and not self._scheduler.is_quick(job):
+            held.give_back()  # it waits for a lane, not for the event loop
         items = 0
         try:
             self._charge(units.count)

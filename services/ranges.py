@@ -60,6 +60,8 @@ RANGES = (
     ("inline_bytes", 0, 2**40),
     ("queue_seconds", 0.001, 1e6),
     ("queue_bytes", 1, 2**63),
+    ("lane_calls", 1, 10**6),
+    ("waiting_calls", 1, 10**5),
     ("stream_window_chunks", 1, 1024),
     ("request_seconds", 0.001, 86400),
     ("drain_seconds", 0, 86400),

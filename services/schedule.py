@@ -19,7 +19,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from services import passes
-from services.errors import Busy, DeadlineExceeded, Draining, execution_failed
+from services.admission import Room
+from services.errors import DeadlineExceeded, Draining, execution_failed
 from services.job import Job, Turn
 from services.system import lower_priority
 from services.tracing.trace import current
@@ -45,6 +46,8 @@ class Limits:
     lanes: int = 1
     queue_seconds: float = 20.0
     """Declared device time waiting or running, per lane."""
+    lane_calls: int = 16
+    """Interactive requests waiting or running, per lane."""
     queue_bytes: int = 512 << 20
     inline_seconds: float = 0.0006
     """A quantum expected to be shorter runs on the event loop."""
@@ -67,8 +70,7 @@ class Scheduler:
         """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: duration, requests, trace or nothing;
         ``begun`` of each request that begins to run: how long it waited."""
         self.limits = limits
-        self.queued_seconds = 0.0
-        self.queued_bytes = 0
+        self._room = Room(limits.lanes, limits.queue_seconds, limits.queue_bytes, limits.lane_calls, clock)
         self._clock = clock
         self._observe = observe
         self._begun = begun
@@ -91,6 +93,16 @@ class Scheduler:
         """Jobs waiting or running."""
         return sum(map(len, self._jobs))
 
+    @property
+    def queued_seconds(self) -> float:
+        """Declared device time of them."""
+        return self._room.seconds
+
+    @property
+    def queued_bytes(self) -> int:
+        """Declared memory of them, and of what still runs of jobs that ended."""
+        return self._room.nbytes
+
     def submit(
         self, work: Work, *, seconds: float, nbytes: int, priority: Priority, deadline: float | None = None
     ) -> Job:
@@ -102,21 +114,12 @@ class Scheduler:
             deadline: on the scheduler's clock.
 
         Raises:
-            Busy: the queue holds as much as it may; ``retry_after_seconds`` is the time to work it off.
+            Busy: the queue holds as much as it may, see ``services.admission``.
             Draining: the process is shutting down.
         """
         if self._draining:
             raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
-        limits = self.limits
-        full = self.active and self.queued_seconds + seconds > limits.queue_seconds * limits.lanes
-        if full or (self.queued_bytes and self.queued_bytes + nbytes > limits.queue_bytes):
-            wait = max(0.05, self.queued_seconds / limits.lanes / 2)
-            raise Busy(
-                f"{self.queued_seconds:.1f} s of work and {self.queued_bytes >> 20} MiB are queued; this request "
-                f"would add {seconds:.2f} s and {nbytes >> 20} MiB; retry in {wait:.1f} s",
-                code="queue_full",
-                retry_after_seconds=wait,
-            )
+        self._room.enter(seconds, nbytes, priority)
         job = Job(work, seconds, nbytes, priority, deadline)
         job.waits_since = self._clock()
         job.share = current().share(job.waits_since)
@@ -124,10 +127,12 @@ class Scheduler:
         if not self._jobs[priority]:  # an idle class does not save up a claim on the device
             self._served[priority] = max(self._served)
         self._jobs[priority].add(job)
-        self.queued_seconds += seconds
-        self.queued_bytes += nbytes
         self._advance(job, None, None)
         return job
+
+    def is_quick(self, job: Job) -> bool:
+        """Whether what it wants next is run by the event loop itself."""
+        return job.quantum is None or job.quantum.seconds <= self.limits.inline_seconds
 
     def drain(self) -> None:
         """Refuses new work from now on; what was taken is finished."""
@@ -142,9 +147,9 @@ class Scheduler:
 
     def _leave(self, job: Job) -> None:
         self._jobs[job.priority].discard(job)
-        self.queued_seconds = max(0.0, self.queued_seconds - job.seconds) if self.active else 0.0
+        self._room.leave(job.seconds, job.priority)
         if not job.running:
-            self.queued_bytes -= job.nbytes
+            self._room.free(job.nbytes)
         if job.share is not None:
             job.share.left(self._clock(), job.error)
 
@@ -285,7 +290,7 @@ class Scheduler:
             job, turn = begun.job, begun.turn
             job.running -= 1
             if job.state != "active" and not job.running:
-                self.queued_bytes -= job.nbytes
+                self._room.free(job.nbytes)
             if job.turn is not turn:
                 continue  # the job ended, or went on without this one
             if isinstance(result, BaseException):

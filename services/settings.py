@@ -125,7 +125,7 @@ class Settings:
     """Bytes of the headers of one HTTP request, or of the metadata of one gRPC call, at most."""
     max_connections: int = 4096
     """Count of connections of each protocol at once; further ones are closed."""
-    max_connection_calls: int = 1024
+    max_connection_calls: int = 32
     """Count of gRPC calls and streams that one connection may have open at once; further ones wait at the caller."""
     slow_seconds: float = 15.0
     """Seconds for the headers of an HTTP request, and between two parts of its body or answer; then its connection is
@@ -133,7 +133,14 @@ class Settings:
     inline_bytes: int = 64 << 10
     """Bytes of text that are read, checked and written on the event loop; larger ones in threads beside it."""
     queue_seconds: float = 20.0
-    """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy."""
+    """Seconds of model time that may wait or run, per lane; beyond it callers are told that the service is busy. Bulk
+    work fills it for bulk work only."""
+    lane_calls: int = 16
+    """Count of interactive requests that may wait or run, per lane, before callers are told that the service is busy;
+    four times as many for a moment. They take turns, so each takes as many times as long as alone."""
+    waiting_calls: int = 16
+    """Count of small calls that may wait for the event loop, on each protocol; more are refused at once. Over HTTP four
+    times as many for a moment. So many callers can ask at once for long; latency under overload grows with it."""
     queue_bytes: int = 512 << 20
     """Bytes of waiting and running requests; beyond it callers are told that the service is busy."""
     stream_window_chunks: int = 4

@@ -40,6 +40,7 @@ from services.transport.grpc.status import DETAIL_KEY
 from services.transport.http.access import Guard
 from services.transport.http.app import application
 from services.transport.http.connections import harden
+from services.transport.http.door import Door
 from tests.contract.toys.toy import Body, Probe, Toy
 
 Protocol = Literal["http", "grpc"]
@@ -145,19 +146,19 @@ class Served:
         return view
 
     @asynccontextmanager
-    async def on_socket(self) -> AsyncIterator[httpx.AsyncClient]:
-        """A client of the same application behind uvicorn on a loopback port."""
-        async with self.listening() as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+    async def on_socket(self, door: Door | None = None) -> AsyncIterator[httpx.AsyncClient]:
+        """A client of the same application behind uvicorn on a loopback port, and behind a door."""
+        async with self.listening(door) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
             yield client
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[int]:
+    async def listening(self, door: Door | None = None) -> AsyncIterator[int]:
         """The loopback port of the same application behind uvicorn, as a process serves it."""
         app = self.http._transport.app  # type: ignore[attr-defined]
         listener = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
+        config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
         config.load()
-        harden(config, self.settings, self.access.certificates)
+        harden(config, self.settings, self.access.certificates, door)
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await self.until(lambda: server.started)
@@ -206,7 +207,8 @@ async def serving(
     **settings: Any,
 ) -> AsyncIterator[Served]:
     """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings."""
-    chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0), **settings)
+    patient = 1000  # calls may wait: machines that test stand still now and then
+    chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0, waiting_calls=patient), **settings)
     probe, lifecycle = Probe(), Lifecycle()
     metrics = Metrics(toy.name, CollectorRegistry())
     scheduler = Scheduler(limits or Limits(lanes=lanes), time.monotonic, metrics.quantum)

@@ -29,7 +29,9 @@ async def artefact_served(
     """Serves an artefact of a task; decisions are recorded where a home is given."""
     place = {"ledger": "none"} if home is None else {"home": home, "ledger_deadline_seconds": 5.0}  # busy machines
     defaults = dict(TASK_DEFAULTS.get(task, {}))
-    chosen = Settings(**(defaults | {"task": task, "lanes": 1, "drain_seconds": 5.0} | place | settings))
+    chosen = Settings(
+        **(defaults | {"task": task, "lanes": 1, "drain_seconds": 5.0, "waiting_calls": 1000} | place | settings)
+    )
     metrics, lifecycle = Metrics(task, CollectorRegistry()), Lifecycle()
     assembled = assemble(artefact, chosen, metrics)
     try:

@@ -65,19 +65,16 @@ class GrpcServer:
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
                 ("grpc.max_send_message_length", -1),
-                (
-                    "grpc.compression_enabled_algorithms_bitset",
-                    1,
-                ),  # none: a bomb would be unpacked before it is refused
+                ("grpc.compression_enabled_algorithms_bitset", 1),  # none: a bomb would be unpacked, then refused
                 ("grpc.max_metadata_size", settings.max_header_bytes),
                 ("grpc.absolute_max_metadata_size", settings.max_header_bytes),
-                ("grpc.max_concurrent_streams", settings.max_connection_calls),
                 ("grpc.max_allowed_incoming_connections", settings.max_connections),
                 ("grpc.server_handshake_timeout_ms", int(settings.slow_seconds * 1000)),
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
                 ("grpc.keepalive_permit_without_calls", 1),
                 ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+                *_bounded(settings),
             ),
         )
         self._health = health.aio.HealthServicer()
@@ -127,6 +124,21 @@ class GrpcServer:
     async def _report(self, state: Any) -> None:
         for name in ("", *self._services):
             await self._health.set(name, state)
+
+
+def _bounded(settings: Settings) -> tuple[tuple[str, int], ...]:
+    """How many calls a connection may have, and how many may wait in the library until the event loop takes them.
+
+    It takes one a turn; without a bound thousands wait, for seconds. To refuse one here costs a third of an answer, so
+    refusing alone would fill the loop; the library does it in a twentieth, if only with CANCELLED and without a word.
+    Its "overload protection" refuses the next call of a caller who was answered a moment ago, and had room.
+    """
+    return (
+        ("grpc.max_concurrent_streams", settings.max_connection_calls),
+        ("grpc.http.overload_protection", 0),
+        ("grpc.server.max_pending_requests", settings.waiting_calls),
+        ("grpc.server.max_pending_requests_hard_limit", settings.waiting_calls),
+    )
 
 
 def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:

@@ -12,24 +12,27 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from services.access.certificates import Certificates
 from services.settings import Settings
+from services.transport.http.door import Door, guarded_protocol
 
 
-def harden(config: Config, settings: Settings, certificates: Certificates | None) -> None:
+def harden(config: Config, settings: Settings, certificates: Certificates | None, door: Door | None = None) -> None:
     """Makes the connections of a loaded configuration, whose server does not listen yet, bounded ones.
 
     Args:
         certificates: of TLS; None: plain text.
+        door: turns calls away that there is no time for; None: all are let in.
     """
     config.ssl = None if certificates is None else certificates.listening()
-    config.http_protocol_class = bounded(settings, certificates)
+    config.http_protocol_class = bounded(settings, certificates, door)
     config.ws_protocol_class = None  # there are no websockets here
 
 
-def bounded(settings: Settings, certificates: Certificates | None) -> type[HttpToolsProtocol]:
+def bounded(settings: Settings, certificates: Certificates | None, door: Door | None) -> type[HttpToolsProtocol]:
     """The protocol with the limits of these settings."""
     given = certificates
+    inner: type[HttpToolsProtocol] = HttpToolsProtocol if door is None else guarded_protocol(door)
 
-    class Bounded(BoundedProtocol):
+    class Bounded(BoundedProtocol, inner):  # type: ignore[misc, valid-type]
         most_header_bytes = settings.max_header_bytes
         most_connections = settings.max_connections
         slow_seconds = settings.slow_seconds

@@ -1,0 +1,156 @@
+"""What a replica can do: requests a second, latency at 70 % of that, memory and start, by task and number of cores.
+
+    python -m benchmarks.capacity [--tasks vessel weather ...] [--cores 1 2] [--seconds 15] [--rounds 3] [--out PAGE.md]
+
+Saturation is a closed loop of callers, a few for each core, who ask when they are answered; latency is an open loop at
+70 % of it. The service has the first cores and as many lanes, the load generator the last core: where the service has
+that one, too, they share it, and the table says so. Rounds are measured turn by turn, protocols in each; medians, and
+behind ± half the range of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import machine
+from benchmarks.connections import Protocol
+from benchmarks.open_loop import generate
+from benchmarks.questions import TASKS, Question, question
+from benchmarks.service import Service, pinned, running
+from benchmarks.watching import look, watching
+
+LOAD = 0.7
+CALLERS = 6
+"""For each core: enough that one is always there, too few to be refused."""
+PROTOCOLS: tuple[Protocol, ...] = ("grpc", "http")
+_HEADINGS = (
+    "question", "cores", "protocol", "requests/s", "units/s", "p50 at 70 %, ms", "p99 at 70 %, ms", "refused at 70 %",
+    "idle RSS (PSS), MiB", "loaded RSS (PSS), MiB", "start, s",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Round:
+    """One protocol's figures of one round."""
+
+    rate: float
+    """Answers a second at saturation."""
+    p50: float
+    """Seconds, at 70 %."""
+    p99: float
+    refused: float
+    """Share of requests at 70 %."""
+    rss: float
+    """MiB, the most under either load."""
+    pss: float
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measures, shows, writes."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.capacity", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
+    parser.add_argument("--rows", nargs="+", type=int, default=[1, 1000], help="of a question to a tabular task")
+    parser.add_argument("--cores", nargs="+", type=int, default=[1, 2], help="of the service, as many lanes")
+    parser.add_argument("--protocols", nargs="+", choices=PROTOCOLS, default=PROTOCOLS)
+    parser.add_argument("--seconds", type=float, default=15, help="of each measurement, at least")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--out", type=Path, help="also write the page here")
+    given = parser.parse_args(arguments)
+    lines = [f"{machine.line()}", "", _row(_HEADINGS), _row(["---"] * len(_HEADINGS))]
+    sys.stdout.write("\n".join(lines) + "\n")
+    for task in given.tasks:
+        asked = [question(task, count) for count in given.rows] if task in ("vessel", "weather") else [question(task)]
+        for count in given.cores:
+            for one in asked:
+                for line in measure(one, count, given.protocols, given.seconds, given.rounds):
+                    lines.append(line)
+                    sys.stdout.write(f"{line}\n")
+                    sys.stdout.flush()
+    lines += ["", f"* the load generator shares a core with the service. Load at the end: {os.getloadavg()[0]:.1f}."]
+    if given.out:
+        given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 0
+
+
+def measure(asked: Question, count: int, protocols: Sequence[Protocol], seconds: float, rounds: int) -> list[str]:
+    """The lines of one question on so many cores."""
+    cores = sorted(os.sched_getaffinity(0))
+    service_cores, own_cores = set(cores[:count]), {cores[-1]}
+    if count > len(cores):
+        return []
+    found: dict[Protocol, list[Round]] = {protocol: [] for protocol in protocols}
+    with pinned(own_cores), running(service_cores, asked.task, lanes=str(count)) as service:
+        idle, start = look(service), service.start_seconds
+        single = _single(asked, service, protocols[0], own_cores)
+        least = max(seconds, 20 * single / count)
+        for _ in range(rounds):
+            for protocol in protocols:
+                found[protocol].append(_round(asked, service, protocol, least, count, own_cores))
+    shared = "*" * (cores[-1] in service_cores)
+    return [
+        _row(
+            [
+                asked.name,
+                f"{count}{shared}",
+                protocol,
+                _spread([one.rate for one in each]),
+                _spread([one.rate * asked.units for one in each]),
+                _spread([1e3 * one.p50 for one in each]),
+                _spread([1e3 * one.p99 for one in each]),
+                f"{np.median([one.refused for one in each]):.2%}",
+                f"{idle['RSS']:.0f} ({idle['PSS']:.0f})",
+                f"{max(one.rss for one in each):.0f} ({max(one.pss for one in each):.0f})",
+                f"{start:.1f}",
+            ]
+        )
+        for protocol, each in found.items()
+    ]
+
+
+def saturation(
+    asked: Question, service: Service, protocol: Protocol, seconds: float, cores: int, own_cores: set[int]
+) -> float:
+    """Answers a second to callers who never cease."""
+    callers = CALLERS * cores
+    plan = asked.plan(service, protocol, seconds, callers=callers, connections=callers)
+    return generate(plan, own_cores).rate
+
+
+def _single(asked: Question, service: Service, protocol: Protocol, own_cores: set[int]) -> float:
+    """Seconds of one call alone; the first ones are not counted."""
+    plan = asked.plan(service, protocol, 2.0, callers=1, connections=1)
+    return generate(plan, own_cores).quantiles(0.5)[0]
+
+
+def _round(
+    asked: Question, service: Service, protocol: Protocol, seconds: float, cores: int, own_cores: set[int]
+) -> Round:
+    with watching(service) as watched:
+        rate = saturation(asked, service, protocol, seconds, cores, own_cores)
+        time.sleep(1.5)  # a second without refusals: bursts are let in again
+        ended = generate(asked.plan(service, protocol, seconds, rate=LOAD * rate), own_cores)
+    p50, p99 = ended.quantiles(0.5, 0.99)
+    return Round(rate, p50, p99, 1 - float(ended.answered.mean()), watched.most("RSS"), watched.most("PSS"))
+
+
+def _spread(values: list[float]) -> str:
+    middle, half = float(np.median(values)), (max(values) - min(values)) / 2
+    digits = 0 if middle >= 100 else 1 if middle >= 10 else 2
+    return f"{middle:,.{digits}f} ± {half:,.{digits}f}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

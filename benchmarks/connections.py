@@ -1,0 +1,356 @@
+"""The wire side of the load generator: connections that send bytes made once and read how each request ended.
+
+HTTP/2 is just enough of it to ask one gRPC method over and over: no header table on either side, so that headers are
+the same bytes each time and a status can be read where it stands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import httptools
+
+from benchmarks.service import HOST
+
+Protocol = Literal["grpc", "http"]
+UNANSWERED = "unanswered"
+"""What is noted of a request that was not answered within the patience of the generator."""
+BROKEN = "connection lost"
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW = 0, 1, 3, 4, 6, 8
+_END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
+_TABLE_SIZE, _STREAMS, _STREAM_WINDOW = 1, 3, 4
+_LARGEST_WINDOW = 2**31 - 1
+_FRAME_BYTES = 16384
+_STATUS = {
+    0: "OK", 1: "CANCELLED", 2: "UNKNOWN", 3: "INVALID_ARGUMENT", 4: "DEADLINE_EXCEEDED", 5: "NOT_FOUND",
+    8: "RESOURCE_EXHAUSTED", 12: "UNIMPLEMENTED", 13: "INTERNAL", 14: "UNAVAILABLE",
+}  # fmt: skip
+_HINTS = (b"demur-error-bin", b"grpc-retry-pushback-ms")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked, how often and for how long."""
+
+    protocol: Protocol
+    port: int
+    path: str
+    body: bytes
+    """A gRPC message, or the body of a POST."""
+    seconds: float
+    rate: float = 0.0
+    """Requests a second, on average."""
+    callers: int = 0
+    """Instead of a rate: so many callers, each of whom asks when it is answered."""
+    content_type: str = "application/protobuf"
+    """Of HTTP."""
+    connections: int = 64
+    """Kept open, asked in turn; over HTTP/1.1 each has one request at a time."""
+    most_connections: int = 512
+    """Over HTTP/1.1: opened as long as all others wait for answers."""
+    deadline_seconds: float = 0.0
+    """Sent with each request; 0: none."""
+    seed: int = 1
+
+
+class Log:
+    """When requests were sent and how they ended, by their number."""
+
+    def __init__(self, count: int) -> None:
+        self.sent = [float("nan")] * count
+        self.ended = [float("nan")] * count
+        self.code = [UNANSWERED] * count
+        self.hinted = [False] * count
+        self.left = count
+        self.start = 0.0
+        self.over = asyncio.Event()
+        """Nothing is left; for the time being, where requests are added."""
+        self.heard: Callable[[], None] = lambda: None
+        """Called after each end."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.start
+
+    def add(self) -> int:
+        """The number of one more request."""
+        for values, value in ((self.sent, float("nan")), (self.ended, float("nan"))):
+            values.append(value)
+        self.code.append(UNANSWERED)
+        self.hinted.append(False)
+        self.left += 1
+        return len(self.code) - 1
+
+    def send(self, number: int) -> None:
+        self.sent[number] = self.now
+
+    def end(self, number: int, code: str, hinted: bool) -> None:
+        self.ended[number] = self.now
+        self.code[number] = code
+        self.hinted[number] = hinted
+        self.left -= 1
+        self.heard()
+        if not self.left:
+            self.over.set()
+
+
+class _Http2(asyncio.Protocol):
+    """Just enough of HTTP/2 to ask one gRPC method over and over."""
+
+    def __init__(self, plan: Plan, log: Log) -> None:
+        self._log = log
+        headers = _header_block(plan)
+        message = b"\0" + len(plan.body).to_bytes(4, "big") + plan.body
+        self._headers = headers
+        self._message = message
+        self._next = 1
+        self._numbers: dict[int, int] = {}
+        self._buffer = b""
+        self._room = 65535
+        self._streams = _LARGEST_WINDOW
+        self._waiting: deque[int] = deque()
+        self._transport: Any = None
+        self.ready = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        settings = struct.pack(">HIHI", _TABLE_SIZE, 0, _STREAM_WINDOW, _LARGEST_WINDOW)
+        more = struct.pack(">I", _LARGEST_WINDOW - 65535)
+        transport.write(_PREFACE + _frame(_SETTINGS, 0, 0, settings) + _frame(_WINDOW, 0, 0, more))
+
+    def ask(self, number: int) -> None:
+        self._waiting.append(number)
+        self._flush()
+
+    def _flush(self) -> None:
+        while self._waiting and len(self._message) <= self._room and len(self._numbers) < self._streams:
+            number = self._waiting.popleft()
+            stream = self._next
+            self._next += 2
+            self._numbers[stream] = number
+            self._room -= len(self._message)
+            parts = [_frame(_HEADERS, _END_HEADERS, stream, self._headers)]
+            for start in range(0, len(self._message), _FRAME_BYTES):
+                part = self._message[start : start + _FRAME_BYTES]
+                parts.append(_frame(_DATA, _END_STREAM * (start + _FRAME_BYTES >= len(self._message)), stream, part))
+            self._log.send(number)
+            self._transport.write(b"".join(parts))
+
+    def data_received(self, data: bytes) -> None:
+        buffer = self._buffer + data if self._buffer else data
+        place, size = 0, len(buffer)
+        while size - place >= 9:
+            length = int.from_bytes(buffer[place : place + 3], "big")
+            if size - place < 9 + length:
+                break
+            kind, flags = buffer[place + 3], buffer[place + 4]
+            stream = int.from_bytes(buffer[place + 5 : place + 9], "big")
+            self._frame(kind, flags, stream, buffer[place + 9 : place + 9 + length])
+            place += 9 + length
+        self._buffer = buffer[place:]
+
+    def _frame(self, kind: int, flags: int, stream: int, content: bytes) -> None:
+        if kind == _HEADERS:
+            if flags & _END_STREAM:
+                self._ended(stream, *_grpc_status(content))
+        elif kind == _RESET:
+            self._ended(stream, f"RST_STREAM {int.from_bytes(content, 'big')}", False)
+        elif kind == _WINDOW:
+            if stream == 0:
+                self._room += int.from_bytes(content, "big")
+                self._flush()
+        elif kind == _SETTINGS and not flags & _ACK:
+            for place in range(0, len(content), 6):
+                name, value = struct.unpack_from(">HI", content, place)
+                if name == _STREAMS:
+                    self._streams = value
+            self._transport.write(_frame(_SETTINGS, _ACK, 0, b""))
+            if not self.ready.done():
+                self.ready.set_result(None)
+        elif kind == _PING and not flags & _ACK:
+            self._transport.write(_frame(_PING, _ACK, 0, content))
+
+    def _ended(self, stream: int, code: str, hinted: bool) -> None:
+        number = self._numbers.pop(stream, None)
+        if number is not None:
+            self._log.end(number, code, hinted)
+            if self._waiting:
+                self._flush()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        for number in [*self._numbers.values(), *self._waiting]:
+            self._log.end(number, BROKEN, False)
+        self._numbers.clear()
+        self._waiting.clear()
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+class _Http1(asyncio.Protocol):
+    """A kept connection with one request at a time."""
+
+    def __init__(self, request: bytes, log: Log, idle: Callable[[_Http1], None]) -> None:
+        self._request = request
+        self._log = log
+        self._idle = idle
+        self._number: int | None = None
+        self._transport: Any = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._hinted = False
+        self.closed = False
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._idle(self)
+
+    def ask(self, number: int) -> None:
+        self._number = number
+        self._hinted = False
+        self._log.send(number)
+        self._transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        self._parser.feed_data(data)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._hinted = self._hinted or name.lower() == b"retry-after"
+
+    def on_message_complete(self) -> None:
+        status = self._parser.get_status_code()
+        keeps = self._parser.should_keep_alive()
+        number, self._number = self._number, None
+        if number is not None:
+            self._log.end(number, "OK" if status == 200 else str(status), self._hinted)
+        if keeps:
+            self._parser = httptools.HttpResponseParser(self)
+            self._idle(self)
+        else:
+            self.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.closed = True
+        number, self._number = self._number, None
+        if number is not None:
+            self._log.end(number, BROKEN, False)
+
+    def close(self) -> None:
+        self.closed = True
+        self._transport.close()
+
+
+class Http1Pool:
+    """Connections of HTTP/1.1: an idle one is asked, else another is opened, else requests wait here."""
+
+    def __init__(self, plan: Plan, log: Log) -> None:
+        head = (
+            f"POST {plan.path} HTTP/1.1\r\nhost: {HOST}\r\ncontent-type: {plan.content_type}\r\n"
+            f"content-length: {len(plan.body)}\r\n"
+        )
+        if plan.deadline_seconds:
+            head += f"demur-timeout-seconds: {plan.deadline_seconds:g}\r\n"
+        self._request = f"{head}\r\n".encode() + plan.body
+        self._plan = plan
+        self._log = log
+        self._idle: deque[_Http1] = deque()
+        self._all: list[_Http1] = []
+        self._opening: set[asyncio.Task[Any]] = set()
+        self._waiting: deque[int] = deque()
+
+    async def open(self) -> None:
+        await asyncio.gather(*(self._connect() for _ in range(self._plan.connections)))
+
+    async def _connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        _, made = await loop.create_connection(
+            lambda: _Http1(self._request, self._log, self._ready), HOST, self._plan.port
+        )
+        self._all = [one for one in self._all if not one.closed] + [made]
+
+    def _ready(self, connection: _Http1) -> None:
+        if self._waiting:
+            connection.ask(self._waiting.popleft())
+        else:
+            self._idle.append(connection)
+
+    def ask(self, number: int) -> None:
+        while self._idle:
+            connection = self._idle.popleft()
+            if not connection.closed:
+                connection.ask(number)
+                return
+        self._waiting.append(number)
+        live = sum(not one.closed for one in self._all) + len(self._opening)
+        if live < self._plan.most_connections:
+            task = asyncio.create_task(self._connect())
+            self._opening.add(task)
+            task.add_done_callback(self._opening.discard)
+
+    def close(self) -> None:
+        for one in self._all:
+            one.close()
+
+
+class Http2Pool:
+    """Connections of HTTP/2, asked in turn."""
+
+    def __init__(self, plan: Plan, log: Log) -> None:
+        self._plan = plan
+        self._log = log
+        self._all: list[_Http2] = []
+        self._turn = 0
+
+    async def open(self) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(self._plan.connections):
+            _, made = await loop.create_connection(lambda: _Http2(self._plan, self._log), HOST, self._plan.port)
+            await made.ready
+            self._all.append(made)
+
+    def ask(self, number: int) -> None:
+        self._turn = (self._turn + 1) % len(self._all)
+        self._all[self._turn].ask(number)
+
+    def close(self) -> None:
+        for one in self._all:
+            one.close()
+
+
+def _header_block(plan: Plan) -> bytes:
+    """The request's headers without use of a table, so that they are the same for every request."""
+    authority = f"{HOST}:{plan.port}".encode()
+    block = b"\x83\x86" + _literal(4, plan.path.encode()) + _literal(1, authority)
+    block += _named(b"te", b"trailers") + _named(b"content-type", b"application/grpc")
+    if plan.deadline_seconds:
+        block += _named(b"grpc-timeout", f"{round(plan.deadline_seconds * 1e6)}u".encode()[-9:])
+    return block
+
+
+def _literal(name: int, value: bytes) -> bytes:
+    return bytes([name, len(value)]) + value
+
+
+def _named(name: bytes, value: bytes) -> bytes:
+    return bytes([0, len(name)]) + name + bytes([len(value)]) + value
+
+
+def _frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+    return len(content).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + content
+
+
+def _grpc_status(block: bytes) -> tuple[str, bool]:
+    """The status in trailers that were written without a table, and whether they say when to come back."""
+    place = block.find(b"grpc-status")
+    if place < 0:
+        return "no grpc-status", False
+    place += len(b"grpc-status")
+    number = int(block[place + 1 : place + 1 + block[place]])
+    return _STATUS.get(number, str(number)), any(hint in block for hint in _HINTS)

@@ -1,0 +1,169 @@
+"""A load generator that asks when a question is due, whatever became of those before; or, with callers, in turn.
+
+A closed loop asks the next question when the last is answered, so a slow server is asked less and looks better than it
+is. In an open loop the moments are drawn beforehand (at random, all alike), and latency counts from when a request
+was due, however late it left. One process with one event loop; requests are bytes made once, and of answers only what
+says how they ended is read, so that a core makes several times the load that a core can answer.
+
+``python -m benchmarks.open_loop`` reads a ``Plan`` as JSON on stdin and writes ``Ended`` to the file that it names.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from base64 import b64decode, b64encode
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import uvloop
+from numpy.typing import NDArray
+
+from benchmarks.connections import Http1Pool, Http2Pool, Log, Plan
+
+_PATIENCE_SECONDS = 15.0
+"""After the last request was sent, for the answers."""
+_TURN = 64
+"""Requests that leave before answers have their turn."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of the requests of a plan, in the order in which they were due."""
+
+    due: NDArray[np.float64]
+    """Seconds since the start, [n]."""
+    sent: NDArray[np.float64]
+    """When they left."""
+    ended: NDArray[np.float64]
+    """When they were answered, refused or given up."""
+    code: NDArray[np.str_]
+    """``OK``, a gRPC status, an HTTP status, or what happened to the connection."""
+    hinted: NDArray[np.bool_]
+    """Whether the answer says when to come back."""
+    cpu_share: float
+    """Of a core, what the generator computed."""
+
+    @property
+    def latency(self) -> NDArray[np.float64]:
+        """Seconds from due to ended."""
+        return self.ended - self.due
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Whether the answer was one."""
+        return self.code == "OK"
+
+    @property
+    def rate(self) -> float:
+        """Answers a second, from the first request to the last answer."""
+        return float(self.answered.sum() / self.ended[self.answered].max()) if self.answered.any() else 0.0
+
+    def quantiles(self, *shares: float, since: float = 0.0) -> list[float]:
+        """Latency of those answered, seconds, of requests that were due after so many seconds; NaN where none was."""
+        found = self.latency[self.answered & (self.due >= since)]
+        return [float(np.quantile(found, share)) if len(found) else float("nan") for share in shares]
+
+    @property
+    def late(self) -> float:
+        """p99 of how late requests left, seconds: the generator's own slowness, or no free connection."""
+        return float(np.nanquantile(self.sent - self.due, 0.99))
+
+
+def generate(plan: Plan, cores: set[int]) -> Ended:
+    """Runs a plan in a process of its own on these cores."""
+    with tempfile.TemporaryDirectory(prefix="demur-load-") as place:
+        told = Path(place) / "ended.npz"
+        given = asdict(plan) | {"body": b64encode(plan.body).decode(), "told": str(told)}
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.open_loop"],
+            input=json.dumps(given).encode(),
+            check=True,
+            timeout=plan.seconds + _PATIENCE_SECONDS + 30,
+            cwd=Path(__file__).resolve().parents[1],
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),
+        )
+        with np.load(told) as found:
+            return Ended(
+                **{name: found[name] for name in found.files if name != "cpu_share"},
+                cpu_share=float(found["cpu_share"]),
+            )
+
+
+async def run(plan: Plan) -> Ended:
+    """Runs a plan on this event loop."""
+    pool_of = {"grpc": Http2Pool, "http": Http1Pool}[plan.protocol]
+    return await (_closed if plan.callers else _open)(plan, pool_of)
+
+
+async def _open(plan: Plan, pool_of: type[Http1Pool | Http2Pool]) -> Ended:
+    count = max(1, round(plan.rate * plan.seconds))
+    due = np.sort(np.random.default_rng(plan.seed).uniform(0, plan.seconds, count))
+    moments = due.tolist()
+    log = Log(count)
+    pool = pool_of(plan, log)
+    await pool.open()
+    computed = time.process_time()
+    log.start = time.perf_counter() + 0.05
+    number = 0
+    while number < count:
+        await asyncio.sleep(max(0.0, moments[number] - log.now))
+        now, last = log.now, number + _TURN
+        while number < min(count, last) and moments[number] <= now:
+            pool.ask(number)
+            number += 1
+    with suppress(TimeoutError):
+        await asyncio.wait_for(log.over.wait(), _PATIENCE_SECONDS)
+    return _ended(due, log, pool, count, time.process_time() - computed)
+
+
+async def _closed(plan: Plan, pool_of: type[Http1Pool | Http2Pool]) -> Ended:
+    """So many callers, each of whom asks when it is answered. Requests count that were asked within the time."""
+    log = Log(0)
+    pool = pool_of(plan, log)
+    await pool.open()
+    computed = time.process_time()
+    log.start = time.perf_counter()
+
+    def again() -> None:
+        if log.now < plan.seconds:
+            pool.ask(log.add())
+
+    log.heard = again
+    for _ in range(plan.callers):
+        again()
+    await asyncio.sleep(plan.seconds)
+    with suppress(TimeoutError):
+        while log.left:
+            log.over.clear()
+            await asyncio.wait_for(log.over.wait(), _PATIENCE_SECONDS)
+    count = len(log.code)
+    return _ended(np.array(log.sent[:count]), log, pool, count, time.process_time() - computed)
+
+
+def _ended(due: NDArray[np.float64], log: Log, pool: Http1Pool | Http2Pool, count: int, computed: float) -> Ended:
+    spent = log.now
+    ended = np.array(log.ended[:count])
+    ended[np.isnan(ended)] = spent
+    pool.close()
+    return Ended(due, np.array(log.sent), ended, np.array(log.code), np.array(log.hinted, bool), computed / spent)
+
+
+def main() -> int:
+    given = json.load(sys.stdin)
+    told = given.pop("told")
+    plan = Plan(**given | {"body": b64decode(given["body"])})
+    ended = uvloop.run(run(plan))
+    np.savez(told, **{name: getattr(ended, name) for name in ended.__dataclass_fields__})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""One question to each task's service, as bytes that both protocols take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks import wire
+from benchmarks.connections import Plan, Protocol
+from benchmarks.inputs import SERVED, artefact, rows
+from benchmarks.service import Service
+from demur.v1 import lesion_pb2, motion_pb2, translation_pb2
+
+TASKS = ("vessel", "weather", "motion", "translation", "lesion")
+SENTENCE = (
+    "The ferry leaves the harbour at noon, and the captain expects a calm crossing with light winds from the west."
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The message of a task, and what it asks about."""
+
+    task: str
+    message: bytes
+    units: int
+    """What is decided in the answer."""
+    name: str
+    """In tables."""
+
+    def plan(self, service: Service, protocol: Protocol, seconds: float, **wishes: float) -> Plan:
+        """A load of it; see ``Plan`` for wishes."""
+        grpc = protocol == "grpc"
+        port, path = (service.grpc_port, wire.predict(self.task)) if grpc else (service.http_port, "/v1/predict")
+        return Plan(protocol, port, path, self.message, seconds, **wishes)  # type: ignore[arg-type]
+
+
+def question(task: str, count: int = 1) -> Question:
+    """About one row (or ``count``), one vehicle of a simulated scene, one sentence, one simulated scan."""
+    if task in SERVED:
+        source = artefact(task)
+        heads = len(source.manifest.heads)
+        message = wire.protobuf_body(task, source.schema, rows(source, count))
+        return Question(task, message, count * heads, f"{task}, {count} row{'s' * (count > 1)}")
+    make = {"motion": _scene, "translation": _sentence, "lesion": _scan}[task]
+    return make()
+
+
+def _scene() -> Question:
+    from models.tasks.motion.simulator.cities import CITIES
+    from models.tasks.motion.simulator.drivers import NONE
+    from models.tasks.motion.simulator.scene import simulate
+
+    for seed in range(100):
+        scene = simulate(np.random.default_rng(seed), CITIES["TelAviv"], NONE, "capacity", 1)
+        if len(scene.prediction_requests) == 1:
+            break
+    message = motion_pb2.MotionPredictRequest(scene=scene.SerializeToString())
+    return Question("motion", message.SerializeToString(), 1, "motion, one vehicle of a scene")
+
+
+def _sentence() -> Question:
+    message = translation_pb2.TranslationPredictRequest(texts=[SENTENCE])
+    words = len(SENTENCE.split())
+    return Question("translation", message.SerializeToString(), 1, f"translation, a sentence of {words} words")
+
+
+def _scan() -> Question:
+    from models import nifti
+    from models.tasks.lesion.simulator import template
+    from models.tasks.lesion.simulator.scan import draw
+    from models.tasks.lesion.simulator.sites import SITES
+
+    flair = draw(np.random.default_rng(0), template.load(), SITES["site_a"]).flair
+    message = lesion_pb2.LesionPredictRequest(flair=nifti.write(flair, np.diag([1.0, 1.0, 1.0, 1.0])))
+    size = " x ".join(map(str, flair.shape))
+    return Question("lesion", message.SerializeToString(), 1, f"lesion, a scan of {size} voxels")

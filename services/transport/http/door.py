@@ -1,0 +1,150 @@
+"""The door of HTTP: calls for a prediction that the event loop has no time for are refused before they cost anything.
+
+An answer to one row is half a millisecond of the event loop, nearly all of it transport. Where more comes than that, a
+refusal that goes the way of a request (task, middleware, routes) costs a third of an answer, and refusing alone fills
+the loop. So it is done where bytes become a request: a small call for a prediction is held until all of it is there,
+then let in or answered by bytes that were made once. Everything else passes: probes, metrics, labels, jobs, and large
+bodies, which come more slowly and are bounded by what the schedule has room for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from services.admission import Crowd, Ticket, ticket
+from services.errors import Busy
+from services.transport.http.body import error_response
+
+GUARDED = (b"/v1/predict", b"/v2/models/")
+"""Beginnings of the paths whose POSTs are calls for a prediction."""
+HELD_BYTES = 64 << 10
+"""Larger bodies pass."""
+_HELD_SECONDS = 0.1
+"""For the rest of a small body; then the application waits for it, which has a deadline."""
+_RETRY_AFTER_SECONDS = 0.1
+_refusal = error_response(
+    Busy(
+        "more calls are waiting than can be answered in time; retry in 0.1 s, or send rows together in one call",
+        code="queue_full",
+        retry_after_seconds=_RETRY_AFTER_SECONDS,
+    )
+)
+_HEAD = b"HTTP/1.1 %d Too Many Requests\r\n" % _refusal.status_code + b"".join(
+    b"%s: %s\r\n" % header for header in _refusal.raw_headers
+)
+_KEPT = _HEAD + b"\r\n" + bytes(_refusal.body)
+_CLOSED = _HEAD + b"connection: close\r\n\r\n" + bytes(_refusal.body)
+
+
+class _Answered:
+    """Stands for the cycle of a request that was refused, where uvicorn asks for the last one."""
+
+    response_complete = True
+    waiting_for_100_continue = False
+    message_event = asyncio.Event()  # nobody waits for it
+
+
+class Door:
+    """How many calls are inside, and what was refused; one a process."""
+
+    def __init__(self, crowd: Crowd) -> None:
+        self.crowd = crowd
+        self.refused = 0
+
+
+def guarded_protocol(door: Door) -> type[HttpToolsProtocol]:
+    """The protocol class for uvicorn, which makes one of each connection."""
+
+    class Guarded(HttpToolsProtocol):
+        _held: list[bytes] | None = None
+        """Parts of the body of the request that is held."""
+        _timer: asyncio.TimerHandle | None = None
+        _ticket: Ticket | None = None
+        """Of the request whose task is about to be made."""
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self._held is not None and self._timer is None:
+                self._timer = self.loop.call_later(_HELD_SECONDS, self._pass_on)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._held = None
+            self._stop_timer()
+            super().connection_lost(exc)
+
+        def on_headers_complete(self) -> None:
+            if self._is_guarded():
+                self._held = []
+            else:
+                super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            if self._held is None:
+                super().on_body(body)
+            else:
+                self._held.append(body)
+
+        def on_message_complete(self) -> None:
+            if self._held is not None:
+                if not door.crowd.enter():
+                    self._refuse()
+                    return
+                self._ticket = Ticket(door.crowd)
+                self._pass_on()
+            super().on_message_complete()
+
+        def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+            if self._ticket is not None:
+                app, self._ticket = _ticketed(app, self._ticket), None
+            super()._start_asgi_task(cycle, app)
+
+        def _is_guarded(self) -> bool:
+            """Whether the request is a small call for a prediction, and the only one of its connection."""
+            if not self.url.startswith(GUARDED) or self.parser.get_method() != b"POST" or self.expect_100_continue:
+                return False
+            if self.cycle is not None and not self.cycle.response_complete:
+                return False
+            declared = next((value for name, value in self.headers if name == b"content-length"), b"")
+            return declared.isdigit() and int(declared) <= HELD_BYTES and not self.parser.should_upgrade()
+
+        def _pass_on(self) -> None:
+            parts, self._held = self._held or [], None
+            self._stop_timer()
+            super().on_headers_complete()
+            for part in parts:
+                super().on_body(part)
+
+        def _refuse(self) -> None:
+            self._held = None
+            self._stop_timer()
+            door.refused += 1
+            self.cycle = _Answered()  # type: ignore[assignment]
+            if self.parser.should_keep_alive():
+                self.transport.write(_KEPT)
+                self.on_response_complete()
+            else:
+                self.transport.write(_CLOSED)
+                self.transport.close()
+
+        def _stop_timer(self) -> None:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    return Guarded
+
+
+def _ticketed(app: Any, held: Ticket) -> Any:
+    """The application with a call that gives its place back when it ends, if not before."""
+
+    async def run(scope: Any, receive: Any, send: Any) -> None:
+        ticket.set(held)
+        try:
+            await app(scope, receive, send)
+        finally:
+            held.give_back()
+
+    return run

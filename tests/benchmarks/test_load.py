@@ -1,0 +1,85 @@
+"""The load generator against servers that are known, and a flood against the real service; speed is not judged here."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+import numpy as np
+import pytest
+
+from benchmarks import overload
+from benchmarks.connections import Plan
+from benchmarks.open_loop import Ended, run
+from benchmarks.questions import TASKS, question
+from benchmarks.watching import Watched
+from tests.contract.serving import PROTOCOLS, Protocol, Served, serving
+from tests.contract.toys import rows
+
+
+@pytest.fixture(params=PROTOCOLS)
+def protocol(request: pytest.FixtureRequest) -> Protocol:
+    found: Protocol = request.param
+    return found
+
+
+async def asked(served: Served, protocol: Protocol, body: object, **wishes: float) -> Ended:
+    content = msgspec.json.encode(body)
+    path = f"/{served.tenant.grpc.service}/Predict" if protocol == "grpc" else "/v1/predict"
+    given = {"seconds": 0.2, "connections": 3} | wishes
+    if protocol == "grpc":
+        return await run(Plan("grpc", served.server.port, path, content, **given))  # type: ignore[arg-type]
+    async with served.on_socket() as client:
+        assert client.base_url.port is not None
+        kind = "application/json"
+        return await run(Plan("http", client.base_url.port, path, content, content_type=kind, **given))  # type: ignore[arg-type]
+
+
+async def test_an_open_loop_asks_so_often_and_a_closed_one_as_often_as_it_is_answered(protocol: Protocol) -> None:
+    async with serving(rows.TOY) as served:
+        opened = await asked(served, protocol, rows.TOY.good, rate=200)
+        assert opened.answered.all()
+        assert len(opened.code) == 40
+        assert (opened.sent >= opened.due).all()
+        assert (opened.latency > 0).all()
+        closed = await asked(served, protocol, rows.TOY.good, callers=2)
+        assert closed.answered.all()
+        assert closed.rate > 0
+        at_once = [int(((closed.sent <= moment) & (closed.ended > moment)).sum()) for moment in closed.sent]
+        assert max(at_once) <= 2
+
+
+async def test_how_a_request_ended_is_read_off_the_wire(protocol: Protocol) -> None:
+    async with serving(rows.TOY) as served:
+        wrong = await asked(served, protocol, {"rows": []}, rate=100)
+        assert set(wrong.code.tolist()) == {"INVALID_ARGUMENT" if protocol == "grpc" else "422"}
+        assert np.isnan(wrong.quantiles(0.5)[0])
+        served.probe.hold()
+        late = await asked(served, protocol, rows.TOY.good, rate=20, deadline_seconds=0.05)
+        assert set(late.code.tolist()) == {"DEADLINE_EXCEEDED" if protocol == "grpc" else "504"}
+
+
+@pytest.mark.parametrize("task", [task for task in TASKS if task != "lesion"])  # a minute of the simulator
+def test_there_is_a_question_for_each_task(task: str) -> None:
+    asked = question(task)
+    assert asked.units >= 1
+    assert asked.message
+
+
+def test_growth_is_that_of_a_line_through_what_came_after_the_beginning() -> None:
+    seconds = [float(second) for second in range(100)]
+    steady = Watched(seconds, {"RSS": [50.0] * 10 + [100.0] * 90})
+    assert steady.growth("RSS") == pytest.approx(0, abs=1e-6)
+    leaking = Watched(seconds, {"RSS": [100 + 0.5 * second for second in seconds]})
+    assert leaking.growth("RSS") == pytest.approx(0.5 * 89, rel=0.02)
+
+
+def test_the_real_service_refuses_a_flood_over_http_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("the service and the load generator need a core each")
+    wishes = ["--seconds", "2", "--capacity", "400", "--times", "10", "--protocols", "http", "--set", "waiting_calls=1"]
+    assert overload.main(wishes) == 0
+    shown = {line.strip().split("  ")[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "ended with 429" in shown, shown
+    assert " met" in shown["refused in no words"]
+    assert " 0.000 requests/s" not in shown["answered in the flood"]
