@@ -30,7 +30,7 @@ from models.tasks.motion.render import Renderer
 from models.tasks.motion.simulator import scene as simulator
 from models.tasks.motion.simulator.cities import CITIES
 from models.tasks.motion.simulator.drivers import NONE
-from services.settings import available_cores
+from services.system import available_cores
 
 ROOT = Path(__file__).resolve().parents[1]
 MANY = 60

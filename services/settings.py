@@ -11,6 +11,7 @@ from typing import Any, Literal, get_type_hints
 
 from services.addresses import is_address
 from services.ranges import RANGES, TASK_DEFAULTS
+from services.system import available_cores
 from services.variables import SettingsError, listed, parsed, strangers
 
 TASKS = ("weather", "translation", "motion", "lesion", "vessel")
@@ -37,6 +38,9 @@ class Settings:
     """Directory of the model store, run files and logs."""
     model: str = ""
     """Name or tag of the artefact; empty: the task's reference artefact."""
+    start_without_model: bool = False
+    """1 or 0: whether a service without its artefact, or with a broken one, starts all the same: alive, not ready, and
+    saying why to whoever asks. Else `demur serve` ends with the reason. Images set it."""
     host: str = "127.0.0.1"
     """Address that both protocols listen on. Other than a loopback address only with `DEMUR_ALLOW_REMOTE=1`."""
     http_port: int = 0
@@ -48,7 +52,8 @@ class Settings:
     provider: Literal["cpu", "cuda"] = "cpu"
     """Device that runs the model; part of the numeric profile that thresholds are bound to, see below."""
     lanes: int = 0
-    """Count of quanta that run at once; 0: one per available core on CPU, one on GPU."""
+    """Count of quanta that run at once; 0: on CPU one per core, of a container no more than its limit (rounded up); on
+    GPU one."""
     intra_op_threads: int = 1
     """Count of threads that compute one quantum."""
     target_retention: float = 0.95
@@ -281,8 +286,3 @@ class Settings:
 
 SECRET_CHARACTERS = 16
 """A shorter secret could be found by trying."""
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

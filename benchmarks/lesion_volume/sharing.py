@@ -17,7 +17,7 @@ from models.executors.rows import RowGraph
 from models.tasks.lesion.members import Members
 from models.tasks.lesion.recipe import Recipe
 from services.schedule import Limits, Scheduler
-from services.settings import available_cores
+from services.system import available_cores
 from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
 from services.work import Done, Priority, Progress, RowBatch, Work
 
