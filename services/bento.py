@@ -66,7 +66,7 @@ class Process:
         self.lifecycle = Lifecycle()
         try:
             await self._start(self.lifecycle)
-        except (ArtefactError, LookupError, ProviderUnavailable, RuntimeError, SettingsError) as error:
+        except (ArtefactError, ImportError, LookupError, ProviderUnavailable, RuntimeError, SettingsError) as error:
             self.lifecycle.reason = f"failed to start: {error}"
             _log.error(self.lifecycle.reason, extra={"fields": {"task": settings.task}})
 

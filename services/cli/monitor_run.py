@@ -35,7 +35,12 @@ def run(given: argparse.Namespace) -> int:
         raise CommandError(f"port {port} is taken by {found}; stop it, or set DEMUR_MONITOR_PORT")
     logging.configure(settings.log_level)
     die_with_parent()
-    made = monitor(settings)
+    try:
+        made = monitor(settings)
+    except PermissionError as error:
+        raise CommandError(
+            f"{error.filename}: {error.strerror}; DEMUR_HOME has to be a directory that this user may read and write"
+        ) from error
     routes = Routes(Exporter(), made.judge)
     stop = threading.Event()
     worker = threading.Thread(
