@@ -1,6 +1,7 @@
 # make up    - environment, install, start everything, wait until ready (Ctrl-C stops it)
 # make test  - all that CI runs: style, types, stubs, tests
 # make bench - the benchmarks of benchmarks/README.md
+# make image, image-gpu, artefact-image, sbom - container images, with docker, podman or buildah (deploy/images/README.md)
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
-.PHONY: up down test check bench protos
+.PHONY: up down test check bench protos image image-gpu artefact-image sbom
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -33,6 +34,19 @@ bench: $(VENV)/train
 
 protos: $(VENV)/train
 	$(BIN)/python -m tests.regenerate_stubs
+
+image:
+	@deploy/images/build.sh cpu
+
+image-gpu:
+	@deploy/images/build.sh gpu
+
+artefact-image:
+	@deploy/images/build.sh artefacts
+
+sbom:
+	@deploy/images/build.sh sbom > sbom.cdx.json
+	@echo "sbom.cdx.json says what the image consists of"
 
 # One pip call each, under constraints, so that two installs are equal.
 $(VENV)/serve: $(INSTALLED)
