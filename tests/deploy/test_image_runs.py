@@ -94,8 +94,8 @@ def test_what_is_in_it() -> None:
         "import importlib.util as i; print([n for n in ('torch', 'pip', 'setuptools', 'matplotlib') if i.find_spec(n)])"
     )
     assert inside("python", "-c", code).strip() == "[]"
-    code = "from models.executors.trees.kernel import *; import models.executors.trees.kernel as k; print(k.__file__)"
-    assert inside("python", "-c", code).startswith("/opt/demur/lib/python3.11/site-packages/")
+    code = "from models.executors.trees.kernel import load; print(load() is not None)"
+    assert inside("python", "-c", code).strip() == "True", "the kernel for trees is compiled"
     writable = inside("sh", "-c", "find / -xdev -type d -writable -not -path '/proc/*' -not -path '/dev/*'").split()
     assert set(writable) <= {"/tmp", "/var/tmp", "/var/lib/demur", "/run/lock"}
     compiled = "find /opt/demur/lib -name '*.py' | wc -l; find /opt/demur/lib -name '*.pyc' | wc -l"
@@ -154,7 +154,7 @@ def ask_packed(port: int, rows: np.ndarray) -> int:
     return int(answer.power.deferral.ids.count)
 
 
-def test_weather_runs_its_trees_in_c(start: Start) -> None:
+def test_weather_answers(start: Start) -> None:
     container = start("serve", "weather", flags=[ARTEFACTS, "--tmpfs=/var/lib/demur"])
     container.wait_ready()
     found, rows = golden("weather", "catboost-10")
