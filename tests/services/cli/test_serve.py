@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from models import artefact
 from services.cli import main
 from tests.ports import free_ports
 
+pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern")  # of the model store's library, when imported
 PROJECT = Path(__file__).resolve().parents[3]
 REFERENCE = PROJECT / "artefacts" / "vessel" / "dnn-10"
 TAG = artefact.read(REFERENCE).tag
@@ -35,9 +35,6 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict
     def become(program: str, command: list[str], environment: dict[str, str]) -> None:
         raise Became(environment)
 
-    with warnings.catch_warnings():  # the model store's library warns of its own while it is imported
-        warnings.simplefilter("ignore")
-        importlib.import_module("bentoml")
     monkeypatch.setattr(os, "execvpe", become)
     monkeypatch.setattr("services.cli.serve.announce", lambda *_: None)
     monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "home"))
@@ -68,19 +65,23 @@ def test_the_task_is_given_or_set(serve: Callable[..., dict[str, str]], monkeypa
 def test_a_version_that_is_pinned_is_found_in_the_folder_of_artefacts(
     serve: Callable[..., dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(REFERENCE, tmp_path / "artefacts" / "vessel" / "any-name")
-    assert serve("vessel", DEMUR_ARTEFACTS=tmp_path / "artefacts", DEMUR_MODEL=TAG)["DEMUR_MODEL"] == TAG
+    folder = shutil.copytree(REFERENCE, tmp_path / "artefacts" / "vessel" / "any-name")
+    manifest = artefact.read(folder).manifest  # of another version: BentoML keeps the first store of a process
+    (folder / "manifest.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(manifest, seeds=(4711,))))
+    pinned = artefact.read(folder).tag
+    assert pinned != TAG
+    assert serve("vessel", DEMUR_ARTEFACTS=tmp_path / "artefacts", DEMUR_MODEL=pinned)["DEMUR_MODEL"] == pinned
     monkeypatch.setenv("DEMUR_MODEL", "vessel-dnn-10:0000000000000000")
     assert main(["serve", "vessel"]) == 1
 
 
 def test_without_an_artefact_it_ends_or_starts_as_it_is_told(
-    serve: Callable[..., dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    serve: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("DEMUR_ARTEFACTS", str(tmp_path / "nothing"))
+    monkeypatch.setenv("DEMUR_MODEL", "vessel-dnn-99")
     assert main(["serve", "vessel"]) == 1
-    assert "the model store has no 'vessel-dnn-10'" in capsys.readouterr().err
-    assert serve("vessel", DEMUR_START_WITHOUT_MODEL=1)["DEMUR_MODEL"] == ""
+    assert "the model store has no 'vessel-dnn-99'" in capsys.readouterr().err
+    assert serve("vessel", DEMUR_START_WITHOUT_MODEL=1)["DEMUR_MODEL"] == "vessel-dnn-99"
 
 
 def test_a_home_that_cannot_be_written_is_named(
