@@ -3,6 +3,7 @@
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
 # make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
+# make image, image-gpu, artefact-image, sbom - container images, with docker, podman or buildah (deploy/images/README.md)
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
-.PHONY: up down test check audit bench protos policy
+.PHONY: up down test check audit bench protos policy image image-gpu artefact-image sbom
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -50,6 +51,19 @@ policy: $(VENV)/train .venv-policy/bin/checkov
 .venv-policy/bin/checkov:
 	@$(PYTHON) -m venv .venv-policy
 	@.venv-policy/bin/python -m pip install --quiet --disable-pip-version-check checkov==3.3.30
+
+image:
+	@deploy/images/build.sh cpu
+
+image-gpu:
+	@deploy/images/build.sh gpu
+
+artefact-image:
+	@deploy/images/build.sh artefacts
+
+sbom:
+	@deploy/images/build.sh sbom > sbom.cdx.json
+	@echo "sbom.cdx.json says what the image consists of"
 
 # One pip call each, under constraints, so that two installs are equal.
 $(VENV)/serve: $(INSTALLED)

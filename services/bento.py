@@ -100,6 +100,7 @@ class Process:
         except (
             ArtefactError,
             CertificateError,
+            ImportError,
             LookupError,
             OSError,
             ProviderUnavailable,

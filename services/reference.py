@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from models.artefact import Artefact
@@ -20,8 +21,9 @@ def find(settings: Settings, store: Store) -> Artefact:
         ArtefactError: a reference artefact is corrupt, or the one that is named is of another task.
         LookupError: no such artefact.
     """
-    if ":" in settings.model:  # an exact tag, as `demur serve` hands it on: what it names is already in the store
-        return store.get(settings.model, settings.task)
+    if ":" in settings.model:  # an exact tag, as `demur serve` hands it on: what it names may be in the store already
+        with suppress(LookupError):
+            return store.get(settings.model, settings.task)
     default = ""
     for directory in folders(settings.task):
         tag = store.add(directory).tag

@@ -38,6 +38,9 @@ class Settings:
     """Directory of the model store, run files and logs."""
     model: str = ""
     """Name or tag of the artefact; empty: the task's reference artefact."""
+    start_without_model: bool = False
+    """1 or 0: whether a service without its artefact, or with a broken one, starts all the same: alive, not ready, and
+    saying why to whoever asks. Else `demur serve` ends with the reason. Images set it."""
     host: str = "127.0.0.1"
     """Address that both protocols listen on. Other than a loopback address only with `DEMUR_TOKENS`, or with
     `DEMUR_ALLOW_REMOTE=1`."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from models import artefact
 from models.artefact import MANIFEST, Artefact, ArtefactError
+from services.variables import SettingsError
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,20 @@ class Store:
     """
 
     def __init__(self, home: Path) -> None:
-        """Sets BENTOML_HOME for this process and its children; do it before BentoML is imported."""
+        """Sets BENTOML_HOME for this process and its children; do it before BentoML is imported.
+
+        Raises:
+            SettingsError: nothing can be written to the home directory.
+        """
         root = (home / "bentoml").resolve()
-        root.mkdir(parents=True, exist_ok=True)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            (root / ".lock").touch()
+        except OSError as error:
+            raise SettingsError(
+                f"DEMUR_HOME = {home}: {error.strerror}; a directory is needed that this user may write to, in a "
+                "container a volume"
+            ) from error
         self._lock = root / ".lock"
         os.environ["BENTOML_HOME"] = str(root)
         os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")

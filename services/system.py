@@ -12,8 +12,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Linux sends this process SIGTERM when its parent dies, however it dies; elsewhere nothing happens."""
-    if sys.platform == "linux":
+    """Linux sends this process SIGTERM when its parent dies, however it dies; elsewhere nothing happens.
+
+    The first process of a container has its parent outside, where ours are not counted: a container runtime, whose
+    threads may come and go while the container runs. With such a thread the signal would come, so none is asked for.
+    """
+    if sys.platform == "linux" and os.getppid() != 0:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

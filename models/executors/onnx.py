@@ -7,6 +7,8 @@ fetched only on request.
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -28,6 +30,16 @@ def _make_shared_arena() -> None:
     """ONNX Runtime keeps one for the whole process."""
     place = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
     ort.create_and_register_allocator(place, None)
+
+
+@cache
+def _load_cuda() -> None:
+    """CUDA and cuDNN as NVIDIA's wheels bring them, if they are installed; else the system's loader has to find them.
+
+    What is not found is said on standard error, and a session then tells what it got instead.
+    """
+    with redirect_stdout(sys.stderr):  # ONNX Runtime prints
+        ort.preload_dlls()
 
 
 class ProviderUnavailable(RuntimeError):
@@ -58,6 +70,8 @@ class OnnxGraph:
         options.inter_op_num_threads = 1
         options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
         options.log_severity_level = 4  # what fails is raised; its lines would tell of inputs, such as indices
+        if provider == "cuda":
+            _load_cuda()
         if shared_arena and provider == "cpu":
             _make_shared_arena()
             options.add_session_config_entry("session.use_env_allocators", "1")

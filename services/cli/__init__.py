@@ -20,7 +20,7 @@ COMMANDS = {
     "serve": "serve one task in this process",
     "data": "simulate a task's data in the official format",
     "train": "train an ensemble and write it as an artefact",
-    "models": "list, show, verify and import artefacts",
+    "models": "list, show, verify, import and fetch artefacts",
     "score": "score a file of any length through a running service",
     "policy": "who is answered: show it, change it, ask what another threshold would do",
     "ledger": "back up, check and restore what was decided and labelled",

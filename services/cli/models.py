@@ -1,4 +1,4 @@
-"""``demur models``: what the model store holds."""
+"""``demur models``: what the model store holds, and fetching artefacts for it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from services.cli import models_fetch
 from services.cli.output import CommandError, print_json
 from services.settings import Settings
 from services.store import Store
@@ -32,12 +33,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add.add_argument(
         "--precision", choices=("fp32", "fp16", "int8"), help="translation: of the artefact's graphs; fp16 is for GPUs"
     )
-    for action in (listing, show, verify, add):
+    fetch = actions.add_parser(
+        "fetch",
+        help="one artefact from an address into a folder that services read",
+        description="Fetch one artefact, check it, and put it below a folder. Fetching again changes nothing.",
+        epilog=f"example: {models_fetch.EXAMPLE}",
+    )
+    models_fetch.arguments(fetch)
+    for action in (listing, show, verify, add, fetch):
         action.add_argument("--json", action="store_true", help="print a JSON document")
 
 
 def run(given: argparse.Namespace) -> int:
     """Runs one action."""
+    if given.action == "fetch":  # into a folder: the store is not needed
+        return models_fetch.run(given)
     store = Store(Settings.read().home)
     return {"list": _list, "show": _show, "verify": _verify, "import": _import}[given.action](store, given)
 

@@ -51,7 +51,12 @@ def run(given: argparse.Namespace) -> int:
     check_access(settings)
     registry = CollectorRegistry()
     access = opened(settings, MONITOR, registry)
-    made = monitor(settings)
+    try:
+        made = monitor(settings)
+    except PermissionError as error:
+        raise CommandError(
+            f"{error.filename}: {error.strerror}; DEMUR_HOME has to be a directory that this user may read and write"
+        ) from error
     routes = Routes(Exporter(registry), made.judge)
     stop = threading.Event()
     worker = threading.Thread(

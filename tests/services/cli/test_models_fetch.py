@@ -1,0 +1,193 @@
+"""``demur models fetch``: what comes is bounded, hashed, unpacked with suspicion, verified, and then has a name."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+import pytest
+
+from models import artefact
+from services.cli import main
+
+PROJECT = Path(__file__).resolve().parents[3]
+REFERENCE = PROJECT / "artefacts" / "vessel" / "dnn-10"
+TAG = artefact.read(REFERENCE).tag
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def fetch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    """Runs the command into ``tmp_path/to``; its exit code and what it said."""
+
+    def run(url: object, digest: str, *more: str) -> tuple[int, str]:
+        code = main(["models", "fetch", str(url), "--sha256", digest, "--to", str(tmp_path / "to"), *more])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+@pytest.fixture(params=["tar", "gz"])
+def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The reference artefact, packed."""
+    path = tmp_path / ("a.tar" if request.param == "tar" else "a.tar.gz")
+    with tarfile.open(path, "w" if request.param == "tar" else "w:gz") as tar:
+        tar.add(REFERENCE, "dnn-10")
+    return path
+
+
+class Web(BaseHTTPRequestHandler):
+    """A server with one file, and what else servers do."""
+
+    content: ClassVar[bytes] = b""
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        if self.path.startswith("/moved"):
+            self.send_response(302)
+            self.send_header("Location", "/there.tar")
+            self.end_headers()
+        elif self.path.startswith("/absent"):
+            self.send_error(404)
+        elif self.path.startswith("/endless"):
+            self.send_response(200)
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b"0" * 65536)
+            except OSError:
+                return
+        elif self.path.startswith("/slow"):
+            self.send_response(200)
+            self.end_headers()
+            try:
+                for _ in range(100):
+                    self.wfile.write(b"0" * (1 << 20))
+                    time.sleep(0.1)
+            except OSError:
+                return
+        else:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(self.content)))
+            self.end_headers()
+            self.wfile.write(self.content[: len(self.content) // (2 if self.path.startswith("/cut") else 1)])
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[str]:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        tar.add(REFERENCE, "dnn-10")
+    Web.content = packed.getvalue()
+    Web.asked.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Web) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def left_behind(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) if folder.exists() else []
+
+
+def test_an_archive_becomes_a_folder_that_services_find(
+    fetch: Callable[..., tuple[int, str]], archive: Path, tmp_path: Path
+) -> None:
+    assert fetch(archive, sha256(archive), "--task", "vessel")[0] == 0
+    assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10", "vessel").tag == TAG
+    assert [name for name in left_behind(tmp_path / "to") if name.startswith(".fetch")] == []
+    again, said = fetch("http://127.0.0.1:1/gone.tar", sha256(archive), "--json")  # nobody is asked a second time
+    assert (again, msgspec.json.decode(said)["fetched"]) == (0, False)
+    (tmp_path / "to" / "vessel" / "dnn-10" / "ensemble.onnx").write_bytes(b"damaged")
+    assert msgspec.json.decode(fetch(archive, sha256(archive), "--json")[1])["fetched"] is True
+    assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10").tag == TAG
+
+
+def test_a_folder_is_known_by_its_manifest(fetch: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    source = shutil.copytree(REFERENCE, tmp_path / "source")
+    (source / "stranger.txt").write_text("nobody vouches for me")
+    assert fetch(f"file://{source}", sha256(source / "manifest.json"))[0] == 0
+    assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10").tag == TAG
+    assert "to/vessel/dnn-10/stranger.txt" not in left_behind(tmp_path)
+    (source / "ensemble.onnx").write_bytes(b"altered")
+    shutil.rmtree(tmp_path / "to")
+    code, said = fetch(source, sha256(source / "manifest.json"))
+    assert code == 1
+    assert "ensemble.onnx: sha256 is" in said
+    assert left_behind(tmp_path / "to") == []
+
+
+def test_over_http(fetch: Callable[..., tuple[int, str]], web: str, tmp_path: Path) -> None:
+    digest = hashlib.sha256(Web.content).hexdigest()
+    assert fetch(f"{web}/moved.tar?signature=secret", digest)[0] == 0
+    assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10").tag == TAG
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "reason"),
+    [
+        ("absent.tar", (), "the server answers 404"),
+        ("endless.tar", ("--max-megabytes", "2"), "more than the 2000000 bytes that are allowed"),
+        ("slow.tar", ("--seconds", "0.3"), "bytes came in the 0.3 s that are allowed"),
+        ("cut.tar", (), "sha256 is|IncompleteRead|bytes"),
+        ("there.tar", ("--task", "weather"), "an artefact of task 'vessel', but 'weather' is served here"),
+    ],
+)
+def test_what_servers_do_wrong_is_told_and_leaves_nothing(
+    fetch: Callable[..., tuple[int, str]], web: str, tmp_path: Path, path: str, more: tuple[str, ...], reason: str
+) -> None:
+    code, said = fetch(f"{web}/{path}?signature=secret", hashlib.sha256(Web.content).hexdigest(), *more)
+    assert code == 1
+    assert any(one in said for one in reason.split("|")), said
+    assert "secret" not in said
+    assert left_behind(tmp_path / "to") == []
+
+
+def test_another_hash_than_asked_for_is_not_even_opened(
+    fetch: Callable[..., tuple[int, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(*_: object, **__: object) -> None:
+        raise AssertionError("was unpacked")
+
+    monkeypatch.setattr("services.cli.models_fetch.unpack", opened)
+    (tmp_path / "a.tar").write_bytes(b"anything")
+    code, said = fetch(tmp_path / "a.tar", "0" * 64)
+    assert code == 1
+    assert "nothing was unpacked" in said
+
+
+@pytest.mark.parametrize("digest", ["", "12ab", "g" * 64])
+def test_a_hash_that_is_none_is_wrong_usage(fetch: Callable[..., tuple[int, str]], digest: str) -> None:
+    assert fetch("a.tar", digest)[0] == 2
+
+
+def test_a_newer_version_takes_the_place_of_an_older_one(
+    fetch: Callable[..., tuple[int, str]], archive: Path, tmp_path: Path
+) -> None:
+    assert fetch(archive, sha256(archive))[0] == 0
+    newer = shutil.copytree(REFERENCE, tmp_path / "newer")
+    manifest = artefact.read(newer).manifest
+    text = msgspec.json.encode(msgspec.structs.replace(manifest, seeds=(*manifest.seeds, 99)))
+    (newer / "manifest.json").write_bytes(text)
+    assert fetch(newer, sha256(newer / "manifest.json"))[0] == 0
+    assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10").tag == artefact.read(newer).tag != TAG
+    assert left_behind(tmp_path / "to")[:2] == ["vessel", "vessel/dnn-10"]
