@@ -105,6 +105,23 @@ def media_type(request: Request, *, forms: bool = False) -> str:
     )
 
 
+def json_only(request: Request) -> None:
+    """For routes that take JSON and nothing else; a call that names no type is taken to mean it.
+
+    Raises:
+        UnsupportedMediaType: another content type.
+    """
+    given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if given != JSON:
+        raise UnsupportedMediaType(
+            f"content-type {given!r} is not taken here; send {JSON}, or use gRPC",
+            code="content_type",
+            field="content-type",
+            value=given,
+            allowed=JSON,
+        )
+
+
 def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = None) -> Response:
     """A JSON body; NaN becomes null."""
     return Response(msgspec.json.encode(value), code, headers, media_type=JSON)
