@@ -17,6 +17,8 @@ from services.policy import DEFER_ALL, Audits, Policy
 
 LARGEST_AUDIT_RATE = 1.0
 AUDITS: tuple[Audits, ...] = get_args(Audits)
+AUTHOR_CHARACTERS, REASON_CHARACTERS = 128, 1000
+"""Of a change."""
 MOST_CERTIFICATE_CHARACTERS = 1 << 18
 """It is told with the policy, also to gRPC callers, who take 4 MB of one answer as a rule."""
 
@@ -52,8 +54,20 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
         audit_floor: least rate of stratified audits, as a share of the rate.
 
     Raises:
-        InvalidInput: nothing to change, two goals, a goal out of its range, or one that the calibration cannot meet.
+        InvalidInput: nothing to change, an author or reason that cannot be kept, two goals, a goal out of its range, or
+            one that the calibration cannot meet.
     """
+    for name, most in (("author", AUTHOR_CHARACTERS), ("reason", REASON_CHARACTERS)):
+        told = getattr(change, name)
+        if len(told) > most or "\0" in told:
+            raise InvalidInput(
+                f"{name} has {len(told)} characters; at most {most} are kept, and no NUL",
+                code="out_of_range",
+                field=name,
+                value=str(len(told)),
+                unit="characters",
+                allowed=f"[0, {most}]",
+            )
     goals = [name for name in ("target_retention", "threshold") if getattr(change, name) is not None]
     goals += ["defer_all"] * change.defer_all
     if len(goals) > 1:

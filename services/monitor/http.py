@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -21,6 +22,7 @@ from services.monitor.judge import Windows
 from services.monitor.page import Pages
 from services.monitor.published import Published
 from services.transport.http.body import error_response, json_response
+from services.transport.http.pickles import WithoutPickles
 
 _log = get_logger(__name__)
 
@@ -110,6 +112,7 @@ def application(routes: Routes) -> Starlette:
             Route("/v1/sketch", routes.sketch),
         ],
         exception_handlers={404: unknown, 405: wrong_method, DemurError: failed},
+        middleware=[Middleware(WithoutPickles)],
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,6 +26,7 @@ from services.transport.http.files import write_answers
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
+from services.transport.http.pickles import WithoutPickles
 from services.transport.http.policies import PolicyRoutes
 from services.transport.http.presence import Presence
 from services.transport.http.request import read_request, timeout_seconds, within
@@ -62,6 +64,7 @@ def application(
             Route("/metrics", routes.metrics),
         ],
         exception_handlers={404: routes.unknown, 405: routes.wrong_method},
+        middleware=[Middleware(WithoutPickles)],
     )
     app.router.redirect_slashes = False  # a redirected POST is not what its caller asked for
     return app

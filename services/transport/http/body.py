@@ -17,6 +17,8 @@ JSON = "application/json"
 PROTOBUF = "application/protobuf"
 FORM = "multipart/form-data"
 _DISCARD_SECONDS = 1.0
+_MOST_DIGITS = 18
+"""Of a length; Python refuses to read thousands of them."""
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -34,8 +36,8 @@ async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None
     if request.headers.get("content-encoding", "identity") != "identity":
         raise UnsupportedMediaType("compressed bodies are not taken; send the body as it is", code="content_encoding")
     declared = request.headers.get("content-length", "")
-    if declared.isascii() and declared.isdigit() and int(declared) > limit:
-        raise _too_large(int(declared), limit)
+    if declared.isascii() and declared.isdigit() and (size := int(declared[:_MOST_DIGITS])) > limit:
+        raise _too_large(size, limit)
     size = 0
     request.state.body_read = False
     while not request.state.body_read:
