@@ -25,8 +25,10 @@ CHECKS = (
     "response_headers_conformance",
     "response_schema_conformance",
 )
-SECONDS = {"vessel": 25, "weather": 25, "motion": 25, "translation": 15, "lesion": 15}
-"""Of each service in CI; what is asked in that time depends on the machine, its order on the seed alone."""
+EXAMPLES = {"vessel": 6, "weather": 100, "motion": 5, "translation": 3, "lesion": 2}
+"""Made-up cases of each route in CI, besides the thousand at the edges of what the document allows."""
+SECONDS = {"weather": 25}
+"""Where there are too many: a document of 123 columns has seven thousand edges, in the seed's order."""
 LEAST_CASES = 100
 
 pytestmark = pytest.mark.skipif(
@@ -49,13 +51,13 @@ def asked(installation: Installation, task: str, folder: Path, seconds: int, exa
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("task", SECONDS)
+@pytest.mark.parametrize("task", EXAMPLES)
 def test_a_service_answers_as_its_document_says(served: Installation, task: str, tmp_path: Path) -> None:
-    assert asked(served, task, tmp_path, SECONDS[task], 100) >= LEAST_CASES
+    assert asked(served, task, tmp_path, SECONDS.get(task, 0), EXAMPLES[task]) >= LEAST_CASES
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("task", SECONDS)
+@pytest.mark.parametrize("task", EXAMPLES)
 def test_a_service_answers_as_its_document_says_for_long(served: Installation, task: str, tmp_path: Path) -> None:
     assert asked(served, task, tmp_path, 0, 80) >= 2 * LEAST_CASES

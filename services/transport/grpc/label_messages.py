@@ -37,6 +37,11 @@ def given(message: Any) -> list[GivenLabel | InvalidInput]:
     return labels
 
 
+def count(message: Any) -> int:
+    """Labels of a batch."""
+    return len(message.labels) + len(message.packed.sequences) // 8
+
+
 def value(message: Any) -> object:
     """A label's value; None where the message holds none."""
     form = message.WhichOneof("form")

@@ -49,6 +49,7 @@ class LabelRoutes:
     async def submit(self, request: Request) -> Response:
         desk = self._desk
         body = await self._body(request, bodies.LabelsBody)
+        desk.check_count(len(body.labels))
         offload = self._tenant.pipeline.offload
         labels = await offload.run(sum(map(_length, body.labels)), bodies.given, body)
         return json_response(bodies.batch_json(await desk.submit(labels, _actor(request))))

@@ -68,6 +68,15 @@ def test_a_file_that_was_cut_anywhere_gives_the_frames_before(tmp_path: Path, co
     again.close()
 
 
+def test_zeros_behind_the_last_frame_are_no_frames(tmp_path: Path) -> None:
+    """A power failure may leave a file longer than what was written into it."""
+    journal = make(tmp_path)
+    journal.append([b"one", b"two"])
+    with journal.path.open("ab") as file:
+        file.write(bytes(100))
+    assert everything(taken(journal)) == [b"one", b"two"]
+
+
 def test_a_damaged_frame_ends_the_journal(tmp_path: Path) -> None:
     journal = make(tmp_path)
     for content in (b"one", b"two", b"three"):
