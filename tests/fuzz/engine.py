@@ -132,6 +132,7 @@ def ready(target: Target, folder: Path) -> Iterator[Decoder]:
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
         signal.signal(signal.SIGPROF, before)
+        decoder.close()
 
 
 def shrunk(decoder: Decoder, failure: Failure) -> bytes:

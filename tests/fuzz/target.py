@@ -30,6 +30,8 @@ class Decoder:
     """Processor time of one case."""
     most_bytes: int = 256 << 20
     """Of memory that a case may ask for on top of what the process has."""
+    close: Callable[[], object] = lambda: None
+    """Gives back what it holds."""
 
 
 @dataclass(frozen=True)

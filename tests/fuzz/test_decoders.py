@@ -60,8 +60,8 @@ def test_what_was_a_bug_once_is_none(file: Path, tmp_path: Path) -> None:
     ids=["an error without a type", "memory by claim", "no end"],
 )
 def test_what_is_wrong_with_a_decoder_is_found(read, wrong: str, tmp_path: Path) -> None:
-    decoder = Decoder([b"1", b"95"], read, (), most_seconds=0.2, most_bytes=64 << 20)
-    failures = fuzz("any", Target(1, lambda folder: decoder), tmp_path, cases=300, seed=0)
+    decoder = Decoder([b"1", b"95"], read, (), most_seconds=0.1, most_bytes=64 << 20)
+    failures = fuzz("any", Target(1, lambda folder: decoder), tmp_path, cases=20, seed=0)
     assert wrong in {failure.error.partition(":")[0] for failure in failures}
     assert all(f"--seed 0 --case {failure.number}" in str(failure) for failure in failures)
 

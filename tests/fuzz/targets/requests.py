@@ -164,7 +164,7 @@ def forms(task: str) -> Target:
             expanded(task, binding.read(loop.run_until_complete(fields(case)))[0])
 
         samples = [form(one) for one in made.forms(task)]
-        return Decoder(samples, answerable(read), (DemurError,))
+        return Decoder(samples, answerable(read), (DemurError,), close=loop.close)
 
     return Target(_CASES["form"][task], opened)
 

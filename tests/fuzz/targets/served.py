@@ -72,6 +72,16 @@ class Running:
         self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{self._server.port}")
         self._app = application(assembled.tenant, chosen, metrics, lifecycle, assembled.desk, assembled.keeper)
 
+    def close(self) -> None:
+        self.run(self._stop())
+        self._assembled.close()
+        self.loop.close()
+
+    async def _stop(self) -> None:
+        await self._channel.close()
+        await self._server.drain(0)
+        await self._assembled.stop()
+
     def run(self, awaited: Awaitable[Any]) -> Any:
         return self.loop.run_until_complete(asyncio.wait_for(awaited, SECONDS))
 
@@ -152,7 +162,7 @@ def http(folder: Path) -> Decoder:
             for target in ("/v1/policy", "/v1/policy/power"):
                 assert running.run(running.http("GET", target, [], b""))[0] == 200, f"{target} is spoilt"
 
-    return Decoder(_requests(), read, (), _request, most_seconds=5.0, most_bytes=512 << 20)
+    return Decoder(_requests(), read, (), _request, most_seconds=5.0, most_bytes=512 << 20, close=running.close)
 
 
 def calls(folder: Path) -> Decoder:
@@ -175,7 +185,7 @@ def calls(folder: Path) -> Decoder:
         bytes([number]) + made.joined([one.SerializeToString() for one in messages])
         for number, (_, _, messages) in enumerate(methods)
     ]
-    return Decoder(samples, read, (), make, most_seconds=5.0, most_bytes=512 << 20)
+    return Decoder(samples, read, (), make, most_seconds=5.0, most_bytes=512 << 20, close=running.close)
 
 
 def _request(rng: random.Random, sample: bytes) -> bytes:
