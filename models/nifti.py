@@ -175,6 +175,7 @@ def _header(content: bytes) -> tuple[Source, Any]:
         )
     if magic not in (b"n+1", b"n+2"):
         raise _no_nifti()
+    _check_offset(header)
     return source, header
 
 
@@ -188,6 +189,11 @@ def _no_nifti() -> BadImage:
 
 def _skip(source: Source, header: Any) -> None:
     """Goes to the first voxel."""
+    with _refusing():
+        source.take(int(header["vox_offset"]) - int(header["sizeof_hdr"]))
+
+
+def _check_offset(header: Any) -> None:
     offset, least = float(header["vox_offset"]), int(header["sizeof_hdr"])
     if not least <= offset <= _MOST_OFFSET:
         raise BadImage(
@@ -197,8 +203,6 @@ def _skip(source: Source, header: Any) -> None:
             unit="bytes",
             allowed=f"{least} to {_MOST_OFFSET}",
         )
-    with _refusing():
-        source.take(int(offset) - least)
 
 
 def _values(source: Source, header: Any, shape: tuple[int, int, int]) -> Array:

@@ -97,6 +97,7 @@ def dtype_of(header: Any) -> np.dtype[Any]:
     return own
 
 
+@np.errstate(all="ignore")  # what is not finite is refused in words
 def geometry_of(header: Any, shape: Sequence[int], limits: Limits) -> tuple[Affine, tuple[float, float, float], int]:
     """Affine, spacing in mm and code of the space: sform, else qform, else voxel sizes, as nibabel does.
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from typing import get_args
+
+import msgspec
 
 from models.calibration import Calibration
 from models.evaluation.generic import UNCERTAINTY
@@ -15,6 +17,10 @@ from services.policy import DEFER_ALL, Audits, Policy
 
 LARGEST_AUDIT_RATE = 1.0
 AUDITS: tuple[Audits, ...] = get_args(Audits)
+AUTHOR_CHARACTERS, REASON_CHARACTERS = 128, 1000
+"""Of a change."""
+MOST_CERTIFICATE_CHARACTERS = 1 << 18
+"""It is told with the policy, also to gRPC callers, who take 4 MB of one answer as a rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +54,20 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
         audit_floor: least rate of stratified audits, as a share of the rate.
 
     Raises:
-        InvalidInput: nothing to change, two goals, a goal out of its range, or one that the calibration cannot meet.
+        InvalidInput: nothing to change, an author or reason that cannot be kept, two goals, a goal out of its range, or
+            one that the calibration cannot meet.
     """
+    for name, most in (("author", AUTHOR_CHARACTERS), ("reason", REASON_CHARACTERS)):
+        told = getattr(change, name)
+        if len(told) > most or "\0" in told:
+            raise InvalidInput(
+                f"{name} has {len(told)} characters; at most {most} are kept, and no NUL",
+                code="out_of_range",
+                field=name,
+                value=str(len(told)),
+                unit="characters",
+                allowed=f"[0, {most}]",
+            )
     goals = [name for name in ("target_retention", "threshold") if getattr(change, name) is not None]
     goals += ["defer_all"] * change.defer_all
     if len(goals) > 1:
@@ -95,6 +113,8 @@ def _aimed(policy: Policy, change: PolicyChange, calibration: Calibration | None
         return _at(policy, change.threshold, change.certificate)
     if change.defer_all:
         reason = change.reason or "set by hand"
+        if change.certificate:
+            _check_certificate(policy, change.certificate)
         return replace(_without_goal(policy), reason=reason, certificate=change.certificate)
     return policy
 
@@ -136,15 +156,13 @@ def from_json(text: str) -> Policy:
     Raises:
         ValueError: none of this version.
     """
-    found = json.loads(text)
-    known = {field.name for field in fields(Policy)}
-    if unknown := sorted(found.keys() - known):
-        raise ValueError(f"a policy with unknown fields ({', '.join(unknown)}): written by a newer version")
-    return Policy(**{name: _hashable(value) for name, value in found.items()})
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(_hashable(one) for one in value) if isinstance(value, list) else value
+    try:
+        found = json.loads(text)
+        if isinstance(found, dict) and (unknown := sorted(found.keys() - {field.name for field in fields(Policy)})):
+            raise ValueError(f"a policy with unknown fields ({', '.join(unknown)}): written by a newer version")
+        return msgspec.convert(found, Policy)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ValueError(f"no policy: {error}") from error
 
 
 def _retaining(policy: Policy, retention: float, calibration: Calibration | None) -> Policy:
@@ -198,10 +216,20 @@ def _at(policy: Policy, threshold: float, certificate: str) -> Policy:
 
 
 def _check_certificate(policy: Policy, text: str) -> None:
-    """A certificate that names its artefact binds to it."""
+    """A certificate that names its artefact binds to it; what cannot be shown again later is none."""
+    if len(text) > MOST_CERTIFICATE_CHARACTERS:
+        raise InvalidInput(
+            f"the certificate has {len(text)} characters; at most {MOST_CERTIFICATE_CHARACTERS} are kept",
+            code="too_long",
+            field="certificate",
+            value=str(len(text)),
+            unit="characters",
+            allowed=f"[2, {MOST_CERTIFICATE_CHARACTERS}]",
+        )
     try:
         found = json.loads(text)
-    except ValueError as error:
+        msgspec.json.encode(found)
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the certificate is not JSON: {error}", code="not_a_body", field="certificate") from error
     if not isinstance(found, dict):
         raise InvalidInput("the certificate is no JSON object", code="not_a_body", field="certificate")

@@ -180,7 +180,7 @@ class Sketch:
                 start += array.nbytes
             if start != len(body):
                 raise ValueError(f"{len(body) - start} bytes are left over")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise BadWindow(f"{len(data)} bytes are no sketch: {error}") from error
         return sketch
 

@@ -38,7 +38,10 @@ def read_npz(path: Path) -> dict[str, Array]:
 
 def _array(path: Path, archive: Mapping[str, Array], name: str) -> Array:
     try:
-        return archive[name]
+        found = archive[name]
+        if not isinstance(found, np.ndarray):  # numpy gives what does not begin as an array as bytes
+            raise ValueError("no array begins there")
+        return found
     except ValueError as error:  # such as objects, which are not unpickled
         raise BadFile(f"{path}: {name} cannot be read as plain numbers or text: {error}") from error
 

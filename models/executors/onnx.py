@@ -7,6 +7,7 @@ fetched only on request.
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import redirect_stdout
 from functools import cache
@@ -22,7 +23,8 @@ from models.artefact import ArtefactError
 Provider = Literal["cpu", "cuda"]
 _PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
-_EXTERNAL_LOCATION = b"\x0a\x08location"  # the key of a TensorProto's external_data entry, as serialised
+# The key of a TensorProto's external_data entry, as serialised; parsers take numbers with needless zeros, too.
+_EXTERNAL_LOCATION = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
 
 
 @cache
@@ -77,9 +79,10 @@ class OnnxGraph:
             options.add_session_config_entry("session.use_env_allocators", "1")
             options.enable_mem_pattern = False  # would set the whole plan of a session aside as one block
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.load_model_format", "ONNX")  # no other form is looked at below
         wanted = [_PROVIDERS[provider]] if provider == "cpu" else [_PROVIDERS[provider], _PROVIDERS["cpu"]]
         graph = path.read_bytes()
-        if _EXTERNAL_LOCATION in graph:
+        if _EXTERNAL_LOCATION.search(graph):
             raise ArtefactError(f"{path}: weights outside the graph file are refused")
         try:
             self._session = ort.InferenceSession(graph, options, providers=wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from models.artefact import ArtefactError
 from models.executors.onnx import OnnxGraph
 from models.executors.pace import Pace
 
@@ -21,7 +22,13 @@ class RowGraph:
                 activations leave the core's cache.
             quantum_rows: most rows of one quantum, which is as many passes as it needs. Its duration is what
                 interactive work may have to wait for.
+
+        Raises:
+            ArtefactError: the graph has no output of that name.
         """
+        missing = [name for name in outputs if name not in graph.outputs]
+        if missing:
+            raise ArtefactError(f"the graph has no output {missing[0]!r}, it has {', '.join(graph.outputs)}")
         self.outputs = outputs
         self.quantum_rows = quantum_rows
         self._pass_rows = pass_rows

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import math
+import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models import npy_header
 from models.judging.refusals import BadLabel
 from models.nifti import Affine, BadImage, read_voxels
 from models.unzip import BadStream, Source
 
 MOST_VOXELS = 1 << 27
 """Of a mask: 512 x 512 x 512."""
-_NUMPY = b"\x93NUMPY"
+_NUMBERS = re.compile(r"'([<>|=]?(?:f[248]|[iu][1248]|b1|\?))'")
+"""Types of NumPy files, as their headers write them."""
 
 
 def read_mask(content: bytes) -> tuple[NDArray[np.bool_], Affine | None]:
@@ -37,25 +39,24 @@ def read_mask(content: bytes) -> tuple[NDArray[np.bool_], Affine | None]:
 
 def _is_numpy(content: bytes) -> bool:
     try:
-        return bytes(Source(content).take(len(_NUMPY))) == _NUMPY
+        return bytes(Source(content).take(len(npy_header.MAGIC))) == npy_header.MAGIC
     except BadStream:
         return False
 
 
 def _numpy(content: bytes) -> NDArray[Any]:
     source = Source(content)
-    start = bytes(source.take(8))
-    length = source.take(2 if start[6] == 1 else 4)
-    header = source.take(min(int.from_bytes(length, "little"), 1 << 16))
-    file = io.BytesIO(b"".join((start, length, header)))
+    start = bytes(source.take(npy_header.SHORTEST + 2))  # version 1 has two bytes less, which are of its text
     try:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read(file)
-    except (ValueError, EOFError) as error:
+        place = npy_header.place(start)
+        text = start[place.start :] + bytes(source.take(max(place.end - len(start), 0)))
+        header = npy_header.parse(text[: place.end - place.start])
+    except npy_header.BadHeader as error:
         raise BadLabel(f"the NumPy file cannot be read: {error}") from error
-    if dtype.kind not in "fiub":
+    kind = _NUMBERS.fullmatch(header.descr)
+    if kind is None:
         raise BadLabel("the mask is not of numbers; needed: 0 or 1 in each voxel")
+    dtype, shape = np.dtype(kind[1]), header.shape
     while len(shape) > 3 and shape[-1] == 1:
         shape = shape[:-1]
     voxels = math.prod(shape)
@@ -63,4 +64,4 @@ def _numpy(content: bytes) -> NDArray[Any]:
         raise BadLabel(f"the mask has the shape {list(shape)}; needed: [x, y, z], 1 to {MOST_VOXELS} voxels")
     values = np.frombuffer(source.take(voxels * dtype.itemsize), dtype)
     source.finish()
-    return values.reshape(shape, order="F" if fortran else "C")
+    return values.reshape(shape, order="F" if header.fortran else "C")

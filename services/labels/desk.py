@@ -90,6 +90,23 @@ class Desk:
         self._feed: Feed | None = None
         self._eraser = eraser(self.rules.judgings)
 
+    def check_count(self, labels: int) -> None:
+        """Before a batch is taken apart: millions of empty labels fit into one message.
+
+        Raises:
+            TooLarge: more than one call may carry.
+        """
+        if labels > self.options.most_labels:
+            raise TooLarge(
+                f"{labels} labels in one call, at most {self.options.most_labels} are taken; send several calls, "
+                "or a gRPC stream",
+                code="too_many_rows",
+                field="labels",
+                value=str(labels),
+                unit="labels",
+                allowed=f"[1, {self.options.most_labels}]",
+            )
+
     async def submit(self, labels: Sequence[GivenLabel | InvalidInput], actor: str) -> Batch:
         """Takes labels; what is not rejected is durable when this returns. The same again is a duplicate.
 
@@ -97,16 +114,7 @@ class Desk:
             TooLarge: more than one call may carry.
             LedgerUnavailable: not all of them could be written; send all of them again.
         """
-        if len(labels) > self.options.most_labels:
-            raise TooLarge(
-                f"{len(labels)} labels in one call, at most {self.options.most_labels} are taken; send several calls, "
-                "or a gRPC stream",
-                code="too_many_rows",
-                field="labels",
-                value=str(len(labels)),
-                unit="labels",
-                allowed=f"[1, {self.options.most_labels}]",
-            )
+        self.check_count(len(labels))
         now = self.clock()
         nbytes = sum(_BYTES_A_LABEL + _size(one) for one in labels)
         checked_rows, rejected = await self._offload.run(nbytes, self.rules.check, labels, now)

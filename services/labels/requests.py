@@ -89,6 +89,8 @@ def check_reason(what: str, reason: str) -> None:
         raise InvalidInput(
             f"to {what} needs a reason, up to {REASON_CHARACTERS} characters", code="reason_needed", field="reason"
         )
+    if "\0" in reason:  # which not every database keeps
+        raise InvalidInput("the reason holds a NUL character; leave it out", code="reason_needed", field="reason")
     if len(reason) > REASON_CHARACTERS:
         raise InvalidInput(
             f"a reason of {len(reason)} characters, at most {REASON_CHARACTERS} are kept",

@@ -136,11 +136,15 @@ def check_range(field: str, value: float, lower: float, upper: float, unit: str)
         InvalidInput: the value is outside its closed range; NaN is.
     """
     if not lower <= value <= upper:
+        try:
+            told = f"{value:g}"
+        except OverflowError:  # a whole number of hundreds of digits
+            told = "a number beyond 1e308"
         raise InvalidInput(
-            f"{field} = {value:g} {unit}: {lower:g} to {upper:g} {unit} are allowed",
+            f"{field} = {told} {unit}: {lower:g} to {upper:g} {unit} are allowed",
             code="out_of_range",
             field=field,
-            value=f"{value:g}",
+            value=told,
             unit=unit,
             allowed=f"[{lower:g}, {upper:g}]",
         )

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from services.errors import LedgerUnavailable
-from services.ledger.failures import unavailable, words
+from services.ledger.failures import refused, unavailable, words
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ def apply(connection: Connection, place: Place, entry: Entry) -> None:
         entry.outcome = entry.change(connection, place)
     except Exception as error:
         connection.exec_driver_sql("ROLLBACK TO SAVEPOINT change")  # fails where the whole transaction is lost
-        entry.error = unavailable(words(error)) if isinstance(error, OperationalError) else error
+        entry.error = unavailable(words(error)) if isinstance(error, OperationalError) else refused(error)
     connection.exec_driver_sql("RELEASE SAVEPOINT change")
 
 

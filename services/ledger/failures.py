@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DataError, DBAPIError
 
-from services.errors import DemurError, LedgerUnavailable
+from services.errors import DemurError, InvalidInput, LedgerUnavailable
 from services.ledger.database import LedgerHeld
 
 
@@ -15,6 +15,18 @@ def unavailable(reason: str) -> LedgerUnavailable:
         code="ledger_unavailable",
         retry_after_seconds=1.0,
     )
+
+
+def refused(error: BaseException) -> BaseException:
+    """A failure as the caller is told of it: a value that the database cannot hold, such as a NUL in a text of
+    PostgreSQL, is the caller's."""
+    if not isinstance(error, DataError):
+        return error
+    refusal = InvalidInput(
+        f"the ledger cannot keep a value of this call: {words(error)}", code="out_of_range", field="body"
+    )
+    refusal.__cause__ = error
+    return refusal
 
 
 def words(error: BaseException) -> str:

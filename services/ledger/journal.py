@@ -118,7 +118,7 @@ class Journal:
         return self._size - HEAD_BYTES
 
     def append(self, contents: Sequence[bytes]) -> None:
-        """Writes frames, all of them or none.
+        """Writes frames of contents that are not empty, all of them or none.
 
         Raises:
             OSError: the disk is full or broken, or the journal holds as much as it may.
@@ -171,7 +171,7 @@ class Journal:
             buffer, start = self._held(buffer, start, offset, _FRAME.size)
             length, checksum = _FRAME.unpack_from(buffer, start)
             needed = _FRAME.size + length
-            if offset + needed > stop:
+            if not length or offset + needed > stop:  # zeros are what a power failure may leave behind the last frame
                 return
             buffer, start = self._held(buffer, start, offset, needed)
             content = buffer[start + _FRAME.size : start + needed]

@@ -128,6 +128,8 @@ def unpack(body: bytes) -> Runs:
         return found
 
     first, time, count = take("<u8", k), take("<f8", k), take("<u4", k)
+    if count.sum(dtype=np.uint64) != n:
+        raise ValueError(f"a segment's body has runs of {count.sum(dtype=np.uint64)} units, and scores of {n}")
     uncertainty = take("<f4", n)
     decisions = np.full(n, Decision.ANSWER, np.uint8)
     for flag, decision in ((_DEFERRED, Decision.DEFER), (_CALLER, Decision.CALLER_DEFERRED)):

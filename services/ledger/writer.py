@@ -25,7 +25,7 @@ from services.errors import LedgerUnavailable
 from services.ledger.changes import Done, Entry, Place, apply, resolve, rolled_back, tell
 from services.ledger.clock import Clock
 from services.ledger.database import Database, LedgerHeld, LedgerRefused
-from services.ledger.failures import kind, unavailable, words
+from services.ledger.failures import kind, refused, unavailable, words
 from services.ledger.migrations import migrate
 from services.ledger.tables import writer as writers
 from services.logging import get_logger
@@ -200,6 +200,7 @@ class Writer:
 
         Raises:
             LedgerUnavailable: the database does not answer.
+            InvalidInput: it cannot hold a value of the query.
         """
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, query)
 
@@ -219,7 +220,7 @@ class Writer:
         except DBAPIError as error:
             if isinstance(error, OperationalError) or error.connection_invalidated:
                 raise unavailable(words(error)) from error
-            raise
+            raise refused(error) from error
         finally:
             if self._ending:  # nobody else closes what came back to the pool after the end
                 self._reading.pool.dispose()
@@ -339,7 +340,7 @@ class Writer:
         except Exception as error:
             alive = rolled_back(connection)
             if alive and len(entries) == 1 and not isinstance(error, OperationalError):
-                entries[0].error = error
+                entries[0].error = refused(error)
                 self._settle(entries, None)
                 return
             self._settle(entries, unavailable(words(error)))

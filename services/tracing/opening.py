@@ -60,12 +60,12 @@ def tracing(settings: Settings, model: str, registry: CollectorRegistry, environ
     attributes = {"demur.task": settings.task, "demur.model": name, "demur.model.version": version}
     own = {"service.name": f"demur-{settings.task}", "service.namespace": "demur", **attributes}
     outlet = otlp.outlet(__version__, own, environment)
-    registry.register(_Counts(settings.task, outlet))
+    registry.register(TraceMetrics(settings.task, outlet))
     means = Means(outlet, Clocks(time.monotonic, time.time_ns))
     return Tracing(Recorder(means, sampler, attributes), outlet)
 
 
-class _Counts:
+class TraceMetrics:
     """``demur_trace_spans_total``."""
 
     def __init__(self, task: str, outlet: Outlet) -> None:

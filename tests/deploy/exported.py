@@ -12,11 +12,13 @@ import numpy as np
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
+from services.access.metrics import AccessMetrics
 from services.ledger.metrics import LedgerMetrics
 from services.metrics import Metrics
 from services.monitor.exporter import Exporter
 from services.policy import Decision
 from services.schedule import Limits
+from services.tracing.opening import TraceMetrics
 from tests.services.monitor.simulated import Book, simulate
 from tests.services.monitor.watching import Watch
 
@@ -33,7 +35,7 @@ def exported(folder: Path) -> dict[str, set[str]]:
         for family in text_string_to_metric_families(text):
             for sample in family.samples:
                 found[sample.name] |= set(sample.labels) | SCRAPED
-    return dict(found) | OWN | {"demur_tls_certificate_expiry_timestamp_seconds": SCRAPED}
+    return dict(found) | OWN
 
 
 def service_text() -> str:
@@ -48,6 +50,14 @@ def service_text() -> str:
     queue: Any = SimpleNamespace(active=1, queued_seconds=0.5, queued_bytes=100, limits=Limits())
     metrics.watch(queue)
     metrics.info("1", "toy:1")
+    access = AccessMetrics("toy", registry)
+    access.refused("no_token")
+    access.limited("router", "calls")
+    access.reload_failed("tokens")
+    access.certificate(2e9)
+    access.watch(SimpleNamespace(tokens=SimpleNamespace(by_id={})))  # type: ignore[arg-type]
+    outlet: Any = SimpleNamespace(counts={"exported": 1})
+    registry.register(TraceMetrics("toy", outlet))
     ledger = LedgerMetrics("toy", registry)
     ledger.recorded(3)
     ledger.unrecorded(1, "deadline")

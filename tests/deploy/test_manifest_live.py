@@ -86,11 +86,14 @@ def pod(name: str, folder: Path, **more: str) -> Iterator[Pod]:
         "DEMUR_MONITOR_PORT": str(numbers["http"]),
         "DEMUR_GRPC_PORT": str(numbers.get("grpc", 0)),
     }
-    words = [*container["args"], *([asked["DEMUR_TASK"]] if container["args"] == ["serve"] else [])]
     bare = {key: value for key, value in os.environ.items() if not key.startswith("DEMUR_")}
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "services.cli", *words], cwd=PROJECT, env=bare | asked | more, stdout=log, stderr=log
+            [sys.executable, "-m", "services.cli", *container["args"]],
+            cwd=PROJECT,
+            env=bare | asked | more,
+            stdout=log,
+            stderr=log,
         )
     try:
         yield Pod(process, spec, numbers)

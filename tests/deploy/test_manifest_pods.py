@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import PurePosixPath
 
 import pytest
@@ -27,11 +26,6 @@ from tests.deploy.rendered import (
 
 SECRETS = {"DEMUR_LEDGER": "postgresql+psycopg://demur:secret@ledger/demur", "DEMUR_WEBHOOK_SECRET": "0123456789abcdef"}
 """Something like what Secrets hold."""
-PROMISED = {
-    *("DEMUR_TOKENS", "DEMUR_TLS_CERTIFICATE", "DEMUR_TLS_KEY", "DEMUR_TLS_CLIENT_CA", "DEMUR_PROBE_PORT"),
-    "DEMUR_TRACING",
-}
-"""Settings that need not be there yet; delete this when they are."""
 OWN_BYTES = 512 << 20
 """Memory of a process with its model, generously."""
 BENTO_SECONDS = 5
@@ -52,8 +46,6 @@ def settings(name: str, labels: Object, container: Object) -> Settings:
         key: SECRETS.get(key, "") if value is None else value
         for key, value in environment(rendered(name), container).items()
     }
-    if "DEMUR_TOKENS" in found and not hasattr(Settings, "tokens"):
-        found["DEMUR_ALLOW_REMOTE"] = "1"
     return Settings.read(found, task=task_of(labels))
 
 
@@ -61,7 +53,7 @@ def settings(name: str, labels: Object, container: Object) -> Settings:
 def test_variables_are_settings_that_can_be_read(name: str) -> None:
     for pod, labels, _, container in each(name):
         found = environment(rendered(name), container)
-        assert set(Settings.strangers(found)) <= PROMISED, pod
+        assert Settings.strangers(found) == {}, pod
         read = settings(name, labels, container)
         assert found.get("DEMUR_TASK") == task_of(labels), pod
         assert str(read.home) == "/var/lib/demur"
@@ -74,13 +66,6 @@ def test_variables_are_settings_that_can_be_read(name: str) -> None:
             assert (known.pop("http"), known.pop("grpc")) == read.ports == (3000, 4000)
         assert set(known.values()) <= {3100}
         assert bool(known) == (found.get("DEMUR_PROBE_PORT") == "3100") == ("DEMUR_TLS_CERTIFICATE" in found), pod
-
-
-def test_promises_are_spelt_as_others_spell_them() -> None:
-    names = {f"DEMUR_{field.name.upper()}" for field in fields(Settings)}
-    used = {key for name in RENDERED for *_, container in each(name) for key in environment(rendered(name), container)}
-    ours = {key for key in used if key.startswith("DEMUR_")} - {"DEMUR_ALLOW_REMOTE", "DEMUR_ARTEFACTS"}
-    assert ours <= names | PROMISED
 
 
 @pytest.mark.parametrize("name", RENDERED)

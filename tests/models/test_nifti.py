@@ -232,6 +232,8 @@ def test_damaged_and_foreign_bytes_are_refused() -> None:
         ({"srow_x": [0, 1, 0, 0], "srow_y": [0, 1, 0, 0]}, "spacing", "0 x"),
         ({"srow_x": [1, 1, 0, 0], "srow_y": [0, 0.01, 0, 0]}, "affine", "one plane"),
         ({"srow_x": [np.nan, 0, 0, 0]}, "affine", "NaN"),
+        ({"vox_offset": np.inf}, "not_nifti", "voxels start at byte inf"),
+        ({"vox_offset": np.nan}, "not_nifti", "voxels start at byte nan"),
         ({"qform_code": 1, "pixdim": [-1, 1, 1, 1, 0, 0, 0, 0]}, "affine", "mirrors"),
         ({"qform_code": 1, "sform_code": 0, "quatern_b": 0.9, "quatern_c": 0.9}, "affine", "quaternion"),
     ],

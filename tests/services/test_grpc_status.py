@@ -132,6 +132,17 @@ async def test_a_service_describes_itself() -> None:
         assert answer.power.deferral.policy == policy.version
 
 
+@pytest.mark.parametrize(
+    "method", ["VesselService/Predict", "VesselService/Describe", "PolicyService/Show", "LabelService/Claim"]
+)
+async def test_bytes_that_are_no_message_are_the_callers(method: str) -> None:
+    async with serving(TABULAR) as served:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await served.channel.unary_unary(f"/demur.v1.{method}")(b"\xff")
+    assert caught.value.code().name == "INVALID_ARGUMENT"
+    assert seen(caught.value)["code"] == "not_a_message"
+
+
 async def test_reflection_lists_the_service() -> None:
     from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 

@@ -137,3 +137,30 @@ def test_older_policies_get_defaults_and_newer_ones_are_refused() -> None:
     assert from_json(json.dumps(written)).audit_rate == Policy("h", "m", "p", "u", 0.0, "fixed").audit_rate
     with pytest.raises(ValueError, match="newer version"):
         from_json(json.dumps(written | {"mood": 1}))
+
+
+@pytest.mark.parametrize(
+    ("wishes", "field"),
+    [
+        ({"defer_all": True, "certificate": "{"}, "certificate"),
+        ({"defer_all": True, "certificate": "[]"}, "certificate"),
+        ({"threshold": 1.0, "certificate": '{"a": "\\ud800"}'}, "certificate"),
+        ({"threshold": 1.0, "certificate": '{"a":' + "[" * 5000}, "certificate"),
+        ({"threshold": 1.0, "certificate": json.dumps({"a": "b" * (1 << 18)})}, "certificate"),
+        ({"threshold": 1.0, "author": "a" * 129}, "author"),
+        ({"threshold": 1.0, "author": "a\0"}, "author"),
+        ({"threshold": 1.0, "reason": "a" * 1001}, "reason"),
+    ],
+)
+def test_what_could_not_be_shown_or_kept_later_is_refused(wishes: dict[str, object], field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        made(POLICY, change(**wishes), None)
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", '"a"', "[" * 5000, '{"head": 5}', '{"head": "power", "audit_strata": {"a": 1}}']
+)
+def test_texts_that_are_no_policies_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no policy|maximum|Expecting|JSON|required"):
+        from_json(text)

@@ -6,7 +6,6 @@ Files are unpacked no further than the one map that is expected, and nothing in 
 from __future__ import annotations
 
 import math
-import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models import npy_header
 from models.evaluation.judged import BadFile
 from models.tasks.motion.bad_scene import BadScene
 from models.tasks.motion.frame import Float32
@@ -23,13 +23,6 @@ __all__ = ["BadScene", "check", "encode_rendered", "read_rendered", "read_render
 
 MOST = 1e6
 """Largest number of a feature map, of any channel: speeds, angles and marks are far below."""
-_MAGIC = b"\x93NUMPY"
-_SHORTEST_HEADER, _LONGEST_HEADER = 10, 4096  # bytes
-_HEADER = re.compile(
-    rb"\{\s*'descr'\s*:\s*(?P<descr>'[^']*'|\[.*\])\s*,\s*'fortran_order'\s*:\s*(?P<fortran>True|False)\s*,"
-    rb"\s*'shape'\s*:\s*\((?P<shape>[\d\s,]*)\)\s*,?\s*\}\s*",
-    re.DOTALL,
-)
 _LEVEL = 6
 _FLOAT32 = np.dtype("<f4")
 
@@ -65,9 +58,9 @@ def encode_rendered(feature_map: Float32) -> bytes:
     """A map [17, y, x] as the files of the data set have it; equal maps, equal bytes."""
     values = np.ascontiguousarray(feature_map, _FLOAT32)
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {values.shape}, }}".encode()
-    head += b" " * (-(len(_MAGIC) + 4 + len(head) + 1) % 64) + b"\n"
+    head += b" " * (-(len(npy_header.MAGIC) + 4 + len(head) + 1) % 64) + b"\n"
     packer = zlib.compressobj(_LEVEL)
-    start = _MAGIC + b"\x01\x00" + len(head).to_bytes(2, "little") + head
+    start = npy_header.MAGIC + b"\x01\x00" + len(head).to_bytes(2, "little") + head
     return b"".join((packer.compress(start), packer.compress(values.data), packer.flush()))
 
 
@@ -95,8 +88,8 @@ def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
     """The numbers of one map, and whether the first axis runs quickest."""
     unpacker = zlib.decompressobj()
     try:
-        start = unpacker.decompress(content, _LONGEST_HEADER)
-        if len(start) < _SHORTEST_HEADER and not unpacker.eof:
+        start = unpacker.decompress(content, npy_header.LONGEST)
+        if len(start) < npy_header.SHORTEST and not unpacker.eof:
             raise BadScene("the file ends in its header; send it whole", code="truncated")
         offset, fortran = _header(start, grid)
         size = offset + math.prod(grid.shape) * _FLOAT32.itemsize
@@ -119,27 +112,18 @@ def _unpacked(content: bytes, grid: Grid) -> tuple[NDArray[Any], bool]:
 
 def _header(start: bytes, grid: Grid) -> tuple[int, bool]:
     """First byte of the numbers, and whether the first axis runs quickest."""
-    if start[: len(_MAGIC)] != _MAGIC or len(start) < _SHORTEST_HEADER:
+    if start[: len(npy_header.MAGIC)] != npy_header.MAGIC:
         raise _not_npy("what is compressed is no NPY file")
-    width = {1: 2, 2: 4, 3: 4}.get(start[6])
-    if width is None:
-        raise _not_npy(f"NPY has the versions 1 to 3, not {start[6]}")
-    length = int.from_bytes(start[8 : 8 + width], "little")
-    if length > _LONGEST_HEADER - 8 - width:
-        raise _not_npy(f"the header has {length} bytes")
-    offset = 8 + width + length
-    if len(start) < offset:
-        raise BadScene("the file ends in its header; send it whole", code="truncated")
-    head = _HEADER.fullmatch(start[8 + width : offset])
-    if head is None:
-        raise _not_npy("the header is none")
-    _check_dtype(head["descr"].decode("latin-1"))
     try:
-        shape = tuple(int(length) for length in head["shape"].split(b",") if length.strip())
-    except ValueError as error:
-        raise _not_npy("the header has no shape") from error
-    _check_shape(shape, grid)
-    return offset, head["fortran"] == b"True"
+        place = npy_header.place(start)
+        if len(start) < place.end:
+            raise BadScene("the file ends in its header; send it whole", code="truncated")
+        head = npy_header.parse(start[place.start : place.end])
+    except npy_header.BadHeader as error:
+        raise _not_npy(str(error)) from error
+    _check_dtype(head.descr)
+    _check_shape(head.shape, grid)
+    return place.end, head.fortran
 
 
 def _check_dtype(descr: str) -> None:
@@ -195,7 +179,7 @@ def check(feature_map: NDArray[Any]) -> None:
 
 
 def _not_zlib(content: bytes, why: str) -> BadScene:
-    plain = ", and is a plain NPY file" if content[: len(_MAGIC)] == _MAGIC else ""
+    plain = ", and is a plain NPY file" if content[: len(npy_header.MAGIC)] == npy_header.MAGIC else ""
     return BadScene(
         f"the file is not compressed by zlib, or broken{plain} ({why}); send prerendered maps as the data set has them",
         code="not_zlib",

@@ -11,7 +11,7 @@ from demur.v1 import labels_pb2
 from services.errors import InvalidInput
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel, PackedLabels
-from services.labels.identity import unit_text
+from services.labels.identity import checked_unit, unit_text
 from services.labels.intake import Outcome
 from services.labels.words import Batch, Request, Told
 from services.pipeline import Committed
@@ -35,6 +35,11 @@ def given(message: Any) -> list[GivenLabel | InvalidInput]:
     if message.HasField("packed"):
         labels += _packed(message.packed).labels()
     return labels
+
+
+def count(message: Any) -> int:
+    """Labels of a batch."""
+    return len(message.labels) + len(message.packed.sequences) // 8
 
 
 def value(message: Any) -> object:
@@ -109,7 +114,7 @@ def units(runs: Any, most: int) -> list[tuple[int, int]]:
     """The units of ``UnitIds`` messages, one by one.
 
     Raises:
-        InvalidInput: none, or more than one call may carry.
+        InvalidInput: none, more than one call may carry, or ids that no process gives.
     """
     count = sum(run.count for run in runs)
     if not 1 <= count <= most:
@@ -121,6 +126,8 @@ def units(runs: Any, most: int) -> list[tuple[int, int]]:
             unit="units",
             allowed=f"[1, {most}]",
         )
+    for run in runs:
+        checked_unit(run.epoch, run.first + max(run.count, 1) - 1)
     return [(run.epoch, run.first + index) for run in runs for index in range(run.count)]
 
 

@@ -80,6 +80,7 @@ class LabelHandlers:
         return found
 
     async def submit(self, message: Any, context: Any) -> Any:
+        self._desk.check_count(messages.count(message))
         labels = await self._pipeline.offload.run(message.ByteSize(), messages.given, message)
         check_sources(sources(labels))
         return messages.batch_message(await self._desk.submit(labels, _actor(context)))

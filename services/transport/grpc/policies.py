@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
@@ -13,8 +14,10 @@ from services.policy import PolicyBook
 from services.policy_changes import PolicyChange
 from services.policy_keeper import PolicyKeeper, required
 from services.transport.actor import author
+from services.transport.binding import message_of
 from services.transport.grpc.heads import policy_spec
 from services.transport.grpc.measured import measured
+from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 
 SERVICE = "demur.v1.PolicyService"
@@ -45,13 +48,22 @@ def handlers(book: PolicyBook, keeper: PolicyKeeper | None, metrics: Metrics) ->
         SERVICE,
         {
             name: grpc.unary_unary_rpc_method_handler(
-                guarded(measured(method, metrics)),
-                request_deserializer=taken.FromString,
+                guarded(measured(_checked(method), metrics)),
+                request_deserializer=receiver(message_of(taken)),
                 response_serializer=given.SerializeToString,
             )
             for name, (method, taken, given) in methods.items()
         },
     )
+
+
+def _checked(method: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Received, Any], Awaitable[Any]]:
+    """A method of messages, as one of what came from the wire."""
+
+    async def call(received: Received, context: Any) -> Any:
+        return await method(received.checked(), context)
+
+    return call
 
 
 def _change(request: Any) -> PolicyChange:

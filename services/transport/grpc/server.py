@@ -153,11 +153,12 @@ def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
         description = binding.describe
         taken, given = binding.describe_messages
 
-        async def describe(request: Any, context: Any) -> Any:
+        async def describe(received: Received, context: Any) -> Any:
+            received.checked()
             return description()
 
         handlers["Describe"] = grpc.unary_unary_rpc_method_handler(
-            guarded(describe), request_deserializer=taken.decode, response_serializer=given.encode
+            guarded(describe), request_deserializer=receiver(taken), response_serializer=given.encode
         )
     if binding.stream is not None:
         handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(

@@ -25,6 +25,8 @@ JSON = "application/json"
 PROTOBUF = "application/protobuf"
 FORM = "multipart/form-data"
 _DISCARD_SECONDS = 1.0
+_MOST_DIGITS = 18
+"""Of a length; Python refuses to read thousands of them."""
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -42,8 +44,8 @@ async def body_parts(request: Request, limit: int) -> AsyncGenerator[bytes, None
     if request.headers.get("content-encoding", "identity") != "identity":
         raise UnsupportedMediaType("compressed bodies are not taken; send the body as it is", code="content_encoding")
     declared = request.headers.get("content-length", "")
-    if declared.isascii() and declared.isdigit() and int(declared) > limit:
-        raise _too_large(int(declared), limit)
+    if declared.isascii() and declared.isdigit() and (size := int(declared[:_MOST_DIGITS])) > limit:
+        raise _too_large(size, limit)
     size = 0
     request.state.body_read = False
     while not request.state.body_read:
@@ -111,6 +113,23 @@ def media_type(request: Request, *, forms: bool = False) -> str:
         value=given,
         allowed=", ".join(taken),
     )
+
+
+def json_only(request: Request) -> None:
+    """For routes that take JSON and nothing else; a call that names no type is taken to mean it.
+
+    Raises:
+        UnsupportedMediaType: another content type.
+    """
+    given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    if given != JSON:
+        raise UnsupportedMediaType(
+            f"content-type {given!r} is not taken here; send {JSON}, or use gRPC",
+            code="content_type",
+            field="content-type",
+            value=given,
+            allowed=JSON,
+        )
 
 
 def json_response(value: Any, code: int = 200, headers: dict[str, str] | None = None) -> Response:

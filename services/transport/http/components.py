@@ -9,7 +9,7 @@ import msgspec
 from models.head import Head
 from models.schema import Feature
 from services.policy import Policy
-from services.policy_changes import AUDITS
+from services.policy_changes import AUDITS, AUTHOR_CHARACTERS, REASON_CHARACTERS
 
 Json = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"
@@ -88,8 +88,8 @@ def _change() -> Json:
         "description": "What is not given stays as it is. At most one of target_retention, threshold, defer_all.",
         "properties": {
             "expected": _TEXT | {"description": "Version that the change was made for; empty: whatever is in force."},
-            "author": _TEXT,
-            "reason": _TEXT,
+            "author": _TEXT | {"maxLength": AUTHOR_CHARACTERS},
+            "reason": _TEXT | {"maxLength": REASON_CHARACTERS},
             "target_retention": number | {"description": "Share of in-domain units to answer."},
             "threshold": number | {"description": f"{_OF_MEASURE}."},
             "defer_all": {"type": "boolean"},

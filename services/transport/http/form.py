@@ -23,6 +23,11 @@ class _Parser(MultiPartParser):
     def on_end(self) -> None:
         self.ended = True
 
+    def forget(self) -> None:
+        """Gives the memory of all files back, also of one that was cut off, and is in no form."""
+        for file in self._files_to_close_on_error:
+            file.close()
+
 
 async def read_form(request: Request, fields: Mapping[str, FormField], limit: int) -> dict[str, bytes]:
     """Name to content of the fields that came; texts as UTF-8.
@@ -43,7 +48,7 @@ async def read_form(request: Request, fields: Mapping[str, FormField], limit: in
     try:
         form = await parser.parse()
         if not parser.ended:  # what came last may be cut off, or lost
-            await form.close()
+            parser.forget()
             raise MultiPartException("it has no closing boundary; it was cut off")
     except (MultiPartException, KeyError, ValueError) as error:
         reason = getattr(error, "message", str(error))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.requests import Request as HttpRequest
 
-from services.errors import InvalidInput, UnsupportedMediaType
+from services.errors import InvalidInput
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel
 from services.labels.identity import Unit, parse_unit, unit_text
@@ -17,7 +17,7 @@ from services.labels.words import DEFAULT_LEASE_SECONDS, Batch, Request
 from services.offload import Offload
 from services.pipeline import Committed
 from services.settings import Settings
-from services.transport.http.body import JSON, describe, read_body
+from services.transport.http.body import describe, json_only, read_body
 from services.transport.http.request import within
 
 Body = TypeVar("Body")
@@ -100,17 +100,9 @@ async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, 
         InvalidInput, TooLarge, UnsupportedMediaType, Cancelled: the body is not what the route takes.
         DeadlineExceeded: it did not come in time.
     """
+    json_only(request)
     async with within(settings.request_seconds):
         content = await read_body(request, settings.max_message_bytes)
-    given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    if content and given != JSON:
-        raise UnsupportedMediaType(
-            f"content-type {given!r} is not taken here; send {JSON}, or use gRPC",
-            code="content_type",
-            field="content-type",
-            value=given,
-            allowed=JSON,
-        )
     try:
         return await offload.run(len(content), msgspec.json.decode, content or b"{}", type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

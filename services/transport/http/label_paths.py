@@ -15,7 +15,7 @@ _TEXT: Json = {"type": "string"}
 _TIME: Json = {"type": "number", "description": "Seconds since 1970.", "x-unit": "s"}
 _UNIT: Json = {
     "type": "string",
-    "pattern": "^[0-9a-f]{16}-[0-9]+$",
+    "pattern": "^[0-7][0-9a-f]{15}-(0|[1-9][0-9]{0,17})$",
     "description": "Id of a unit, one of an answer's prediction_ids.",
 }
 _LEASE: Json = {"type": "string", "description": "What claim gave with the request."}
@@ -31,15 +31,16 @@ _ACTOR: Json = {
     "name": "Demur-Actor",
     "in": "header",
     "description": "Who calls, for the ledger's events; anonymous where it is missing.",
-    "schema": {"type": "string", "maxLength": 128},
+    "schema": {"type": "string", "maxLength": 128, "pattern": "^[ -~]*$"},
 }
 
 
 def label_paths(errors: Json) -> Json:
     """Path to its operations; ``errors`` are the responses that all of them may give."""
-    units = _object({"units": _array(_UNIT)}, ["units"])
+    units = _object({"units": _array(_UNIT) | {"minItems": 1}}, ["units"])
     callback = {"units": _array(_UNIT, MOST_UNITS), "url": {"type": "string", "format": "uri"}}
-    request = [{"name": "request", "in": "path", "required": True, "schema": _TEXT}, _ACTOR]
+    identity = {"type": "string", "pattern": "^[0-9a-f]{32}$"}
+    request = [{"name": "request", "in": "path", "required": True, "schema": identity}, _ACTOR]
     gone = {
         "404": _answer("No such request, or unit.", ref("Error")),
         "409": _answer("The lease is lost, or the request is in another state.", ref("Error")),
@@ -259,7 +260,7 @@ def _operation(summary: str, body: Json | None, answer: Json, errors: Json, para
     if parameters:
         found["parameters"] = parameters
     if body is not None:
-        found["requestBody"] = {"required": True, "content": _json(body)}
+        found["requestBody"] = {"required": body != ref("Claim"), "content": _json(body)}  # all of a claim has defaults
     return found
 
 

@@ -51,6 +51,7 @@ class LabelRoutes:
     async def submit(self, request: Request) -> Response:
         desk = self._desk
         body = await self._body(request, bodies.LabelsBody)
+        desk.check_count(len(body.labels))
         offload = self._tenant.pipeline.offload
         labels = await offload.run(sum(map(_length, body.labels)), bodies.given, body)
         check_sources(sources(labels))

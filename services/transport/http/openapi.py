@@ -12,6 +12,8 @@ from services.transport.http.label_paths import label_paths, label_schemas
 from services.transport.http.request import ZIP
 
 _BYTES: Json = {"type": "string", "format": "binary"}
+_NAME: Json = {"type": "string", "pattern": "^[!-.0-~]+$"}
+"""In a path: printable characters without blanks and slashes."""
 
 _ERRORS = {
     "401": "No token, or none that is known here.",
@@ -99,7 +101,7 @@ def _answered(http: HttpBinding) -> Json:
 
 def _jobs(body: Json, *, files: bool) -> Json:
     """The paths of jobs."""
-    parameters = [{"name": "job", "in": "path", "required": True, "schema": {"type": "string"}}]
+    parameters = [{"name": "job", "in": "path", "required": True, "schema": _NAME}]
     state = _answer("The job, without its result.", ref("JobState"))
     unknown = _answer("No such job.", ref("Error"))
     location = {"Location": {"description": "Path of the job.", "schema": {"type": "string"}}}
@@ -154,7 +156,7 @@ def _policy() -> Json:
     conflict = {"409": _answer("Another policy is in force than the change was made for.", ref("Error"))}
     event = _answer("The change, durable and in force here; on other replicas within two seconds.", ref("PolicyEvent"))
     events: Json = {"type": "object", "properties": {"events": {"type": "array", "items": ref("PolicyEvent")}}}
-    parameters = [{"name": "head", "in": "path", "required": True, "schema": {"type": "string"}}]
+    parameters = [{"name": "head", "in": "path", "required": True, "schema": _NAME}]
     return {
         "get": {
             "summary": "The last changes of a head's policy, the newest first.",

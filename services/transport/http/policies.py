@@ -18,7 +18,8 @@ from services.policy_changes import PolicyChange
 from services.policy_keeper import PolicyKeeper, required
 from services.settings import Settings
 from services.transport.actor import ANONYMOUS, author
-from services.transport.http.body import json_response, read_body
+from services.transport.http import decoding
+from services.transport.http.body import json_only, json_response, read_body
 from services.transport.http.request import within
 
 
@@ -55,16 +56,26 @@ class PolicyRoutes:
         keeper = required(self._keeper)
         if request.method != "PUT":
             return json_response({"events": [_event(entry) for entry in await keeper.history(head)]})
+        json_only(request)
         async with within(self._settings.request_seconds):
             body = await read_body(request, self._settings.max_message_bytes)
-        try:
-            given = msgspec.json.decode(body, type=ChangeBody)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
-        wishes = {field.name: getattr(given, field.name) for field in fields(PolicyChange) if field.name != "head"}
-        wishes["author"] = author(given.author)
+        return json_response(_event(await keeper.set(read_change(head, body))))
+
+
+def read_change(head: str, body: bytes) -> PolicyChange:
+    """A wish to change the policy of a head.
+
+    Raises:
+        InvalidInput: not JSON of this form.
+    """
+    given = decoding.json(body, ChangeBody)
+    wishes = {field.name: getattr(given, field.name) for field in fields(PolicyChange) if field.name != "head"}
+    wishes["author"] = author(given.author)
+    try:
         wishes["certificate"] = "" if given.certificate is None else json.dumps(given.certificate, sort_keys=True)
-        return json_response(_event(await keeper.set(PolicyChange(head=head, **wishes))))
+    except RecursionError as error:  # the parser goes deeper than the writer
+        raise InvalidInput("the certificate is nested too deeply", code="not_a_body", field="certificate") from error
+    return PolicyChange(head=head, **wishes)
 
 
 def shown(policy: Policy) -> dict[str, Any]:

@@ -45,7 +45,9 @@ def row_request_schema(description: Description) -> Json:
             "units": {
                 "type": "object",
                 "description": "Unit by column, checked against the schema where given.",
-                "additionalProperties": {"type": "string"},
+                "properties": {f.name: {"enum": [f.unit, ""]} for f in description.schema.features}
+                | {name: {"type": "string"} for name in description.schema.metadata},
+                "additionalProperties": False,
             },
             "purpose": {"enum": ["decide", "explore", "replay", None], "description": "null: decide."},
             "defer_above": _wish(description),

@@ -42,7 +42,7 @@ def everything(journal: Journal, start: int = 0) -> list[bytes]:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
-@given(st.lists(st.binary(max_size=300), max_size=40), st.integers(1, 5000))
+@given(st.lists(st.binary(min_size=1, max_size=300), max_size=40), st.integers(1, 5000))
 def test_what_was_appended_is_read_by_the_next_process(tmp_path: Path, contents: list[bytes], most: int) -> None:
     journal = make(tmp_path)
     for content in contents:
@@ -54,7 +54,7 @@ def test_what_was_appended_is_read_by_the_next_process(tmp_path: Path, contents:
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
-@given(st.lists(st.binary(max_size=50), min_size=1, max_size=10), st.data())
+@given(st.lists(st.binary(min_size=1, max_size=50), min_size=1, max_size=10), st.data())
 def test_a_file_that_was_cut_anywhere_gives_the_frames_before(tmp_path: Path, contents, data: st.DataObject) -> None:
     journal = make(tmp_path)
     ends = []
@@ -66,6 +66,15 @@ def test_a_file_that_was_cut_anywhere_gives_the_frames_before(tmp_path: Path, co
     again = taken(journal)
     assert everything(again) == contents[: sum(end <= cut for end in ends)]
     again.close()
+
+
+def test_zeros_behind_the_last_frame_are_no_frames(tmp_path: Path) -> None:
+    """A power failure may leave a file longer than what was written into it."""
+    journal = make(tmp_path)
+    journal.append([b"one", b"two"])
+    with journal.path.open("ab") as file:
+        file.write(bytes(100))
+    assert everything(taken(journal)) == [b"one", b"two"]
 
 
 def test_a_damaged_frame_ends_the_journal(tmp_path: Path) -> None:

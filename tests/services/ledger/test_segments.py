@@ -59,6 +59,19 @@ def test_a_body_that_was_cut_or_lengthened_is_refused(runs: Runs, data: st.DataO
             unpack(wrong)
 
 
+def test_runs_of_more_units_than_there_are_scores_are_refused() -> None:
+    """Their sequences would be made one by one, four billion of them for four wrong bytes."""
+    runs = Runs(
+        *(np.array([5], kind) for kind in ("u8", "u4", "f8")), *(np.ones(5, kind) for kind in ("f4", "u1")), 0.5
+    )
+    body = bytearray(pack(runs))
+    assert len(unpack(bytes(body)).sequence) == 5
+    count = len(body) - 5 * 4 - 4
+    body[count : count + 4] = (2**32 - 1).to_bytes(4, "little")
+    with pytest.raises(ValueError, match="runs of 4294967295 units, and scores of 5"):
+        unpack(bytes(body))
+
+
 def test_an_answered_unit_of_a_large_portion_takes_four_bytes() -> None:
     n = 100_000
     answered = np.full(n, Decision.ANSWER, np.uint8)

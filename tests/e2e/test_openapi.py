@@ -1,0 +1,63 @@
+"""The OpenAPI document of each service is true: schemathesis asks it questions made of its document.
+
+Statuses, content types, headers and bodies of all answers are those that the document names; of the server's errors
+only the typed ones may come (ledger away or absent, time over). More: ``pytest -m slow tests/e2e/test_openapi.py``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from services.settings import default_ports
+from tests.e2e.conftest import Installation
+
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+)
+EXAMPLES = {"vessel": 6, "weather": 100, "motion": 5, "translation": 3, "lesion": 2}
+"""Made-up cases of each route in CI, besides the thousand at the edges of what the document allows."""
+SECONDS = {"weather": 25}
+"""Where there are too many: a document of 123 columns has seven thousand edges, in the seed's order."""
+LEAST_CASES = 100
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("schemathesis") is None, reason="schemathesis is not installed; it is of the extra dev"
+)
+
+
+def asked(installation: Installation, task: str, folder: Path, seconds: int, examples: int) -> int:
+    """How many cases passed."""
+    url = f"http://127.0.0.1:{default_ports(task)[0] + installation.offset}/v1/openapi.json"
+    command = [sys.executable, "-W", "ignore", "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run", url]
+    command += ["--checks", ",".join(CHECKS), "--seed", "1", "--no-color", "--continue-on-failure", "--no-shrink"]
+    command += ["--phases", "examples,coverage,fuzzing", "--max-examples", str(examples)]
+    command += ["--max-time", str(seconds)] if seconds else []
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1500)
+    assert run.returncode == 0, run.stdout[-12_000:] + run.stderr[-2_000:]
+    found = re.search(r"(\d+) generated", run.stdout)
+    assert found is not None, run.stdout[-2_000:]
+    return int(found[1])
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("task", EXAMPLES)
+def test_a_service_answers_as_its_document_says(served: Installation, task: str, tmp_path: Path) -> None:
+    assert asked(served, task, tmp_path, SECONDS.get(task, 0), EXAMPLES[task]) >= LEAST_CASES
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("task", EXAMPLES)
+def test_a_service_answers_as_its_document_says_for_long(served: Installation, task: str, tmp_path: Path) -> None:
+    assert asked(served, task, tmp_path, 0, 80) >= 2 * LEAST_CASES

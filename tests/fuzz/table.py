@@ -1,0 +1,16 @@
+"""The table of all decoders that are fuzzed, with the cases of each in CI; a decoder is an entry more."""
+
+from __future__ import annotations
+
+from tests.fuzz.target import Target
+from tests.fuzz.targets import artefacts, files, labels, ledgers, predictions, requests, served
+
+TARGETS: dict[str, Target] = {
+    **requests.TARGETS,
+    **labels.TARGETS,
+    **files.TARGETS,
+    **artefacts.TARGETS,
+    **ledgers.TARGETS,
+    **predictions.TARGETS,
+    **served.TARGETS,
+}

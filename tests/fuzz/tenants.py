@@ -1,0 +1,57 @@
+"""The tenants that services run, of the reference artefacts that load quickest; made once, none is warmed up."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from models import artefact
+from services.assembly import Assembled, assemble
+from services.metrics import Metrics
+from services.settings import TASK_DEFAULTS, Settings
+from services.tenant import Tenant
+
+PROJECT = Path(__file__).resolve().parents[2]
+ARTEFACTS = {
+    "vessel": "dnn-1",
+    "weather": "catboost-1",
+    "motion": "bc-5",
+    "lesion": "unet-5",
+    "translation": "transformer-3",
+}
+
+
+def settings(task: str, **other: Any) -> Settings:
+    """As the service has them by default, without a ledger."""
+    return Settings(**(dict(TASK_DEFAULTS.get(task, {})) | {"task": task, "lanes": 1, "ledger": "none"} | other))
+
+
+@cache
+def assembled(task: str) -> Assembled:
+    """A tenant and what it runs on."""
+    found = artefact.read(PROJECT / "artefacts" / task / ARTEFACTS[task])
+    return assemble(found, settings(task), Metrics(task, CollectorRegistry()))
+
+
+def tenant(task: str) -> Tenant:
+    """A tenant without a ledger."""
+    return assembled(task).tenant
+
+
+def row(task: str) -> dict[str, float]:
+    """A row in the middle of every range."""
+    schema = tenant(task).description.schema
+    assert schema is not None
+    return {
+        one.name: one.values[0] if one.values else max(one.lower, min(one.upper, (one.lower + one.upper) / 2))
+        for one in schema.features
+    }
+
+
+def text(value: Any) -> bytes:
+    """As JSON."""
+    return json.dumps(value, ensure_ascii=False).encode()
