@@ -17,18 +17,32 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.deploy.containers import environment
 from tests.deploy.rendered import Object, of_kind, one, rendered
 
 ARTEFACTS = Path(__file__).resolve().parents[2] / "artefacts"
 OVERLAY = "cpu-dev"
 VOLUMES = ("demur-home", "demur-artefacts")
 DEPLOYMENTS = ("demur-vessel", "demur-monitor")
+PYTHON = "/opt/demur/bin/python"
 READY = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:3000/readyz', timeout=5).status)"
+ASK = """
+import json, urllib.request as u
+schema = json.load(u.urlopen("http://127.0.0.1:3000/v1/schema"))
+row = {one["name"]: (low + high) / 2 for one, low, high in
+       zip(schema["features"], schema["trained_lower"], schema["trained_upper"])}
+asked = u.Request("http://127.0.0.1:3000/v1/predict", json.dumps({"rows": [row]}).encode(),
+                  {"content-type": "application/json"})
+print(sum(json.load(u.urlopen(asked))["recorded"] for _ in range(200)))
+"""
+"""From inside: how many of two hundred answers are in the ledger."""
 CORES = "from services.settings import Settings; print(Settings.read().lane_count)"
 
 
 def podman(*words: str, check: bool = True, **options: object) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run(["podman", *words], capture_output=True, timeout=120, check=False, **options)  # type: ignore[call-overload]
+    done = subprocess.run(  # type: ignore[call-overload]
+        ["podman", *words], env=environment(), capture_output=True, timeout=120, check=False, **options
+    )
     assert done.returncode == 0 or not check, (words, done.stderr.decode())
     return done  # type: ignore[no-any-return]
 
@@ -70,9 +84,15 @@ def test_rendered_pods_run_and_end(pods: Path) -> None:
         assert state["HostConfig"]["ReadonlyRootfs"]
         assert state["Config"]["User"].startswith("10001")
         assert state["EffectiveCaps"] in (None, [])
-    said = podman("exec", "demur-vessel-pod-0-demur", "/opt/demur/bin/python", "-c", CORES).stdout.strip()
+    said = podman("exec", "demur-vessel-pod-0-demur", PYTHON, "-c", CORES).stdout.strip()
     limit = one(rendered(OVERLAY), "Deployment", "demur-vessel")["spec"]["template"]["spec"]["containers"][0]
     assert int(said) <= int(limit["resources"]["limits"]["cpu"])
+    vessel = "demur-vessel-pod-0-demur"
+    assert podman("exec", vessel, PYTHON, "-c", ASK).stdout.split() == [b"200"]
+    podman("kill", "--signal", "KILL", vessel)
+    podman("start", vessel)
+    _wait_ready(vessel)
+    assert _units(vessel) == 200, "all that was acknowledged, once"
     for name in DEPLOYMENTS:
         grace = one(rendered(OVERLAY), "Deployment", name)["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
         podman("pod", "stop", "--time", str(grace), f"{name}-pod-0")
@@ -97,8 +117,16 @@ def _archive(folder: Path) -> bytes:
     return packed.getvalue()
 
 
+def _units(container: str) -> int:
+    """In the ledger, which is whole; what lay in the journal has a second to get there."""
+    time.sleep(2)
+    found = json.loads(podman("exec", container, "demur", "ledger", "verify", "--json", "--ledger", "vessel").stdout)
+    assert [one["faults"] for one in found["ledgers"]] == [[]]
+    return int(found["ledgers"][0]["units"])
+
+
 def _wait_ready(container: str) -> None:
     end = time.monotonic() + 90
-    while podman("exec", container, "/opt/demur/bin/python", "-c", READY, check=False).stdout.strip() != b"200":
+    while podman("exec", container, PYTHON, "-c", READY, check=False).stdout.strip() != b"200":
         assert time.monotonic() < end, podman("logs", container).stdout.decode()
         time.sleep(1)
