@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from tests.fuzz.target import Target
-from tests.fuzz.targets import artefacts, files, labels, ledgers, predictions, requests, served
+from tests.fuzz.targets import artefacts, files, labels, ledgers, oip, predictions, requests, served, tokens
 
 TARGETS: dict[str, Target] = {
     **requests.TARGETS,
+    **oip.TARGETS,
     **labels.TARGETS,
     **files.TARGETS,
     **artefacts.TARGETS,
     **ledgers.TARGETS,
     **predictions.TARGETS,
     **served.TARGETS,
+    **tokens.TARGETS,
 }

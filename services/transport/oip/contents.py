@@ -81,6 +81,8 @@ class JsonContents:
         kind: Any = {"BYTES": str, "BOOL": bool}.get(datatype.name, int if datatype.whole else float | None)
         try:
             found: list[Any] = msgspec.json.decode(self.text, type=list[kind])
+        except UnicodeDecodeError as error:  # texts are looked at now that it is known that they are some
+            raise InvalidInput(f"data of {name} are not UTF-8", code="not_unicode", field=name) from error
         except msgspec.ValidationError as error:
             nested = self._nested(shape, kind)
             if nested is None:
@@ -101,7 +103,7 @@ class JsonContents:
             kind = list[kind]
         try:
             found: Any = msgspec.json.decode(self.text, type=kind)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeDecodeError):
             return None
         parts = [found]
         for length in shape:
