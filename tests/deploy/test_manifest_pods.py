@@ -124,8 +124,9 @@ def test_probes_ask_what_answers(name: str) -> None:
         startup = probes["startup"]
         assert startup["failureThreshold"] * startup["periodSeconds"] >= 120, pod
         if task_of(labels) is not None:
-            assert startup["httpGet"]["path"] == "/readyz", "loaded, tested and warm"
-            assert "grpc" in probes["readiness"] or probes["readiness"]["httpGet"]["path"] == "/readyz"
+            assert encrypted or "grpc" in startup, "loaded, tested and warm: gRPC listens only then, and says SERVING"
+            assert not encrypted or startup["httpGet"]["path"] == "/readyz"
+            assert probes["readiness"]["httpGet"]["path"] == "/readyz", "a flood refuses gRPC, and must not take a pod out"
 
 
 @pytest.mark.parametrize("name", RENDERED)
