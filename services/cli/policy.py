@@ -148,7 +148,7 @@ def _certified(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{path} is not what `demur calibrate --json` prints: {error!r}") from error
     goal: dict[str, Any] = {"defer_all": True, "threshold": None} if threshold is None else {"threshold": threshold}
-    return goal | {"certificate": json.dumps(certificate, sort_keys=True)}
+    return goal | {"certificate": "" if certificate is None else json.dumps(certificate, sort_keys=True)}
 
 
 def _head(policies: demur.Policies, wanted: str | None) -> str:

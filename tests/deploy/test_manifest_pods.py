@@ -126,7 +126,9 @@ def test_probes_ask_what_answers(name: str) -> None:
         if task_of(labels) is not None:
             assert encrypted or "grpc" in startup, "loaded, tested and warm: gRPC listens only then, and says SERVING"
             assert not encrypted or startup["httpGet"]["path"] == "/readyz"
-            assert probes["readiness"]["httpGet"]["path"] == "/readyz", "a flood refuses gRPC, and must not take a pod out"
+            assert probes["readiness"]["httpGet"]["path"] == "/readyz", (
+                "a flood, which refuses gRPC, must take no pod out"
+            )
 
 
 @pytest.mark.parametrize("name", RENDERED)

@@ -51,9 +51,9 @@ class Installation:
         return f"127.0.0.1:{4005 + self.offset}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def installations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Installation]]:
-    """Makes installations; each gets other ports, and is stopped at the end."""
+    """Makes installations; each gets other ports, and is stopped after the last of these tests."""
     made: list[Installation] = []
 
     def make() -> Installation:
@@ -65,7 +65,7 @@ def installations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable
         installation.run("down")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(installations: Callable[[], Installation]) -> Installation:
     """The services, up and ready."""
     installation = installations()
