@@ -36,7 +36,6 @@ default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
 runtime = "runc"
 """
 _CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
-_MIRROR = "http://deb.debian.org/debian"
 
 
 def missing() -> str:
@@ -71,7 +70,7 @@ def base() -> str:
         return BASE
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / "root.tar"
-        command = ["mmdebstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", str(root), _MIRROR]
+        command = ["mmdebstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", str(root)]
         subprocess.run(command, check=True, capture_output=True, timeout=900)
         podman("import", str(root), "localhost/debian:bookworm-slim", seconds=300)
         shutil.copy(_CERTIFICATES, scratch)

@@ -10,6 +10,7 @@ import struct
 from typing import Any
 
 from tests.fuzz import raw
+from tests.models.motion.wire import varint
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _EDGES = (0, 1, 2, 3, 4, 127, 128, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, 2**64 - 1)
@@ -26,15 +27,6 @@ def mutated(rng: random.Random, sample: bytes) -> bytes:
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         found = _changed(rng, found)[: raw.MOST_BYTES]
     return raw.mutated(rng, found) if rng.random() < 0.2 else found
-
-
-def varint(value: int) -> bytes:
-    """A number in base 128, least digits first."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
 
 
 def fields(content: bytes) -> list[list[Any]] | None:

@@ -11,6 +11,7 @@ Mode = tuple[Sequence[Point], float]
 
 
 def varint(value: int) -> bytes:
+    """A number in base 128, least digits first."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)

@@ -19,18 +19,6 @@ from tests.services.tracing.kept import PARENT, SPAN, TRACE, UNSAMPLED, Kept, na
 WAY = ["decode", "expand", "queue", "infer", "uncertainty", "policy", "ledger", "encode"]
 
 
-@pytest.fixture(params=TOYS, ids=lambda toy: toy.name)
-def toy(request: pytest.FixtureRequest) -> Toy:
-    found: Toy = request.param
-    return found
-
-
-@pytest.fixture(params=PROTOCOLS)
-def protocol(request: pytest.FixtureRequest) -> Protocol:
-    found: Protocol = request.param
-    return found
-
-
 async def ask(served: Served, protocol: Protocol, body: Any, timeout: float | None = None, **headers: str) -> Any:
     """A question with headers, or metadata; what came of it."""
     if protocol == "grpc":
