@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from services.labels.words import MOST_WAIT_SECONDS
 from services.settings import default_ports
 from tests.e2e.conftest import Installation
 
@@ -43,7 +44,7 @@ def asked(installation: Installation, task: str, folder: Path, seconds: int, exa
     command = [sys.executable, "-W", "ignore", "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run", url]
     command += ["--checks", ",".join(CHECKS), "--seed", "1", "--no-color", "--continue-on-failure", "--no-shrink"]
     command += ["--phases", "examples,coverage,fuzzing", "--max-examples", str(examples)]
-    command += ["--request-timeout", "40"]  # the resolution of a unit may be waited for, for half a minute
+    command += ["--request-timeout", f"{MOST_WAIT_SECONDS + 15:g}"]  # so long a unit's resolution may be waited for
     command += ["--max-time", str(seconds)] if seconds else []
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1500)
     assert run.returncode == 0, run.stdout[-12_000:] + run.stderr[-2_000:]
@@ -62,7 +63,7 @@ def spoilt(installations: Callable[[], Installation]) -> Iterator[Installation]:
     installation.run("down")
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("task", EXAMPLES)
 def test_a_service_answers_as_its_document_says(spoilt: Installation, task: str, tmp_path: Path) -> None:
     assert asked(spoilt, task, tmp_path, SECONDS.get(task, 0), EXAMPLES[task]) >= LEAST_CASES

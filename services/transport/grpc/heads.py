@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
 from models.predictive import Categorical, Gaussian
+from models.schema import Schema
 from services.errors import InvalidInput
 from services.pipeline import Description, Portion, Purpose
 from services.policy import Policy
@@ -60,8 +61,11 @@ def purpose(number: int) -> Purpose | None:
     return _PURPOSES[number]
 
 
-def rows(message: Any) -> Packed | Named:
+def rows(message: Any, schema: Schema) -> Packed | Named:
     """The rows of a request.
+
+    Of named columns no more are looked at than the schema has and one: among those one is unknown or doubled, and
+    validation names it. A message can hold millions of empty ones.
 
     Raises:
         InvalidInput: neither form is given.
@@ -71,7 +75,8 @@ def rows(message: Any) -> Packed | Named:
         packed = message.packed
         return Packed(packed.row_count, packed.values, packed.schema_hash)
     if form == "named":
-        return Named(tuple(Column(c.name, c.values, c.unit) for c in message.named.columns))
+        columns = message.named.columns[: len(schema) + len(schema.metadata) + 1]
+        return Named(tuple(Column(c.name, c.values, c.unit) for c in columns))
     raise InvalidInput("the request holds no rows; fill rows.packed or rows.named", code="no_rows", field="rows")
 
 

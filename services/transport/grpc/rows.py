@@ -37,11 +37,13 @@ def row_binding(
     window_chunks: int,
 ) -> GrpcBinding:
     """Prediction, streams and description of a task whose items are rows."""
+    schema = description.schema
+    assert schema is not None
     tables = {head: heads.intervals(table) for head, table in intervals.items()}
     names = tuple(head.name for head in description.heads)
 
     def read(message: Any) -> tuple[RowsRequest, Options]:
-        return RowsRequest(heads.rows(message.rows), message.members), heads.options(message, names)
+        return RowsRequest(heads.rows(message.rows, schema), message.members), heads.options(message, names)
 
     def answer(answers: list[Portion]) -> Any:
         (portion,) = answers
@@ -51,7 +53,7 @@ def row_binding(
     stream = ChunkMessages(
         messages.stream_request,
         messages.stream_response,
-        lambda chunk, members: RowsRequest(heads.rows(chunk.rows), members),
+        lambda chunk, members: RowsRequest(heads.rows(chunk.rows, schema), members),
         answer,
     )
     manner = Manner(window_chunks, quantum_rows, purpose="explore", priority=Priority.BULK, told=False)
