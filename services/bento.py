@@ -45,6 +45,7 @@ from services.transport.http.door import Door
 from services.transport.http.probes import Probes
 from services.transport.http.refusal import refused
 from services.transport.oip.model import OipModel
+from services.transport.serving import Serving
 from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
@@ -119,19 +120,18 @@ class Process:
         artefact = find(settings, Store(settings.home))
         logging.configure(settings.log_level, {"task": settings.task, "model": artefact.tag})
         self._tracing = tracing(settings, artefact.tag, metrics.registry, os.environ)
-        tracer = self._tracing.tracer
-        self._assembled = assemble(artefact, settings, metrics)
-        tenant = self._assembled.tenant
+        self._assembled = assembled = assemble(artefact, settings, metrics)
+        tenant = assembled.tenant
         tenant.warm_up()
-        await self._assembled.start()
+        await assembled.start()
         metrics.info(__version__, artefact.tag, settings.provider)
         metrics.turned_away(lambda: {("http", "429"): self.door.refused})
-        desk, keeper = self._assembled.desk, self._assembled.keeper
+        serving = Serving(tenant, settings, metrics, assembled.desk, assembled.keeper, self._tracing.tracer)
         oip = OipModel(tenant, metrics, lambda: lifecycle.ready)
-        self._grpc = GrpcServer(tenant, settings, metrics, desk, keeper, tracer=tracer, oip_model=oip, access=access)
+        self._grpc = GrpcServer(serving, oip_model=oip, access=access)
         _, port = settings.ports
         await self._grpc.start(address(settings.host, port))
-        self._http = application(tenant, settings, metrics, lifecycle, desk, keeper, tracer=tracer, oip_model=oip)
+        self._http = application(serving, lifecycle, oip_model=oip)
         self._chain_signals()
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it
@@ -151,6 +151,7 @@ class Process:
             await self._probes.start(settings.host, settings.probe_port)
         config = _uvicorn_config()
         if config is not None:
+            config.loaded_app = Front(config.loaded_app)
             harden(config, settings, None, self.door)
             config.ssl = refusing() if settings.tls_certificate else None
         access = opened(settings, settings.task, metrics.registry)
@@ -222,7 +223,11 @@ def _uvicorn_config() -> Any:
 
 
 class Front:
-    """Before BentoML's own application, which has routes that nobody declared: it keeps the two for probes."""
+    """Before BentoML's own application, which has routes that nobody declared: it keeps the two for probes.
+
+    BentoML has middlewares before this one, of which one keeps every call for as long as calls may take, an hour, and a
+    kilobyte each. So uvicorn is given this, too, and calls pass by all of them.
+    """
 
     def __init__(self, app: Any) -> None:
         self._bento = Guard(app, HttpRules(PROBE_ROUTES), None)

@@ -84,14 +84,7 @@ class PolicyKeeper:
             LedgerUnavailable: it could not be written; nothing has changed.
         """
         if change.head not in self._book:
-            heads = ", ".join(policy.head for policy in self._book.all())
-            raise InvalidInput(
-                f"there is no head {change.head!r}, this model has {heads}",
-                code="unknown_head",
-                field="head",
-                value=change.head,
-                allowed=heads,
-            )
+            raise self._unknown(change.head)
         now = self._clock()
 
         def write(connection: Connection, place: Place) -> Entry:
@@ -124,9 +117,27 @@ class PolicyKeeper:
         return entry
 
     async def history(self, head: str, most: int = 100) -> list[Entry]:
-        """The last changes of a head, the newest first."""
-        return await self._transactions.read(
+        """The last changes of a head, the newest first; heads of former artefacts have some, too.
+
+        Raises:
+            InvalidInput: neither this artefact nor one before had such a head.
+            LedgerUnavailable: the log cannot be read.
+        """
+        events = await self._transactions.read(
             lambda connection: policies.history(connection, self._bound.task, head, most)
+        )
+        if not events and head not in self._book:
+            raise self._unknown(head)
+        return events
+
+    def _unknown(self, head: str) -> InvalidInput:
+        heads = ", ".join(policy.head for policy in self._book.all())
+        return InvalidInput(
+            f"there is no head {head!r}, this model has {heads}",
+            code="unknown_head",
+            field="head",
+            value=head,
+            allowed=heads,
         )
 
     async def refresh(self) -> None:

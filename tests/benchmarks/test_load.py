@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks import overload
 from benchmarks.connections import Plan
-from benchmarks.open_loop import Ended, run
+from benchmarks.open_loop import Ended, generate, run
 from benchmarks.questions import TASKS, question
-from benchmarks.watching import Watched
+from benchmarks.service import running
+from benchmarks.watching import Watched, look
 from tests.contract.serving import PROTOCOLS, Protocol, Served, serving
 from tests.contract.toys import rows
 
@@ -83,3 +84,17 @@ def test_the_real_service_refuses_a_flood_over_http_in_words(capsys: pytest.Capt
     assert "ended with 429" in shown, shown
     assert " met" in shown["refused in no words"]
     assert " 0.000 requests/s" not in shown["answered in the flood"]
+
+
+def test_an_answer_leaves_nothing_behind_in_the_real_service(protocol: Protocol) -> None:
+    """A middleware of the host kept a kilobyte of each for an hour."""
+    cores = sorted(os.sched_getaffinity(0))
+    asked = question("vessel")
+    with running({cores[0]}, "vessel", lanes="1") as service:
+        generate(asked.plan(service, protocol, 2.0, callers=4, connections=4), {cores[-1]})
+        before = look(service)["RSS"]
+        ended = generate(asked.plan(service, protocol, 6.0, callers=4, connections=4), {cores[-1]})
+        grown = look(service)["RSS"] - before
+    answered = int(ended.answered.sum())
+    assert answered > 500
+    assert grown * 1024 / answered < 0.5, f"{grown:.1f} MiB grown in {answered} answers"

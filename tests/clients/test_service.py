@@ -18,6 +18,7 @@ from services.assembly import assemble
 from services.metrics import Metrics
 from services.settings import Settings
 from services.transport.grpc.server import GrpcServer
+from services.transport.serving import Serving
 
 ARTEFACT = Path(__file__).parents[2] / "artefacts" / "vessel" / "dnn-10"
 
@@ -30,7 +31,7 @@ def target() -> Iterator[str]:
     up, over = threading.Event(), threading.Event()
 
     async def serve() -> None:
-        server = GrpcServer(assembled.tenant, settings, metrics)
+        server = GrpcServer(Serving(assembled.tenant, settings, metrics))
         await server.start("127.0.0.1:0")
         await server.ready()
         started.append(f"127.0.0.1:{server.port}")

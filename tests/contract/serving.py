@@ -41,6 +41,7 @@ from services.transport.http.access import Guard
 from services.transport.http.app import application
 from services.transport.http.connections import harden
 from services.transport.http.door import Door
+from services.transport.serving import Serving
 from tests.contract.toys.toy import Body, Probe, Toy
 
 Protocol = Literal["http", "grpc"]
@@ -256,11 +257,12 @@ async def serving(
     desk = None if labels is None else labels.desk
     access = opened(chosen, toy.name, metrics.registry)
     following = asyncio.create_task(follow(access.watched, 0.05))
-    server = GrpcServer(tenant, chosen, metrics, desk, tracer=tracer, access=access)
+    serving = Serving(tenant, chosen, metrics, desk, tracer=tracer)
+    server = GrpcServer(serving, access=access)
     await server.start("127.0.0.1:0")
     lifecycle.reason = ""
     await server.ready()
-    app = application(tenant, chosen, metrics, lifecycle, desk, tracer=tracer)
+    app = application(serving, lifecycle)
     guarded = Guard(app, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
     transport = httpx.ASGITransport(guarded, raise_app_exceptions=True)
     try:

@@ -18,6 +18,7 @@ from services.metrics import Metrics
 from services.settings import TASK_DEFAULTS, Settings
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
+from services.transport.serving import Serving
 
 UNLIMITED = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]
 
@@ -38,11 +39,12 @@ async def artefact_served(
         assembled.tenant.warm_up()
         await assembled.start()
         try:
-            server = GrpcServer(assembled.tenant, chosen, metrics, assembled.desk)
+            serving = Serving(assembled.tenant, chosen, metrics, assembled.desk, assembled.keeper)
+            server = GrpcServer(serving)
             await server.start(f"127.0.0.1:{chosen.grpc_port}")  # 0: any
             lifecycle.reason = ""
             await server.ready()
-            app = application(assembled.tenant, chosen, metrics, lifecycle, assembled.desk, assembled.keeper)
+            app = application(serving, lifecycle)
             transport = httpx.ASGITransport(app, raise_app_exceptions=True)
             async with (
                 grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", UNLIMITED) as channel,

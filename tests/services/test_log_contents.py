@@ -27,6 +27,7 @@ from services.tenant import Tenant
 from services.transport.binding import Options
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
+from services.transport.serving import Serving
 from services.work import Step, Units
 from tests.services.tracing.kept import PARENT, Kept
 
@@ -94,9 +95,10 @@ async def served(task: str, home: Path, kept: Kept) -> AsyncIterator[tuple[Tenan
         return (body, Options()) if body.startswith(b"poison") else own(body)
 
     tenant = replace(found, http=replace(found.http, read_json=reading))
-    server = GrpcServer(tenant, settings, metrics, assembled.desk, assembled.keeper, kept.recorder())
+    serving = Serving(tenant, settings, metrics, assembled.desk, assembled.keeper, kept.recorder())
+    server = GrpcServer(serving)
     await server.start("127.0.0.1:0")
-    app = application(tenant, settings, metrics, _ready(), assembled.desk, assembled.keeper, kept.recorder())
+    app = application(serving, _ready())
     try:
         async with (
             grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel,

@@ -12,14 +12,11 @@ from grpc_reflection.v1alpha import reflection
 
 from services.access.opening import Access
 from services.access.rules import GrpcRules
-from services.labels.desk import Desk
 from services.lifecycle import unhurried
 from services.metrics import Metrics
-from services.policy_keeper import PolicyKeeper
 from services.settings import Settings
 from services.tenant import Tenant
 from services.tracing.trace import step
-from services.tracing.tracer import OFF, Tracer
 from services.transport.binding import GrpcBinding
 from services.transport.grpc import policies, tls
 from services.transport.grpc.access import Guard
@@ -32,6 +29,7 @@ from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
 from services.transport.oip import servicer as oip
 from services.transport.oip.model import OipModel
+from services.transport.serving import Serving
 
 REFUSALS_SECONDS = 0.25
 """How long new calls are refused in words before the connections are told to go: a call that reaches a
@@ -41,19 +39,13 @@ connection at the moment of its end is cancelled by the library, which no caller
 class GrpcServer:
     """The server and its health; ``drain`` refuses new calls at once and waits for those in flight."""
 
-    def __init__(
-        self,
-        tenant: Tenant,
-        settings: Settings,
-        metrics: Metrics,
-        desk: Desk | None = None,
-        keeper: PolicyKeeper | None = None,
-        tracer: Tracer = OFF,
-        oip_model: OipModel | None = None,
-        access: Access | None = None,
-    ) -> None:
-        """``desk`` is where labels go, ``keeper`` changes policies; None: there is no ledger. ``oip_model`` is the
-        tenant over the Open Inference Protocol; None: one of this server's own."""
+    def __init__(self, serving: Serving, *, oip_model: OipModel | None = None, access: Access | None = None) -> None:
+        """
+        Args:
+            oip_model: the tenant over the Open Inference Protocol; None: one of this server's own.
+            access: who may call; None: everybody, without TLS.
+        """
+        tenant, settings, metrics = serving.tenant, serving.settings, serving.metrics
         self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE, oip.SERVICE)
         self._serving = False
         model = oip_model or OipModel(tenant, metrics, lambda: self._serving)
@@ -80,11 +72,11 @@ class GrpcServer:
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         self._gates = tuple(
-            Gate(handlers, tracer)
+            Gate(handlers, serving.tracer)
             for handlers in (
                 _handlers(tenant, settings, metrics),
-                LabelHandlers(desk, tenant.pipeline, metrics).generic(),
-                policies.handlers(tenant.pipeline.policies, keeper, metrics),
+                LabelHandlers(serving.desk, tenant.pipeline, metrics).generic(),
+                policies.handlers(tenant.pipeline.policies, serving.keeper, metrics),
                 oip.methods(model, tenant, settings, metrics),
             )
         )

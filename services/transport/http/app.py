@@ -23,15 +23,9 @@ from services.errors import (
     internal,
     status,
 )
-from services.labels.desk import Desk
 from services.lifecycle import Lifecycle
 from services.logging import called, get_logger
-from services.metrics import Metrics
-from services.policy_keeper import PolicyKeeper
-from services.settings import Settings
-from services.tenant import Tenant
 from services.tracing.trace import Trace, step
-from services.tracing.tracer import OFF, Tracer
 from services.transport.http.body import discard, error_response, json_response, stalled
 from services.transport.http.files import write_answers
 from services.transport.http.jobs import JobRoutes
@@ -46,28 +40,21 @@ from services.transport.oip.bodies import refusal as oip_refusal
 from services.transport.oip.model import OipModel
 from services.transport.oip.routes import TRANSPORT as OIP
 from services.transport.oip.routes import OipRoutes
+from services.transport.serving import Serving
 
 _log = get_logger(__name__)
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def application(
-    tenant: Tenant,
-    settings: Settings,
-    metrics: Metrics,
-    lifecycle: Lifecycle,
-    desk: Desk | None = None,
-    keeper: PolicyKeeper | None = None,
-    tracer: Tracer = OFF,
-    oip_model: OipModel | None = None,
-) -> Starlette:
-    """The ASGI application of a tenant; ``desk`` is where labels go, ``keeper`` changes policies, None: no ledger.
-    ``oip_model`` is the tenant over the Open Inference Protocol; None: one of this application's own."""
-    routes = Routes(tenant, settings, metrics, lifecycle, tracer)
+def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel | None = None) -> Starlette:
+    """The ASGI application of a tenant; ``oip_model`` is the tenant over the Open Inference Protocol, None: one of this
+    application's own."""
+    tenant, settings, desk = serving.tenant, serving.settings, serving.desk
+    routes = Routes(serving, lifecycle)
     jobs = JobRoutes(tenant, settings, lifecycle)
-    policies = PolicyRoutes(tenant.pipeline.policies, keeper, settings)
+    policies = PolicyRoutes(tenant.pipeline.policies, serving.keeper, settings)
     document = openapi(tenant)
-    oip = OipRoutes(oip_model or OipModel(tenant, metrics, lambda: lifecycle.ready), settings)
+    oip = OipRoutes(oip_model or OipModel(tenant, serving.metrics, lambda: lifecycle.ready), settings)
     oip_guarded = partial(routes.guarded, refusal=oip_refusal, transport=OIP)
     jobs_file = Route("/v1/jobs/{job}/files/{file}", routes.guarded(jobs.file, while_draining=True))
     app = Starlette(
@@ -95,14 +82,12 @@ def application(
 class Routes:
     """Endpoints; each is a thin adapter over the pipeline."""
 
-    def __init__(
-        self, tenant: Tenant, settings: Settings, metrics: Metrics, lifecycle: Lifecycle, tracer: Tracer = OFF
-    ) -> None:
-        self._tenant = tenant
-        self._settings = settings
-        self._metrics = metrics
+    def __init__(self, serving: Serving, lifecycle: Lifecycle) -> None:
+        self._tenant = serving.tenant
+        self._settings = serving.settings
+        self._metrics = serving.metrics
         self._lifecycle = lifecycle
-        self._tracer = tracer
+        self._tracer = serving.tracer
 
     def guarded(
         self,

@@ -24,6 +24,7 @@ from services.metrics import Metrics
 from services.settings import Settings
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
+from services.transport.serving import Serving
 from tests.fuzz import made, raw, trees, wire
 from tests.fuzz.target import Decoder, Target
 from tests.fuzz.tenants import ARTEFACTS, PROJECT, row, settings, tenant, text
@@ -66,11 +67,12 @@ class Running:
 
     async def _start(self, assembled: Assembled, chosen: Settings, metrics: Metrics, lifecycle: Lifecycle) -> None:
         await assembled.start()
-        self._server = GrpcServer(assembled.tenant, chosen, metrics, assembled.desk, assembled.keeper)
+        serving = Serving(assembled.tenant, chosen, metrics, assembled.desk, assembled.keeper)
+        self._server = GrpcServer(serving)
         await self._server.start("127.0.0.1:0")
         await self._server.ready()
         self._channel = grpc.aio.insecure_channel(f"127.0.0.1:{self._server.port}")
-        self._app = application(assembled.tenant, chosen, metrics, lifecycle, assembled.desk, assembled.keeper)
+        self._app = application(serving, lifecycle)
 
     def close(self) -> None:
         self.run(self._stop())

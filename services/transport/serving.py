@@ -1,0 +1,26 @@
+"""What both protocols are given: a tenant, and what stands beside it in the process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.labels.desk import Desk
+from services.metrics import Metrics
+from services.policy_keeper import PolicyKeeper
+from services.settings import Settings
+from services.tenant import Tenant
+from services.tracing.tracer import OFF, Tracer
+
+
+@dataclass(frozen=True)
+class Serving:
+    """One tenant as it is served."""
+
+    tenant: Tenant
+    settings: Settings
+    metrics: Metrics
+    desk: Desk | None = None
+    """Where labels go; None: there is no ledger."""
+    keeper: PolicyKeeper | None = None
+    """Changes policies; None: there is no ledger, so they are shown only."""
+    tracer: Tracer = OFF
