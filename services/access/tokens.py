@@ -54,7 +54,7 @@ class Token:
     scopes: frozenset[Scope]
     tasks: frozenset[str] | None = None
     """Services that take it, by the name of their task, or ``monitor``; None: all."""
-    sources: frozenset[Source] = frozenset({"requested", "census", "volunteered"})
+    sources: frozenset[Source] = frozenset(SOURCES)
     """Of labels that it may send."""
     created: datetime | None = None
     not_before: datetime | None = None
@@ -67,25 +67,7 @@ class Token:
     """Decided units (rows, sentences, scans); None: no limit. For each process."""
 
 
-class _Entry(msgspec.Struct, forbid_unknown_fields=True):
-    """A table of the file, before its content is checked."""
-
-    id: str
-    name: str
-    sha256: str
-    scopes: list[str]
-    tasks: list[str] | None = None
-    sources: list[str] | None = None
-    created: datetime | None = None
-    not_before: datetime | None = None
-    expires: datetime | None = None
-    requests_per_second: float | None = None
-    burst: float | None = None
-    units_per_second: float | None = None
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    token: list[_Entry] = []
+_FIELDS = tuple(field.name for field in fields(Token))
 
 
 @dataclass(frozen=True)
@@ -127,13 +109,16 @@ def read(content: bytes) -> Tokens:
         TokensError: it is not TOML of this form, an entry cannot be, or an id is there twice.
     """
     try:
-        found = msgspec.convert(tomllib.loads(content.decode()), type=_File)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
+        found = tomllib.loads(content.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise TokensError(f"not a file of tokens: {error}") from error
+    tables = found.pop("token", [])
+    if found or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise TokensError(f"not a file of tokens: only tables [[token]] are taken; found {sorted(found) or 'token'}")
     by_id: dict[str, Token] = {}
     limits: dict[str, tuple[Any, ...]] = {}
-    for number, entry in enumerate(found.token, 1):
-        token = _checked(entry, f"token {number} ({entry.name[:64]!r})")
+    for number, table in enumerate(tables, 1):
+        token = _checked(table, f"token {number} ({str(table.get('name', ''))[:64]!r})")
         if token.id in by_id:
             raise TokensError(f"token {number}: the id {token.id} is there twice")
         own = (token.requests_per_second, token.burst, token.units_per_second)
@@ -172,37 +157,38 @@ def check_name(name: str) -> str:
     return name
 
 
-def _checked(entry: _Entry, where: str) -> Token:
+def _checked(table: Mapping[str, Any], where: str) -> Token:
     def fail(what: str) -> TokensError:
         return TokensError(f"{where}: {what}")
 
+    if strange := table.keys() - set(_FIELDS):
+        raise fail(f"{', '.join(sorted(strange))}: no field of a token; there are {', '.join(_FIELDS)}")
+    for field, known in (("scopes", SCOPES), ("sources", SOURCES)):
+        words = table.get(field, known)
+        if not isinstance(words, list | tuple) or any(word not in known for word in words):
+            raise fail(f"{field} = {words}: a list of some of {', '.join(known)} is needed")
     try:
-        check_name(entry.name)
-    except TokensError as error:
+        token = msgspec.convert(table, Token)
+        check_name(token.name)
+    except (msgspec.ValidationError, TokensError) as error:
         raise fail(str(error)) from error
-    if not _ID.fullmatch(entry.id):
+    if not _ID.fullmatch(token.id):
         raise fail("id: 16 hex digits are needed")
-    if not _SHA256.fullmatch(entry.sha256):
+    if not _SHA256.fullmatch(token.sha256):
         raise fail("sha256: 64 hex digits are needed")
-    if not entry.scopes or not set(entry.scopes) <= set(SCOPES):
-        raise fail(f"scopes = {entry.scopes}: some of {', '.join(SCOPES)} are needed")
-    if entry.sources is not None and not set(entry.sources) <= set(SOURCES):
-        raise fail(f"sources = {entry.sources}: {', '.join(SOURCES)} are known")
+    if not token.scopes:
+        raise fail(f"scopes = []: a list of some of {', '.join(SCOPES)} is needed")
     for name in ("created", "not_before", "expires"):
-        moment = getattr(entry, name)
+        moment = getattr(token, name)
         if moment is not None and moment.tzinfo is None:
             raise fail(f"{name} = {moment}: a time with its offset is needed, such as 2027-01-31T12:00:00Z")
     for name in ("requests_per_second", "burst", "units_per_second"):
-        number = getattr(entry, name)
+        number = getattr(token, name)
         if number is not None and not (0 < number <= 1e9 and math.isfinite(number)):
             raise fail(f"{name} = {number}: above 0, up to 1e9")
-    if entry.burst is not None and (entry.requests_per_second is None or entry.burst < 1):
+    if token.burst is not None and (token.requests_per_second is None or token.burst < 1):
         raise fail("burst: 1 or more, beside requests_per_second")
-    given = {field.name: getattr(entry, field.name) for field in fields(Token)}
-    given["scopes"] = frozenset(entry.scopes)
-    given["tasks"] = None if entry.tasks is None else frozenset(entry.tasks)
-    given["sources"] = frozenset(SOURCES if entry.sources is None else entry.sources)
-    return Token(**given)
+    return token
 
 
 def _toml(value: Any) -> str:
