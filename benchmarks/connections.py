@@ -26,7 +26,7 @@ _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW = 0, 1, 3, 4, 6, 8
 _END_STREAM, _END_HEADERS, _ACK = 1, 4, 1
 _TABLE_SIZE, _STREAMS, _STREAM_WINDOW = 1, 3, 4
-_LARGEST_WINDOW = 2**31 - 1
+_FIRST_WINDOW, _LARGEST_WINDOW = 65535, 2**31 - 1
 _FRAME_BYTES = 16384
 _STATUS = {
     0: "OK", 1: "CANCELLED", 2: "UNKNOWN", 3: "INVALID_ARGUMENT", 4: "DEADLINE_EXCEEDED", 5: "NOT_FOUND",
@@ -103,7 +103,7 @@ class Log:
 
 
 class _Http2(asyncio.Protocol):
-    """Just enough of HTTP/2 to ask one gRPC method over and over."""
+    """Just enough of HTTP/2 to ask one gRPC method over and over. A message leaves when the one before has left."""
 
     def __init__(self, plan: Plan, log: Log) -> None:
         self._log = log
@@ -114,7 +114,12 @@ class _Http2(asyncio.Protocol):
         self._next = 1
         self._numbers: dict[int, int] = {}
         self._buffer = b""
-        self._room = 65535
+        self._room = _FIRST_WINDOW
+        self._stream_window = _FIRST_WINDOW
+        self._stream_room = 0
+        """Of the stream that was begun last."""
+        self._unsent = memoryview(b"")
+        """Of its message."""
         self._streams = _LARGEST_WINDOW
         self._waiting: deque[int] = deque()
         self._transport: Any = None
@@ -123,7 +128,7 @@ class _Http2(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
         settings = struct.pack(">HIHI", _TABLE_SIZE, 0, _STREAM_WINDOW, _LARGEST_WINDOW)
-        more = struct.pack(">I", _LARGEST_WINDOW - 65535)
+        more = struct.pack(">I", _LARGEST_WINDOW - _FIRST_WINDOW)
         transport.write(_PREFACE + _frame(_SETTINGS, 0, 0, settings) + _frame(_WINDOW, 0, 0, more))
 
     def ask(self, number: int) -> None:
@@ -131,18 +136,27 @@ class _Http2(asyncio.Protocol):
         self._flush()
 
     def _flush(self) -> None:
-        while self._waiting and len(self._message) <= self._room and len(self._numbers) < self._streams:
-            number = self._waiting.popleft()
-            stream = self._next
-            self._next += 2
-            self._numbers[stream] = number
-            self._room -= len(self._message)
-            parts = [_frame(_HEADERS, _END_HEADERS, stream, self._headers)]
-            for start in range(0, len(self._message), _FRAME_BYTES):
-                part = self._message[start : start + _FRAME_BYTES]
-                parts.append(_frame(_DATA, _END_STREAM * (start + _FRAME_BYTES >= len(self._message)), stream, part))
-            self._log.send(number)
+        parts: list[bytes] = []
+        while self._unsent or (self._waiting and len(self._numbers) < self._streams):
+            if not self._unsent:
+                parts.append(self._begin(self._waiting.popleft()))
+            size = min(self._room, self._stream_room, _FRAME_BYTES)
+            if size <= 0:
+                break
+            part, self._unsent = self._unsent[:size], self._unsent[size:]
+            self._room -= len(part)
+            self._stream_room -= len(part)
+            parts.append(_frame(_DATA, 0 if self._unsent else _END_STREAM, self._next - 2, part))
+        if parts:
             self._transport.write(b"".join(parts))
+
+    def _begin(self, number: int) -> bytes:
+        stream = self._next
+        self._next += 2
+        self._numbers[stream] = number
+        self._unsent, self._stream_room = memoryview(self._message), self._stream_window
+        self._log.send(number)
+        return _frame(_HEADERS, _END_HEADERS, stream, self._headers)
 
     def data_received(self, data: bytes) -> None:
         buffer = self._buffer + data if self._buffer else data
@@ -166,20 +180,28 @@ class _Http2(asyncio.Protocol):
         elif kind == _WINDOW:
             if stream == 0:
                 self._room += int.from_bytes(content, "big")
-                self._flush()
+            elif stream == self._next - 2:
+                self._stream_room += int.from_bytes(content, "big")
+            self._flush()
         elif kind == _SETTINGS and not flags & _ACK:
             for place in range(0, len(content), 6):
                 name, value = struct.unpack_from(">HI", content, place)
                 if name == _STREAMS:
                     self._streams = value
+                elif name == _STREAM_WINDOW:
+                    self._stream_room += value - self._stream_window
+                    self._stream_window = value
             self._transport.write(_frame(_SETTINGS, _ACK, 0, b""))
             if not self.ready.done():
                 self.ready.set_result(None)
+            self._flush()
         elif kind == _PING and not flags & _ACK:
             self._transport.write(_frame(_PING, _ACK, 0, content))
 
     def _ended(self, stream: int, code: str, hinted: bool) -> None:
         number = self._numbers.pop(stream, None)
+        if stream == self._next - 2:
+            self._unsent = memoryview(b"")  # refused before all of it was there
         if number is not None:
             self._log.end(number, code, hinted)
             if self._waiting:
@@ -342,7 +364,7 @@ def _named(name: bytes, value: bytes) -> bytes:
     return bytes([0, len(name)]) + name + bytes([len(value)]) + value
 
 
-def _frame(kind: int, flags: int, stream: int, content: bytes) -> bytes:
+def _frame(kind: int, flags: int, stream: int, content: bytes | memoryview) -> bytes:
     return len(content).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + content
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import ssl
 import sys
 import time
 import urllib.request
@@ -69,14 +71,27 @@ def live(monitor: str, model: str, units: int, labels: int) -> dict[str, Any]:
     """The monitor's longest window, once it holds these units and labels."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
-        with urllib.request.urlopen(f"{monitor}/v1/live", timeout=10) as answer:  # noqa: S310 - the URL that was given
-            windows = json.load(answer)["windows"]
+        windows = asked(f"{monitor}/v1/live")["windows"]
         found = [one for one in windows if one["model"] == model and one["source"] == "requested"]
         if found and found[-1]["units"] >= units and found[-1]["labels"] >= labels:
             return dict(found[-1])
         if time.monotonic() > end:
             sys.exit(f"{monitor} has not seen the {units} units and {labels} labels after {PATIENCE_SECONDS:.0f} s")
         time.sleep(0.5)
+
+
+def asked(url: str) -> Any:
+    """JSON of the monitor; token and certificates are those that the environment names, as for the client."""
+    path = os.environ.get("DEMUR_TOKEN_FILE")
+    token = os.environ.get("DEMUR_TOKEN") or (Path(path).read_text().strip() if path else "")
+    private = url.startswith(("https://", "http://127.", "http://localhost"))  # no token in clear text elsewhere
+    headers = {"Authorization": f"Bearer {token}"} if token and private else {}
+    context = ssl.create_default_context(cafile=os.environ.get("DEMUR_ROOTS") or None)
+    if chain := os.environ.get("DEMUR_CLIENT_CERTIFICATE"):
+        context.load_cert_chain(chain, os.environ.get("DEMUR_CLIENT_KEY"))
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - the URL that was given
+    with urllib.request.urlopen(request, timeout=10, context=context) as answer:  # noqa: S310
+        return json.load(answer)
 
 
 def truth(power: np.ndarray, answer: demur.Answer) -> dict[str, float]:

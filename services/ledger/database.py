@@ -26,6 +26,8 @@ Durability = Literal["process", "power"]
 
 BUSY_SECONDS = 5.0
 """How long SQLite waits for another process that holds the file (a backup, say)."""
+CACHE_KIB = 4096
+"""Of pages a connection of SQLite keeps; the system has the file in memory, too, and takes that back where it is needed."""
 CONNECT_SECONDS = 5
 SILENCE_MILLISECONDS = 30_000
 """A PostgreSQL server that does not acknowledge packets for so long is taken for gone."""
@@ -160,7 +162,7 @@ class Database:
                 _write_ahead(connection)
                 connection.execute("PRAGMA wal_autocheckpoint = 4000")
                 connection.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
-            connection.execute("PRAGMA cache_size = -65536")
+            connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
             connection.execute(pragma)
 
         @event.listens_for(engine, "begin")

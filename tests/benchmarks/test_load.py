@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import overload
-from benchmarks.connections import Plan
+from benchmarks.connections import BROKEN, UNANSWERED, Plan
 from benchmarks.open_loop import Ended, generate, run
 from benchmarks.questions import TASKS, question
 from benchmarks.service import running
@@ -48,6 +48,16 @@ async def test_an_open_loop_asks_so_often_and_a_closed_one_as_often_as_it_is_ans
         assert closed.rate > 0
         at_once = [int(((closed.sent <= moment) & (closed.ended > moment)).sum()) for moment in closed.sent]
         assert max(at_once) <= 2
+
+
+async def test_what_is_larger_than_a_window_leaves_in_parts_and_is_answered(protocol: Protocol) -> None:
+    """A connection of HTTP/2 takes some megabytes at first, and more as they are read."""
+    body = rows.TOY.good | {"padding": "x" * 8_000_000}
+    async with serving(rows.TOY) as served:
+        ended = await asked(served, protocol, body, rate=20, connections=2)
+        assert len(ended.code) == 4
+        assert UNANSWERED not in ended.code
+        assert BROKEN not in ended.code
 
 
 async def test_how_a_request_ended_is_read_off_the_wire(protocol: Protocol) -> None:

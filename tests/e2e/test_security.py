@@ -14,16 +14,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
 import demur
 from tests.e2e.conftest import PROJECT, Installation
+from tests.e2e.test_bad_input import GOOD
 from tests.ports import free_port
 from tests.services.access.authority import Authority
 
 SECONDS = 110
 LEFTOVERS = ("/", "/docs.json", "/schema.json", "/healthz", "/static_content/index.html", "/v1", "/v1/nothing")
 """Routes of BentoML that nobody declared, and two that nobody has."""
+
+
+HOLDERS = {
+    "bridge": ["predict"],
+    "chief": ["policy", "predict"],
+    "prometheus": ["metrics"],
+    "meter": ["predict", "review", "label", "metrics"],
+}
+"""Of tokens, and what they may do."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ def guarded(installations: Callable[[], Installation], tmp_path_factory: pytest.
         "DEMUR_VESSEL_PROBE_PORT": str(probe),
     }
     tokens = {}
-    for name, scopes in (("bridge", ["predict"]), ("chief", ["policy", "predict"]), ("prometheus", ["metrics"])):
+    for name, scopes in HOLDERS.items():
         made = installation.run(
             "tokens", "create", name, *(word for scope in scopes for word in ("--scope", scope)), **environment
         )
@@ -165,15 +176,31 @@ def test_commands_and_examples_bring_what_the_environment_says(guarded: Guarded)
     assert "needs the scope policy" in guarded.run("audit", "vessel", token="bridge").stderr
     what_if = guarded.run("policy", "what-if", "vessel", "--threshold", "1", token="bridge")
     assert "needs the scope metrics" in what_if.stderr
-    example = subprocess.run(
-        [sys.executable, "examples/predict.py", guarded.installation.grpc],
+    asked = example(guarded, "predict", guarded.installation.grpc, token="bridge")
+    assert "answered" in asked.stdout, asked.stderr
+
+
+def test_the_example_of_live_figures_brings_it_to_the_monitor_too(guarded: Guarded, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    made = [[*(GOOD | {"stw": 8 + 0.05 * i}).values(), 20_000.0] for i in range(240)]
+    np.savetxt(rows, made, fmt="%.9g", delimiter=",", header=f"{','.join(GOOD)},power", comments="")
+    monitor = guarded.installation.monitor.replace("http:", "https:")
+    where = ("--target", guarded.installation.grpc, "--monitor", monitor)
+    watched = example(guarded, "live", "--in", str(rows), *where, token="meter")
+    assert "240 rows" in watched.stdout, watched.stderr
+    assert "Traceback" not in watched.stderr, watched.stderr
+    assert "has not seen" not in watched.stderr, watched.stderr
+
+
+def example(guarded: Guarded, name: str, *words: str, token: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, f"examples/{name}.py", *words],
         cwd=PROJECT,
-        env=os.environ | guarded.environment | {"DEMUR_TOKEN": guarded.tokens["bridge"]},
+        env=os.environ | guarded.environment | {"DEMUR_TOKEN": guarded.tokens[token]},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
     )
-    assert "answered" in example.stdout, example.stderr
 
 
 def test_renewed_files_hold_within_seconds_on_both_protocols(guarded: Guarded) -> None:
