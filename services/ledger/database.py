@@ -27,7 +27,7 @@ Durability = Literal["process", "power"]
 BUSY_SECONDS = 5.0
 """How long SQLite waits for another process that holds the file (a backup, say)."""
 CACHE_KIB = 4096
-"""Of pages a connection of SQLite keeps; the system has the file in memory, too, and takes that back where it is needed."""
+"""Of pages a connection of SQLite keeps. The system has the file in memory, too, and takes that back when it has to."""
 CONNECT_SECONDS = 5
 SILENCE_MILLISECONDS = 30_000
 """A PostgreSQL server that does not acknowledge packets for so long is taken for gone."""
