@@ -7,6 +7,7 @@ unpickled, and a file that is not named in the manifest with its sha256 is never
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from models.calibration import Calibration
 from models.schema import Feature, Schema
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMATS = (1, 2)
+"""Formats that are read; artefacts with a replay set are written in the second, others in the first."""
+REPLAY_SCORES = "replay-scores.npz"
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -77,10 +80,26 @@ class Executor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return tuple(filter(None, (self.file, *(name for names in self.models.values() for name in names))))
 
 
+class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Replay set: inputs with their scores, by which another provider or device is compared with this CPU."""
+
+    inputs: Annotated[str, msgspec.Meta(pattern=r"^replay-[0-9a-f]{16}\.npz$")]
+    """File of the inputs, named by its sha256; artefacts of one task may share it (see ``Artefact.path``)."""
+    scores: str = REPLAY_SCORES
+    """File of the scores, of this artefact alone."""
+    profile: str
+    """Name of the numeric profile that computed the scores."""
+    units: Count
+    cpu: str
+    """Instruction set of the CPU that computed the scores; for the record."""
+    source: str
+    """Where the inputs come from, and their licence."""
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that serving has to know of an artefact."""
 
-    format: Literal[1] = 1
+    format: Literal[1, 2] = 1
     task: str
     family: str
     """Kind of model, e.g. ``dnn``, ``mc_dropout``, ``variational``, ``symbolic``."""
@@ -103,6 +122,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """File (.npz) of inputs and outputs that are replayed at start."""
     golden_tolerance: float = 1e-4
     """Largest relative difference of a replayed output."""
+    replay: Replay | None = None
+    """Of format 2."""
     sources: tuple[Source, ...]
     seeds: tuple[int, ...]
     training: dict[str, float | int | str]
@@ -110,6 +131,10 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     """Data set name to figures, each with its unit in the name."""
     versions: dict[str, str]
     files: dict[str, Sha256]
+
+    def __post_init__(self) -> None:
+        if (self.replay is None) != (self.format == 1):
+            raise ValueError("a manifest of format 1 has no replay set, one of format 2 has one under replay")
 
     @property
     def ensemble(self) -> bool:
@@ -148,14 +173,16 @@ class Artefact:
         return Schema(self.manifest.schema, self.manifest.metadata)
 
     def path(self, file: str) -> Path:
-        """Path of a file named in the manifest.
+        """Path of a file named in the manifest, in the artefact's folder.
+
+        The inputs of a replay set may lie in the parent folder instead, where artefacts of one task share them.
 
         Raises:
             ArtefactError: the manifest does not name the file.
         """
         if file not in self.manifest.files:
             raise ArtefactError(f"{self.directory}: {file!r} is not a file of this artefact")
-        return self.directory / file
+        return _place(self.directory, self.manifest, file)
 
 
 def name(manifest: Manifest) -> str:
@@ -168,7 +195,8 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
     """Writes files (contents, or copies of what lies elsewhere) and manifest into a new folder, which replaces an older
     one of that name.
 
-    ``manifest.files`` is filled in here.
+    ``manifest.files`` and ``manifest.format`` are filled in here. Everything is written into the folder; ``share``
+    moves the inputs of a replay set to its parent.
     """
     staging = directory.with_name(directory.name + ".new")
     shutil.rmtree(staging, ignore_errors=True)
@@ -179,12 +207,23 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
         else:
             (staging / file).write_bytes(content)
     hashes = {file: _sha256(staging / file) for file in sorted(files)}
-    complete = msgspec.structs.replace(manifest, files=hashes)
-    text = msgspec.json.format(msgspec.json.encode(complete, order="sorted"), indent=1)
+    complete = msgspec.structs.replace(manifest, files=hashes, format=1 if manifest.replay is None else 2)
+    document = msgspec.to_builtins(complete)
+    if complete.replay is None:
+        del document["replay"]  # as format 1 was before there were replay sets
+    text = msgspec.json.format(msgspec.json.encode(document, order="sorted"), indent=1)
     (staging / MANIFEST).write_bytes(text + b"\n")
     shutil.rmtree(directory, ignore_errors=True)
     staging.rename(directory)
     return read(directory)
+
+
+def share(artefact: Artefact) -> Artefact:
+    """Moves the inputs of a replay set to the parent folder, where artefacts with the same inputs find them."""
+    replay = artefact.manifest.replay
+    if replay is not None and os.path.lexists(own := artefact.directory / replay.inputs):
+        own.replace(_parent(artefact.directory) / replay.inputs)
+    return read(artefact.directory)
 
 
 def read(directory: Path, task: str | None = None) -> Artefact:
@@ -202,15 +241,19 @@ def read(directory: Path, task: str | None = None) -> Artefact:
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ArtefactError(f"{path}: not a manifest of format {FORMAT}: {error}") from error
+        raise ArtefactError(f"{path}: not a manifest of format {' or '.join(map(str, FORMATS))}: {error}") from error
     if task is not None and manifest.task != task:
         raise ArtefactError(f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here")
-    for file, expected in manifest.files.items():
-        _verify(directory, file, expected)
+    for file in manifest.files:
+        _verify(directory, manifest, file)
     opened = {name for executor in (manifest.executor, *manifest.joined) for name in executor.files}
-    needed = (opened | {manifest.golden}) - set(manifest.files)
+    replay = manifest.replay
+    replayed = set() if replay is None else {replay.inputs, replay.scores}
+    needed = (opened | replayed | {manifest.golden}) - set(manifest.files)
     if needed:
         raise ArtefactError(f"{directory}: the manifest uses {sorted(needed)} without listing them under files")
+    if replay is not None and replay.inputs != inputs_name(manifest.files[replay.inputs]):
+        raise ArtefactError(f"{path}: the replay inputs {replay.inputs} do not have the name of their sha256")
     if manifest.schema:
         _check_schema(path, manifest)
     return Artefact(directory, manifest, hashlib.sha256(content).hexdigest()[:16])
@@ -230,18 +273,43 @@ def _check_schema(path: Path, manifest: Manifest) -> None:
         )
 
 
-def _verify(directory: Path, file: str, expected: str) -> None:
-    path = directory / file
-    if Path(file).name != file or file in ("", "..") or "\0" in file or path.is_symlink():
+def inputs_name(sha256: str) -> str:
+    """File name of replay inputs."""
+    return f"replay-{sha256[:16]}.npz"
+
+
+def _verify(directory: Path, manifest: Manifest, file: str) -> None:
+    expected = manifest.files[file]
+    if Path(file).name != file or file in ("", "..") or "\0" in file:
         raise ArtefactError(f"{directory}: {file!r} is not a plain file name inside the artefact")
+    path = _place(directory, manifest, file)
+    if path.is_symlink():
+        raise ArtefactError(f"{path}: {file!r} is not a plain file name inside the artefact, but a link")
     try:
         actual = _sha256(path)
     except OSError as error:
+        if path.parent != directory:
+            raise ArtefactError(
+                f"{directory}: the inputs of its replay set, {file}, are neither in this folder nor in {path.parent} "
+                f"({error.strerror}); artefacts of one task share this file: copy it into one of the two"
+            ) from error
         raise ArtefactError(f"{path}: cannot be read ({error.strerror}), but the manifest lists it") from error
     if actual != expected:
         raise ArtefactError(
             f"{path}: corrupt: sha256 {actual[:16]}…, the manifest says {expected[:16]}…; fetch it again"
         )
+
+
+def _place(directory: Path, manifest: Manifest, file: str) -> Path:
+    """Where a file of an artefact lies."""
+    own = directory / file
+    if manifest.replay is None or file != manifest.replay.inputs or os.path.lexists(own):
+        return own
+    return _parent(directory) / file
+
+
+def _parent(directory: Path) -> Path:
+    return Path(os.path.abspath(directory)).parent  # noqa: PTH100 - a folder that is a link has its own parent
 
 
 def _sha256(path: Path) -> str:

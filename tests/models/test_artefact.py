@@ -136,7 +136,8 @@ def test_another_task_is_refused(written: Artefact) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "another format": (lambda m: m.update(format=2), "not a manifest of format 1"),
+    "another format": (lambda m: m.update(format=3), "not a manifest of format 1 or 2"),
+    "format 2 without a replay set": (lambda m: m.update(format=2), "one of format 2 has one under replay"),
     "an unknown field": (lambda m: m.update(colour="red"), "colour"),
     "an unknown field inside": (lambda m: m["executor"].update(colour="red"), "colour"),
     "a missing field": (lambda m: m.pop("task"), "task"),

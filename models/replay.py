@@ -1,0 +1,249 @@
+"""Replay set of an artefact: inputs with their scores, scored again to compare another provider or device with a CPU.
+
+A set is one file of inputs, which artefacts of one task may share, and one file of the scores that this artefact gave
+them. Units lie in a shuffled order, so that the first n of them are a smaller set. The way from inputs to scores is the
+one that answers requests: the same executors, reductions and measures.
+
+A task gives a module ``models.tasks.TASK.replaying`` with ``replayer(artefact, arrays, device)``; nothing else is
+registered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import platform
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models import npz, uncertainty
+from models.artefact import REPLAY_SCORES, Artefact, ArtefactError, Manifest, Replay, inputs_name, write
+from models.building import CARD
+from models.head import Head
+from models.predictive import Gaussian, Predictives
+from models.profile import profile
+
+Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
+"""Head name to measure to scores [n]. Gaussian heads also have ``MEAN``, in the head's unit."""
+Arrays = Mapping[str, NDArray[Any]]
+"""What a file of inputs holds."""
+
+MEAN = "mean"
+BATCHES = (1, 7, 64)
+"""Units a pass for which another profile is compared."""
+REFERENCE_BATCH = 64
+"""Units a pass, at most, with which reference scores are computed."""
+MOST_INPUT_BYTES = 256 << 20
+"""Of inputs, unpacked; the largest reference set, of lesion crops, has a tenth of it."""
+_MOST_SCORE_BYTES = 64 << 20
+_SECTION = "## Replay set"
+
+
+class Replayer(Protocol):
+    """Scores the units of a replay set with the members of an artefact on a device."""
+
+    @property
+    def units(self) -> int:
+        """Units of the set."""
+        ...
+
+    @property
+    def most_batch(self) -> int:
+        """Units of the largest pass that serving makes on this device; larger batches are cut to it."""
+        ...
+
+    def __call__(self, first: int, count: int, batch: int) -> Scores:
+        """Scores of units ``first`` to ``first + count - 1``, at most ``batch`` of them a pass.
+
+        Raises:
+            ValueError: units that the set does not have, or a batch below 1.
+        """
+        ...
+
+
+def reference(artefact: Artefact) -> Scores:
+    """The scores that the artefact's replay set was written with.
+
+    Raises:
+        ArtefactError: it has none, or the file is damaged.
+    """
+    replay = _replay(artefact)
+    path = artefact.path(replay.scores)
+    found: dict[str, dict[str, NDArray[np.float32]]] = {name: {} for name in artefact.manifest.heads}
+    for name, values in _arrays(path, _MOST_SCORE_BYTES).items():
+        head, _, measure = name.partition(".")
+        if head not in found or not measure:
+            raise ArtefactError(f"{path}: {name!r} is not a measure of the heads {', '.join(found)}")
+        if values.dtype != np.float32 or values.shape != (replay.units,):
+            raise ArtefactError(
+                f"{path}: {name!r} is {values.dtype} {list(values.shape)}; float32 [{replay.units}] is needed"
+            )
+        found[head][measure] = values
+    if missing := [name for name, measures in found.items() if not measures]:
+        raise ArtefactError(f"{path}: holds no scores of the head {missing[0]!r}")
+    return found
+
+
+def replayer(artefact: Artefact, device: Any = None) -> Replayer:
+    """What scores the artefact's replay set on a device; None: on this CPU.
+
+    Raises:
+        ArtefactError: the artefact has no replay set, or a damaged one.
+        ProviderUnavailable: the device is not there.
+    """
+    replay = _replay(artefact)
+    path = artefact.path(replay.inputs)
+    try:
+        found = _opened(artefact, _arrays(path, MOST_INPUT_BYTES), device)
+    except npz.BadArrays as error:
+        raise ArtefactError(f"{path}: {error}") from error
+    if found.units != replay.units:
+        raise ArtefactError(f"{path}: holds {found.units} units, the manifest says {replay.units}")
+    return found
+
+
+def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Any = None) -> Artefact:
+    """Scores inputs and writes the artefact anew with them as its replay set, in place of one that it may have.
+
+    Args:
+        inputs: a file of inputs, as the task's ``replaying.encode`` makes it.
+        source: where the inputs come from, and their licence.
+
+    Raises:
+        ArtefactError: inputs that the artefact does not take.
+    """
+    manifest = artefact.manifest
+    try:
+        opened = _opened(artefact, npz.decode(inputs, MOST_INPUT_BYTES), device)
+    except npz.BadArrays as error:
+        raise ArtefactError(f"{artefact.directory}: replay inputs: {error}") from error
+    scores = opened(0, opened.units, REFERENCE_BATCH)
+    replay = Replay(
+        inputs=inputs_name(hashlib.sha256(inputs).hexdigest()),
+        profile=profile((manifest.executor, *manifest.joined)).name,
+        units=opened.units,
+        cpu=platform.machine(),
+        source=source,
+    )
+    older = manifest.replay
+    left_out = () if older is None else (older.inputs, older.scores)
+    files: dict[str, bytes | Path] = {file: artefact.path(file) for file in manifest.files if file not in left_out}
+    flat = {f"{head}.{measure}": values for head, by_name in scores.items() for measure, values in by_name.items()}
+    files |= {replay.inputs: inputs, REPLAY_SCORES: npz.encode(flat)}
+    if CARD in files:
+        files[CARD] = _card(artefact.path(CARD).read_text(encoding="utf-8"), replay).encode()
+    return write(artefact.directory, msgspec.structs.replace(manifest, format=2, replay=replay), files)
+
+
+def measures(head: Head, manifest: Manifest) -> tuple[str, ...]:
+    """The measures of a head that a replay set holds: its own, and all that were calibrated or recorded."""
+    names = {head.own_measure(manifest.ensemble)}
+    for calibration in manifest.heads.get(head.name, {}).values():
+        names |= {*calibration.others, *calibration.reference}
+    return tuple(sorted(names))
+
+
+def scored(heads: Sequence[Head], manifest: Manifest, predictives: Predictives) -> Scores:
+    """Scores of predictives, of the heads that the artefact has."""
+    found: dict[str, dict[str, NDArray[np.float32]]] = {}
+    for head in heads:
+        if head.name not in manifest.heads:
+            continue
+        predictive = predictives[head.name]
+        values = {name: uncertainty.score(predictive, name) for name in measures(head, manifest)}
+        if isinstance(predictive, Gaussian):
+            values[MEAN] = predictive.mean
+        found[head.name] = {name: np.ascontiguousarray(array, np.float32) for name, array in values.items()}
+    return found
+
+
+def joined(parts: Sequence[Scores]) -> Scores:
+    """Scores of consecutive units as one."""
+    return {
+        head: {name: np.concatenate([part[head][name] for part in parts]) for name in by_name}
+        for head, by_name in parts[0].items()
+    }
+
+
+def passes(units: int, first: int, count: int, batch: int) -> list[slice]:
+    """The passes over some units of a set.
+
+    Raises:
+        ValueError: see ``Replayer``.
+    """
+    if batch < 1:
+        raise ValueError(f"batch = {batch}: must be 1 unit a pass or more")
+    if first < 0 or count < 1 or first + count > units:
+        raise ValueError(f"units {first} to {first + count - 1}: the replay set has units 0 to {units - 1}")
+    return [slice(start, min(start + batch, first + count)) for start in range(first, first + count, batch)]
+
+
+def chosen(known: int, shifted: int, wanted: int, seed: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which of the in-domain and of the shifted units are replayed: two thirds in-domain where both have enough.
+
+    The choice does not look at scores, so that one set serves all artefacts of a task; what one kind lacks the other
+    fills up. Both are random and ascending.
+    """
+    draw = np.random.default_rng(seed)
+    inside = min(known, max(wanted - shifted, wanted * 2 // 3))
+    outside = min(shifted, wanted - inside)
+    return tuple(  # type: ignore[return-value]
+        np.sort(draw.choice(total, taken, replace=False)) for total, taken in ((known, inside), (shifted, outside))
+    )
+
+
+def shuffled(units: int, seed: int = 0) -> NDArray[np.intp]:
+    """The order of a set's units: the first n of them are as good as any n."""
+    return np.random.default_rng(seed + 1).permutation(units)
+
+
+def _replay(artefact: Artefact) -> Replay:
+    replay = artefact.manifest.replay
+    if replay is None:
+        raise ArtefactError(
+            f"{artefact.directory}: a manifest of format {artefact.manifest.format} without a replay set; build the "
+            "artefact again with calibration data, or give data to compare with"
+        )
+    return replay
+
+
+def _arrays(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:
+    try:
+        return npz.decode(path.read_bytes(), most_bytes)
+    except OSError as error:
+        raise ArtefactError(f"{path}: cannot be read ({error.strerror})") from error
+    except npz.BadArrays as error:
+        raise ArtefactError(f"{path}: {error}") from error
+
+
+def _opened(artefact: Artefact, arrays: Arrays, device: Any) -> Replayer:
+    """
+    Raises:
+        BadArrays: arrays of another shape or type than the task's inputs.
+    """
+    task = artefact.manifest.task
+    name = f"models.tasks.{task}.replaying"
+    try:
+        known = task.isidentifier() and importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # no such package
+        known = False
+    if not known:
+        raise ArtefactError(f"{artefact.directory}: replay sets of the task {task!r} cannot be scored here")
+    found: Replayer = importlib.import_module(name).replayer(artefact, arrays, device)
+    return found
+
+
+def _card(text: str, replay: Replay) -> str:
+    """A model card with what it says of the replay set, in place of what it said before."""
+    kept = text.partition(f"\n{_SECTION}\n")[0].rstrip("\n")
+    return (
+        f"{kept}\n\n{_SECTION}\n\n{replay.units} units, in `{replay.inputs}`: {replay.source}. Their scores under the "
+        f"numeric profile {replay.profile} ({replay.cpu}) are in `{replay.scores}`. Another provider or device is "
+        "compared with them before it serves. Whoever passes the artefact on passes these inputs on.\n"
+    )
