@@ -14,7 +14,8 @@ import hashlib
 import importlib
 import importlib.util
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from models import npz, uncertainty
 from models.artefact import REPLAY_SCORES, Artefact, ArtefactError, Manifest, Replay, inputs_name, write
-from models.building import CARD
+from models.building import CARD, Provenance
 from models.head import Head
 from models.predictive import Gaussian, Predictives
 from models.profile import profile
@@ -65,6 +66,25 @@ class Replayer(Protocol):
             ValueError: units that the set does not have, or a batch below 1.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Replayer of units that are scored pass by pass."""
+
+    units: int
+    most_batch: int
+    score: Callable[[slice], Scores]
+    """Scores of consecutive units, in one pass."""
+
+    def __call__(self, first: int, count: int, batch: int) -> Scores:
+        """See ``Replayer``."""
+        return joined([self.score(rows) for rows in passes(self.units, first, count, min(batch, self.most_batch))])
+
+
+def batches(found: Replayer, wanted: Sequence[int] = BATCHES) -> tuple[int, ...]:
+    """The batch sizes that differ on the replayer's device, ascending."""
+    return tuple(sorted({min(batch, found.most_batch) for batch in wanted}))
 
 
 def reference(artefact: Artefact) -> Scores:
@@ -182,6 +202,34 @@ def passes(units: int, first: int, count: int, batch: int) -> list[slice]:
     if first < 0 or count < 1 or first + count > units:
         raise ValueError(f"units {first} to {first + count - 1}: the replay set has units 0 to {units - 1}")
     return [slice(start, min(start + batch, first + count)) for start in range(first, first + count, batch)]
+
+
+def described(provenance: Provenance) -> str:
+    """Source of inputs that are units of labelled data."""
+    data = f"{provenance.description}; licence {provenance.licence}"
+    return f"units of the data that calibrated it, and of shifted data beside them ({data})"
+
+
+def array(arrays: Arrays, name: str, kind: str, *shape: int | None) -> NDArray[Any]:
+    """One of the arrays of a file of inputs.
+
+    Args:
+        kind: of its numbers, such as ``float32``.
+        shape: of each axis the length; None: any.
+
+    Raises:
+        BadArrays: it is missing, or of another type or shape.
+    """
+    found = arrays.get(name)
+    if found is None:
+        raise npz.BadArrays(f"{name!r} is missing; it holds {', '.join(sorted(arrays)) or 'nothing'}")
+    fits = found.ndim == len(shape) and all(
+        wanted is None or wanted == length for wanted, length in zip(shape, found.shape, strict=True)
+    )
+    if found.dtype != kind or not fits:
+        needed = [length if length is not None else "any" for length in shape]
+        raise npz.BadArrays(f"{name!r} is {found.dtype} {list(found.shape)}; {kind} {needed} is needed")
+    return found
 
 
 def chosen(known: int, shifted: int, wanted: int, seed: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

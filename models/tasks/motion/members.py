@@ -71,6 +71,11 @@ class Members:
         """Standard normal, [K, Q, T, 2]."""
         self._graph, self._grid, self._pass_maps = graph, recipe.grid, pass_maps or PASS_MAPS[graph.provider]
 
+    @property
+    def pass_maps(self) -> int:
+        """Most maps of one pass over the graph."""
+        return self._pass_maps
+
     def __call__(self, maps: Float32) -> tuple[Float32, Float32]:
         """See ``Planners``; N may be zero."""
         maps = np.ascontiguousarray(maps, np.float32)

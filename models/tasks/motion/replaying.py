@@ -1,0 +1,128 @@
+"""Replay sets of motion: feature maps of requests, kept as runs of equal cells, planned as they are served."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import npz, replay
+from models.artefact import Artefact
+from models.building import Provenance
+from models.replay import Arrays, Passes, Scores
+from models.tasks.motion import members as ensembles
+from models.tasks.motion import recipe as recipes
+from models.tasks.motion.examples import Examples
+from models.tasks.motion.grid import Grid
+from models.tasks.motion.planning import MOST_REQUESTS, Planning
+from models.tasks.motion.spec import HEADS, TRAJECTORIES
+
+Float32 = NDArray[np.float32]
+
+UNITS = 320
+"""Requests of a set, where data have so many."""
+_RUNS, _SKIPS, _LENGTHS, _VALUES = "runs", "skips", "lengths", "values"
+
+
+def encode(known: Examples, shifted: Sequence[Examples], units: int = UNITS) -> bytes:
+    """A file of inputs: maps of in-domain and of shifted requests, drawn and shuffled from a fixed seed."""
+    places = [(part, row) for part in shifted for row in range(len(part))]
+    inside, outside = replay.chosen(len(known), len(places), units)
+    picked = [(known, int(row)) for row in inside] + [places[at] for at in outside.tolist()]
+    return packed([picked[at][0].drawn(np.array([picked[at][1]]))[0] for at in replay.shuffled(len(picked)).tolist()])
+
+
+def packed(maps: Sequence[Float32]) -> bytes:
+    """Maps [channels, y, x], each a sequence of runs of equal cells that are not zero.
+
+    Of a run are kept: cells since the end of the last one, its length, and its value in float32.
+    """
+    runs, skips, lengths, values = [], [], [], []
+    for one in maps:
+        flat = np.ascontiguousarray(one, np.float32).reshape(-1)
+        bits = flat.view(np.uint32)
+        starts = np.flatnonzero(np.r_[True, bits[1:] != bits[:-1]])
+        length = np.diff(np.r_[starts, len(flat)])
+        full = bits[starts] != 0
+        starts, length = starts[full], length[full]
+        skips.append(starts - np.r_[0, (starts + length)[:-1]] if len(starts) else starts)
+        lengths.append(length)
+        values.append(flat[starts])
+        runs.append(len(starts))
+    return npz.encode(
+        {
+            _RUNS: np.array(runs, np.uint32),
+            _SKIPS: np.concatenate(skips).astype(np.uint32),
+            _LENGTHS: np.concatenate(lengths).astype(np.uint32),
+            _VALUES: np.concatenate(values).astype(np.float32),
+        }
+    )
+
+
+class Maps:
+    """Maps of a file of inputs, drawn when they are asked for.
+
+    Raises:
+        BadArrays: counts that do not fit each other, or runs beyond a map.
+    """
+
+    def __init__(self, arrays: Arrays, grid: Grid) -> None:
+        runs = replay.array(arrays, _RUNS, "uint32", None).astype(np.int64)
+        total = int(runs.sum())
+        skips, lengths = (replay.array(arrays, name, "uint32", total).astype(np.int64) for name in (_SKIPS, _LENGTHS))
+        self._values = replay.array(arrays, _VALUES, "float32", total)
+        self._grid, self._cells = grid, int(np.prod(grid.shape))
+        self._ends = np.cumsum(runs)
+        self._stops = np.cumsum(skips + lengths)
+        self._lengths = lengths
+        widths = np.diff(np.r_[0, self._stops][np.r_[0, self._ends]])
+        if (widths > self._cells).any():
+            raise npz.BadArrays(f"runs of map {int(widths.argmax())} go beyond its {self._cells} cells")
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def rows(self, part: slice) -> Float32:
+        """Consecutive maps laid out flat, [n, channels y x]."""
+        found = np.zeros((part.stop - part.start, self._cells), np.float32)
+        for row, number in zip(found, range(part.start, part.stop), strict=True):
+            first, last = int(self._ends[number - 1]) if number else 0, int(self._ends[number])
+            stops = self._stops[first:last] - (self._stops[first - 1] if first else 0)
+            lengths = self._lengths[first:last]
+            places = np.arange(int(lengths.sum())) + np.repeat(stops - np.cumsum(lengths), lengths)
+            row[places] = np.repeat(self._values[first:last], lengths)
+        return found
+
+
+def attached(
+    artefact: Artefact,
+    calibration: Examples | None,
+    judge: Mapping[str, Examples],
+    provenance: Provenance,
+    *,
+    device: Any = None,
+) -> Artefact:
+    """The artefact with requests it was calibrated with, and shifted ones, as its replay set; as it is without any."""
+    if not calibration:
+        return artefact
+    shifted = [part.take(part.shifted) for part in judge.values()]
+    return replay.attach(artefact, encode(calibration, shifted), replay.described(provenance), device=device)
+
+
+def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
+    """
+    Raises:
+        BadArrays: see ``Maps``.
+        ArtefactError, ProviderUnavailable: members cannot be run.
+    """
+    recipe = recipes.read(artefact)
+    maps = Maps(arrays, recipe.grid)
+    members = ensembles.members(artefact)
+    planning = Planning(members, recipe)
+
+    def score(part: slice) -> Scores:
+        return replay.scored(HEADS, artefact.manifest, {TRAJECTORIES.name: planning.read(planning(maps.rows(part)))})
+
+    return Passes(len(maps), min(MOST_REQUESTS, members.pass_maps), score)
