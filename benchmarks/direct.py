@@ -19,7 +19,7 @@ def direct(source: Artefact) -> Call:
     """Statistics of rows [n, F]: one call, one intra-op thread."""
     if source.manifest.task == "weather":
         return _weather(source)
-    graph = OnnxGraph(source.path(source.manifest.executor.file), threads=1)
+    graph = OnnxGraph(source.path(source.manifest.executor.file))
     outputs = ("mean", "mvar", "varm") if source.manifest.ensemble else ("mean", "mvar")
     return lambda rows: graph.run({"rows": rows}, outputs)
 

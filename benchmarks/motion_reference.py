@@ -13,6 +13,7 @@ from pathlib import Path
 
 from benchmarks.motion_tables.plan import Plan
 from benchmarks.motion_tables.train import ensemble
+from models.executors.device import Device
 from models.tasks.motion import gathering, train
 from models.tasks.motion.grid import OFFICIAL
 from models.tasks.motion.workbench import provenance
@@ -38,7 +39,7 @@ def main() -> None:
             stored,
             asked.out / name,
             provenance=provenance(data),
-            threads=asked.threads,
+            device=Device(threads=asked.threads),
             progress=lambda done, what: _tell(f"{name}: {done:.0%} {what}"),  # noqa: B023 - told at once
         )
         size = sum(path.stat().st_size for path in (asked.out / name).iterdir())

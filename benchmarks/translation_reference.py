@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+from models.executors.device import Device
 from models.side_by_side import seeds
 from models.tasks.translation import pairs_folder, train
 from models.tasks.translation import settings as presets
@@ -43,7 +44,7 @@ def main() -> None:
             sys.stderr.write(f"{done:.0%} {what}\n")
 
     found = train.built(
-        ensemble, pairs_folder.read(asked.pairs), asked.out / name, threads=asked.threads, progress=tell
+        ensemble, pairs_folder.read(asked.pairs), asked.out / name, device=Device(threads=asked.threads), progress=tell
     )
     size = sum(path.stat().st_size for path in (asked.out / name).iterdir())
     sys.stdout.write(f"{found.tag} {size / 1e6:.2f} MB {found.manifest.quality}\n")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from models.artefact import Executor
+if TYPE_CHECKING:
+    from models.artefact import Executor
 
 Provider = Literal["cpu", "cuda"]
 ConvolutionSearch = Literal["heuristic", "exhaustive", "default"]

@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.artefact import Artefact, numeric_profile
+from models import profile as profiles
+from models.artefact import Artefact
 from models.calibration import Calibration
+from models.executors.device import described
 from models.head import Head
+from models.profile import Profile
 from services.access.caller import charge
 from services.labels.desk import Desk
 from services.labels.opening import Labelling, labelling
@@ -89,9 +92,9 @@ class Assembled:
         self.offload.close()
 
 
-def profile(settings: Settings, artefact: Artefact) -> str:
-    """The numeric profile that thresholds are bound to: provider, precision and layout."""
-    return numeric_profile((artefact.manifest.executor, *artefact.manifest.joined), settings.provider)
+def profile(settings: Settings, artefact: Artefact) -> Profile:
+    """Return the numeric profile that thresholds are bound to, of an artefact on the device that the settings name."""
+    return profiles.profile((artefact.manifest.executor, *artefact.manifest.joined), described(settings.device))
 
 
 def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assembled:
@@ -115,7 +118,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     )
     offload = Offload(inline_bytes=settings.inline_bytes)
     metrics.watch(scheduler)
-    numeric = profile(settings, artefact)
+    numeric = profile(settings, artefact).name
     calibrated = {name: by_profile.get(numeric) for name, by_profile in artefact.manifest.heads.items()}
     measures = {
         name: measure
@@ -263,7 +266,7 @@ def _check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head
     for name, measure in settings.measure_by_head.items():
         if name not in by_name:
             raise SettingsError(f"DEMUR_MEASURES names the head {name!r}; this model has {', '.join(by_name)}")
-        found = artefact.manifest.heads[name].get(profile(settings, artefact))
+        found = artefact.manifest.heads[name].get(profile(settings, artefact).name)
         own = by_name[name].own_measure(artefact.manifest.ensemble)
         known = sorted({own, *(() if found is None else found.others)})
         if measure not in known:

@@ -45,6 +45,8 @@ RANGES = (
     ("grpc_port", 0, 65535),
     ("lanes", 0, 1024),
     ("intra_op_threads", 1, 1024),
+    ("device_index", 0, 1023),
+    ("device_memory_bytes", 0, 2**63),
     ("audit_rate", 0.0001, 1),
     ("audit_floor", 0.01, 1),
     ("ledger_deadline_seconds", 0.001, 60),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
+from models.executors.device import Device
 from services.addresses import is_address
 from services.cores import available_cores
 from services.ranges import RANGES, TASK_DEFAULTS
@@ -65,6 +66,22 @@ class Settings:
     """File of the authorities of callers in PEM; then only who has a certificate of one gets a connection (mTLS)."""
     provider: Literal["cpu", "cuda"] = "cpu"
     """Device that runs the model; part of the numeric profile that thresholds are bound to, see below."""
+    device_index: int = 0
+    """CUDA's number of the device, among those that the process sees."""
+    device_memory_bytes: int = 0
+    """Bytes that the arena of one session may take on the device; 0: no limit. A model of several graphs has as many
+    sessions."""
+    device_arena: Literal["same", "double"] = "same"
+    """How a session's arena grows on the device: `same` by what is asked for, `double` to the next power of two, which
+    is faster and larger."""
+    tf32: bool = False
+    """1 or 0: whether CUDA may round factors of float32 products to 10 bits of mantissa (TF32); part of the numeric
+    profile."""
+    convolution_search: Literal["heuristic", "exhaustive", "default"] = "heuristic"
+    """How cuDNN chooses the algorithm of a convolution; part of the numeric profile. `exhaustive` measures all for each
+    new shape, and may choose another at the next start."""
+    cuda_graphs: bool = False
+    """1 or 0: whether passes of a fixed shape are captured and replayed as CUDA graphs."""
     lanes: int = 0
     """Count of quanta that run at once; 0: one per available core on CPU (those of the container's CPU limit, in
     whole), one on GPU."""
@@ -281,6 +298,20 @@ class Settings:
     def callback_prefixes(self) -> tuple[str, ...]:
         """Beginnings of the addresses that may be called back."""
         return listed(self.callbacks)
+
+    @property
+    def device(self) -> Device:
+        """Where sessions compute, and how."""
+        return Device(
+            provider=self.provider,
+            threads=self.intra_op_threads,
+            tf32=self.tf32,
+            convolution_search=self.convolution_search,
+            memory_bytes=self.device_memory_bytes,
+            index=self.device_index,
+            growth=self.device_arena,
+            graphs=self.cuda_graphs,
+        )
 
     @property
     def lane_count(self) -> int:

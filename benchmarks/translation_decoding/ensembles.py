@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from models.executors.onnx import OnnxGraph, Provider
+from models.executors.device import CPU, Device
+from models.executors.onnx import OnnxGraph
 from models.tasks.translation import settings as presets
 from models.tasks.translation import train
 from models.tasks.translation.decoding.decoder import Decoder
@@ -106,11 +107,11 @@ def decoder(
     folder: Path,
     precision: Precision,
     *,
-    provider: Provider = "cpu",
+    device: Device = CPU,
 ) -> Decoder:
     """Graphs of some members on one thread."""
     write(weights, sizes, folder, precision)
-    return loaded(folder, rules, provider)
+    return loaded(folder, rules, device)
 
 
 def write(weights: Sequence[Weights], sizes: Sizes, folder: Path, precision: Precision) -> None:
@@ -119,11 +120,9 @@ def write(weights: Sequence[Weights], sizes: Sizes, folder: Path, precision: Pre
     (folder / STEPPING).write_bytes(stepping_graph(weights, sizes, SPECIAL, CANDIDATES, precision))
 
 
-def loaded(folder: Path, rules: Rules, provider: Provider = "cpu") -> Decoder:
+def loaded(folder: Path, rules: Rules, device: Device = CPU) -> Decoder:
     """What ``write`` wrote."""
-    return Decoder(
-        OnnxGraph(folder / READING, provider=provider), OnnxGraph(folder / STEPPING, provider=provider), rules
-    )
+    return Decoder(OnnxGraph(folder / READING, device=device), OnnxGraph(folder / STEPPING, device=device), rules)
 
 
 def tokens(count: int, vocabulary: int, seed: int = 0) -> list[list[int]]:

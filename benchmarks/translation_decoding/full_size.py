@@ -16,7 +16,8 @@ from typing import Any, get_args
 import numpy as np
 
 from benchmarks.translation_decoding.ensembles import BEAM, drawn, loaded, write
-from models.executors.onnx import Provider
+from models.executors.device import Device
+from models.profile import Provider
 from models.tasks.translation.decoding.decoder import Decoder, Source
 from models.tasks.translation.decoding.rules import Rules
 from models.tasks.translation.decoding.search import search
@@ -35,7 +36,7 @@ def measured(folder: Path, provider: Provider, sizes: Sizes = RELEASED, times: i
     """Seconds a sentence, ``alone`` and ``together``; MiB that are resident when graphs are ``loaded``, at the ``peak``
     of searches and that of ``loading``; bytes of the graphs (``reading``, ``stepping``); ``tokens`` of a hypothesis. On
     the CPU time is the thread's, on a GPU the clock's."""
-    decoder = loaded(folder, Rules(beam=BEAM, longest=SAID), provider)
+    decoder = loaded(folder, Rules(beam=BEAM, longest=SAID), Device(provider=provider))
     resident, loading = _memory("VmRSS"), _memory("VmHWM")
     clock = time.thread_time if provider == "cpu" else time.perf_counter
     draw = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import psutil
 
 from benchmarks.figures import Figure
 from benchmarks.translation_decoding.full_size import SAID, SOURCE, TOGETHER
-from models.executors.onnx import Provider
+from models.profile import Provider
 from models.tasks.translation.graph_names import READING, STEPPING
 from models.tasks.translation.settings import Precision
 

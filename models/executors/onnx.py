@@ -12,15 +12,16 @@ import sys
 from contextlib import redirect_stdout
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
 
 from models.artefact import ArtefactError
+from models.executors.device import CPU, Device
+from models.profile import Provider
 
-Provider = Literal["cpu", "cuda"]
 _PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 # The key of a TensorProto's external_data entry, as serialised; parsers take numbers with needless zeros, too.
@@ -62,13 +63,13 @@ class OnnxGraph:
     def __init__(
         self,
         path: Path,
+        device: Device = CPU,
         *,
-        provider: Provider = "cpu",
-        threads: int = 1,
         shared_arena: bool = False,
     ) -> None:
+        provider = device.provider
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = device.threads
         options.inter_op_num_threads = 1
         options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
         options.log_severity_level = 4  # what fails is raised; its lines would tell of inputs, such as indices
@@ -92,7 +93,7 @@ class OnnxGraph:
             raise ProviderUnavailable(
                 f"{path.name}: {wanted[0]} was asked for, the session has {self._session.get_providers()}"
             )
-        self.provider = provider
+        self.device = device
         self.inputs = {node.name: tuple(node.shape) for node in self._session.get_inputs()}
         """Name to shape; free dimensions are names."""
         self.outputs = tuple(node.name for node in self._session.get_outputs())

@@ -30,9 +30,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     """Assembles the tenant of a verified vessel artefact."""
     manifest = artefact.manifest
     predictors = manifest.members * manifest.samples
-    graph = OnnxGraph(
-        artefact.path(manifest.executor.file), provider=settings.provider, threads=settings.intra_op_threads
-    )
+    graph = OnnxGraph(artefact.path(manifest.executor.file), device=settings.device)
     statistics = ("mean", "mvar", "varm") if manifest.ensemble else ("mean", "mvar")
     pass_rows = rows_per_pass(predictors)
 

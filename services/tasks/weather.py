@@ -23,7 +23,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     """Assembles the tenant of a verified weather artefact, with the heads that it has."""
     manifest = artefact.manifest
     heads = serving.heads(artefact)
-    members = serving.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    members = serving.members(artefact, device=settings.device)
     plain = Reduced(members, heads, ensemble=manifest.ensemble)
     told = manifest.members * manifest.samples
     model = RowModel(

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from models import npz
 from models.artefact import ArtefactError
+from models.executors.device import Device
 from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph, ProviderUnavailable
 from models.executors.rows import RowGraph
@@ -129,7 +130,7 @@ def test_cuda_that_is_not_there_is_not_replaced_in_silence(graph: OnnxGraph, tmp
     if Path("/dev/nvidiactl").exists():
         pytest.skip("this machine has an NVIDIA device")
     with pytest.raises((ProviderUnavailable, ArtefactError, UserWarning)):
-        OnnxGraph(tmp_path / "graph.onnx", provider="cuda")
+        OnnxGraph(tmp_path / "graph.onnx", Device(provider="cuda"))
 
 
 def test_a_row_graph_measures_itself(graph: OnnxGraph) -> None:

@@ -63,8 +63,10 @@ def test_thresholds_are_bound_to_the_numeric_profile(reference: Artefact) -> Non
     calibrated = assemble(reference, SETTINGS, Metrics(TASK, CollectorRegistry()))
     calibrated.close()
     (policy,) = calibrated.tenant.pipeline.policies.all()
-    assert policy.profile == profile(SETTINGS, reference) == "cpu-fp32-stacked"
-    assert profile(Settings(provider="cuda"), reference) == "cuda-fp32-stacked"
+    assert policy.profile == profile(SETTINGS, reference).name == "cpu-fp32-stacked"
+    on_gpu = profile(Settings(provider="cuda", tf32=True, convolution_search="default"), reference)
+    assert (on_gpu.provider, on_gpu.precision, on_gpu.layout) == ("cuda", "fp32", "stacked")
+    assert on_gpu.name.endswith("-tf32-default")
     table = reference.manifest.heads[policy.head][policy.profile].retention
     assert policy.threshold == table.threshold(SETTINGS.target_retention)
 

@@ -131,7 +131,7 @@ def test_naming_a_heads_own_measure_changes_nothing(tiny: Tiny) -> None:
 @pytest.mark.parametrize("kind", ["trees", "combined"])
 def test_the_measure_is_part_of_what_policies_are_bound_to(tiny: Tiny, kind: str) -> None:
     artefact: Artefact = getattr(tiny, kind)
-    numeric = profile(Settings(), artefact)
+    numeric = profile(Settings(), artefact).name
     assert policies(artefact)["temperature"].profile == numeric
     found = policies(artefact, measures="precipitation=entropy,temperature=varm")
     assert {policy.profile for policy in found.values()} == {f"{numeric},precipitation=entropy,temperature=varm"}

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import building, card, npz
-from models.artefact import Artefact, Manifest, Source, numeric_profile, write
+from models.artefact import Artefact, Manifest, Source, write
 from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
+from models.profile import profile
 from models.tasks.lesion import calibrating, examples, recipe, spec, tuning
 from models.tasks.lesion import members as members_of
 from models.tasks.lesion.calibrating import Found
@@ -43,6 +45,7 @@ def build(
     judge: Mapping[str, Sequence[Files]] | None = None,
     provenance: Provenance = UNSTATED,
     threads: int = 1,
+    device: Device = CPU,
     progress: Progress = lambda done, what: None,
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
@@ -56,6 +59,7 @@ def build(
         calibration: in-domain scans that neither members nor threshold have seen, if possible some forty.
         judge: further labelled scans by name, for figures in the manifest.
         threads: that segment a scan side by side.
+        device: computes what is calibrated, under its numeric profile.
 
     Raises:
         ArtefactError: a graph is damaged, or does not fit the plan.
@@ -73,6 +77,7 @@ def build(
             plan,
             samples=ensemble.samples,
             sampled=ensemble.sample_seed is not None,
+            device=device,
         )
         training = dict(ensemble.training)
         if tune:
@@ -89,7 +94,7 @@ def build(
     if calibration:
         plan = calibrating.filled(plan, found[_CALIBRATION])
         known = calibrating.calibration(found[_CALIBRATION], ensemble=ensemble.several)
-        calibrated[numeric_profile([ensemble.executor])] = known
+        calibrated[profile([ensemble.executor], described(device)).name] = known
     manifest = Manifest(
         task="lesion",
         family=ensemble.family,

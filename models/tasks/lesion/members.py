@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Artefact, ArtefactError, Executor
-from models.executors.onnx import OnnxGraph, Provider
+from models.executors.device import CPU, Device
+from models.executors.onnx import OnnxGraph
 from models.tasks.lesion import recipe as recipes
 from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.spec import LESIONS
@@ -82,7 +83,7 @@ def golden(members: Members, recipe: Recipe) -> dict[str, Array]:
     return {_INPUT: cubes, _OUTPUT: found}
 
 
-def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1, shared_arena: bool = True) -> Members:
+def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = True) -> Members:
     """The members of a verified artefact.
 
     Raises:
@@ -96,8 +97,7 @@ def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1,
         recipes.read(artefact),
         samples=manifest.samples,
         sampled=manifest.sample_seed is not None,
-        provider=provider,
-        threads=threads,
+        device=device,
         shared_arena=shared_arena,
     )
     if len(found) != manifest.members * manifest.samples:
@@ -113,8 +113,7 @@ def opened(
     *,
     samples: int = 1,
     sampled: bool = False,
-    provider: Provider = "cpu",
-    threads: int = 1,
+    device: Device = CPU,
     shared_arena: bool = True,
 ) -> Members:
     """All members of all executors.
@@ -129,7 +128,7 @@ def opened(
     if not files or any(executor.layout != "separate" for executor in executors):
         raise ArtefactError(f"lesion executors have the layout separate and graphs of the head {LESIONS.name!r}")
     found = Members(
-        tuple(OnnxGraph(path(name), provider=provider, threads=threads, shared_arena=shared_arena) for name in files),
+        tuple(OnnxGraph(path(name), device=device, shared_arena=shared_arena) for name in files),
         samples,
         sampled,
     )

@@ -14,9 +14,11 @@ import msgspec
 import numpy as np
 
 from models import building, card, npz
-from models.artefact import Artefact, Manifest, Source, numeric_profile, write
+from models.artefact import Artefact, Manifest, Source, write
 from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
+from models.profile import profile
 from models.tasks.motion import appearance, calibrating, export, recipe, spec
 from models.tasks.motion import members as members_of
 from models.tasks.motion.ensemble import GRAPH, Ensemble
@@ -40,7 +42,7 @@ def build(
     calibration: Examples | None = None,
     judge: Mapping[str, Examples] | None = None,
     provenance: Provenance = UNSTATED,
-    threads: int = 1,
+    device: Device = CPU,
     progress: Progress = lambda done, what: None,
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
@@ -53,7 +55,7 @@ def build(
         choosing: development requests that chose the members' weights; for the record.
         calibration: in-domain requests that the members have not seen.
         judge: further labelled requests by name, for figures in the manifest.
-        threads: of ONNX Runtime.
+        device: computes what is calibrated, under its numeric profile.
 
     Raises:
         ArtefactError: a graph that does not fit the plan.
@@ -61,13 +63,13 @@ def build(
     judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one}
     steps = _Steps(sum(map(len, judged_sets.values())), progress)
     graph = export.export(ensemble.networks, ensemble.masks)
-    members = _opened(graph, plan, threads)
+    members = _opened(graph, plan, device)
     found = {name: calibrating.judge(one, members, plan, steps.told(name)) for name, one in judged_sets.items()}
     if train:
         plan = msgspec.structs.replace(plan, typical=typical(train))
     calibrated: dict[str, Calibration] = {}
     if _CALIBRATION in found:
-        calibrated[numeric_profile([ensemble.executor])] = calibrating.calibration(found[_CALIBRATION])
+        calibrated[profile([ensemble.executor], described(device)).name] = calibrating.calibration(found[_CALIBRATION])
     roles = {"train": train, "choice of weights": choosing, _CALIBRATION: calibration}
     manifest = Manifest(
         task="motion",
@@ -96,20 +98,20 @@ def build(
     return write(directory, manifest, files)
 
 
-def opened(ensemble: Ensemble, plan: Recipe, *, threads: int = 1) -> Members:
+def opened(ensemble: Ensemble, plan: Recipe, *, device: Device = CPU) -> Members:
     """The members of an ensemble as they will serve.
 
     Raises:
         ArtefactError: a graph that does not fit the plan.
     """
-    return _opened(export.export(ensemble.networks, ensemble.masks), plan, threads)
+    return _opened(export.export(ensemble.networks, ensemble.masks), plan, device)
 
 
-def _opened(graph: bytes, plan: Recipe, threads: int) -> Members:
+def _opened(graph: bytes, plan: Recipe, device: Device) -> Members:
     with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
         path = Path(scratch) / GRAPH
         path.write_bytes(graph)
-        return members_of.opened(path, plan, threads=threads)
+        return members_of.opened(path, plan, device=device)
 
 
 def typical(train: Examples) -> dict[str, tuple[float, float]]:

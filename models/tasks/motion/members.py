@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Artefact, ArtefactError
-from models.executors.onnx import OnnxGraph, Provider
+from models.executors.device import CPU, Device
+from models.executors.onnx import OnnxGraph
+from models.profile import Provider
 from models.tasks.motion import recipe as recipes
 from models.tasks.motion.grid import CHANNELS, Grid
 from models.tasks.motion.recipe import Recipe
@@ -69,7 +71,7 @@ class Members:
             (self.count, self.samples, STEPS, 2), np.float32
         )
         """Standard normal, [K, Q, T, 2]."""
-        self._graph, self._grid, self._pass_maps = graph, recipe.grid, pass_maps or PASS_MAPS[graph.provider]
+        self._graph, self._grid, self._pass_maps = graph, recipe.grid, pass_maps or PASS_MAPS[graph.device.provider]
 
     @property
     def pass_maps(self) -> int:
@@ -110,7 +112,7 @@ def golden(members: Members) -> dict[str, Float32]:
     return {MAPS: blocks, PLANS: plans, SCORES: scores}
 
 
-def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1) -> Members:
+def members(artefact: Artefact, *, device: Device = CPU) -> Members:
     """The members of a verified artefact.
 
     Raises:
@@ -124,7 +126,7 @@ def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1)
             f"{artefact.directory}: members of a motion artefact score each other in one onnx graph, the manifest has "
             f"{1 + len(manifest.joined)} executors, the first {executor.kind} {executor.layout}"
         )
-    found = opened(artefact.path(executor.file), recipes.read(artefact), provider=provider, threads=threads)
+    found = opened(artefact.path(executor.file), recipes.read(artefact), device=device)
     masks = 1 if manifest.sample_seed is None else found.samples
     if (found.count, masks) != (manifest.members, manifest.samples):
         raise ArtefactError(
@@ -134,13 +136,13 @@ def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1)
     return found
 
 
-def opened(path: Path, recipe: Recipe, *, provider: Provider = "cpu", threads: int = 1) -> Members:
+def opened(path: Path, recipe: Recipe, *, device: Device = CPU) -> Members:
     """The members in a graph's file, warmed up.
 
     Raises:
         ArtefactError, ProviderUnavailable: see ``members``.
     """
-    graph = OnnxGraph(path, provider=provider, threads=threads)
+    graph = OnnxGraph(path, device=device)
     try:
         found = Members(graph, recipe)
         said = found(np.zeros((1, *recipe.grid.shape), np.float32))

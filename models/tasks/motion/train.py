@@ -11,6 +11,7 @@ from pathlib import Path
 from models import checkpoints, side_by_side
 from models.artefact import Artefact
 from models.building import UNSTATED, Provenance
+from models.executors.device import CPU, Device
 from models.tasks.motion import gathering, presets, shares
 from models.tasks.motion.ensemble import Ensemble
 from models.tasks.motion.examples import Examples
@@ -76,7 +77,7 @@ def train_artefact(
         out,
         plan=plan,
         provenance=provenance,
-        threads=jobs or os.cpu_count() or 1,
+        device=Device(threads=jobs or os.cpu_count() or 1),
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
     )
     if parts is None:
@@ -209,7 +210,7 @@ def built(
     *,
     plan: Recipe = RANKED,
     provenance: Provenance = UNSTATED,
-    threads: int = 1,
+    device: Device = CPU,
     progress: Progress = lambda done, what: None,
 ) -> Artefact:
     """The artefact of an ensemble that was trained on stored examples; calibrated and judged as ``train_artefact``.
@@ -228,7 +229,7 @@ def built(
         calibration=shares.calibrating(examples[DEV]),
         judge=shares.judging(examples),
         provenance=provenance,
-        threads=threads,
+        device=device,
         progress=progress,
     )
 

@@ -15,9 +15,11 @@ import msgspec
 import numpy as np
 
 from models import building, card, npz
-from models.artefact import Artefact, ArtefactError, Manifest, Source, numeric_profile, write
+from models.artefact import Artefact, ArtefactError, Manifest, Source, write
 from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
+from models.profile import profile
 from models.tasks.translation import appearance, calibrating, members, recipe, spec
 from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.ensemble import Ensemble, executor, opened
@@ -42,7 +44,7 @@ def build(
     calibration: Corpus | None = None,
     judge: Mapping[str, Corpus] | None = None,
     provenance: Provenance = UNSTATED,
-    threads: int = 1,
+    device: Device = CPU,
     progress: Progress = lambda done, what: None,
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
@@ -54,7 +56,7 @@ def build(
         train: pairs that the members were trained on; they say what is typical.
         calibration: in-domain pairs that the members have not seen.
         judge: further pairs by name, for figures in the manifest.
-        threads: of ONNX Runtime.
+        device: computes what is calibrated, under its numeric profile.
 
     Raises:
         ArtefactError: a tokeniser that does not fit the weights, or a precision that ranks sentences in another way.
@@ -63,14 +65,14 @@ def build(
     told = _Told(sum(map(len, sets.values())) + (min(COMPARED, len(calibration)) if calibration else 0), progress)
     if train is not None and len(train):
         ensemble = _with_typical(ensemble, train)
-    translator = opened(ensemble, precision, threads=threads)
+    translator = opened(ensemble, precision, device=device)
     found = {name: calibrating.judge(one, translator, told.of(name)) for name, one in sets.items()}
     calibrated: dict[str, Calibration] = {}
     training = dict(ensemble.training)
     if CALIBRATION in found:
-        calibrated[numeric_profile([executor(precision)])] = calibrating.calibration(found[CALIBRATION])
+        calibrated[profile([executor(precision)], described(device)).name] = calibrating.calibration(found[CALIBRATION])
         if precision != "fp32":
-            training |= admitted(ensemble, found[CALIBRATION], precision, threads, told.of("float32"))
+            training |= admitted(ensemble, found[CALIBRATION], precision, device, told.of("float32"))
     manifest = Manifest(
         task="translation",
         family=ensemble.family,
@@ -98,7 +100,11 @@ def build(
 
 
 def admitted(
-    ensemble: Ensemble, judged: calibrating.Judged, precision: Precision, threads: int, progress: Callable[[int], None]
+    ensemble: Ensemble,
+    judged: calibrating.Judged,
+    precision: Precision,
+    device: Device,
+    progress: Callable[[int], None],
 ) -> dict[str, float]:
     """Rank correlations with float32, for the record.
 
@@ -106,7 +112,7 @@ def admitted(
         ArtefactError: the head's measure ranks sentences in another way.
     """
     rows = np.unique(np.linspace(0, len(judged) - 1, min(COMPARED, len(judged))).astype(int)).tolist()
-    exact: Translator = opened(ensemble, "fp32", threads=threads)
+    exact: Translator = opened(ensemble, "fp32", device=device)
     said = dict(exact.translations([judged.sources[row] for row in rows], progress))
     correlations = calibrating.agreement(
         [judged.translations[row] for row in rows], [said[number] for number in range(len(rows))]

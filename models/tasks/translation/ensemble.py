@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from models.artefact import Executor
+from models.executors.device import CPU, Device
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation.export.blocks import Weights
 from models.tasks.translation.export.reading import reading_graph
@@ -66,7 +67,7 @@ def executor(precision: Precision) -> Executor:
     return Executor(kind="onnx", layout="stepwise", precision=precision, models={HYPOTHESES.name: (READING, STEPPING)})
 
 
-def opened(ensemble: Ensemble, precision: Precision, *, threads: int = 1) -> Translator:
+def opened(ensemble: Ensemble, precision: Precision, *, device: Device = CPU) -> Translator:
     """An ensemble as it will serve.
 
     Raises:
@@ -77,5 +78,5 @@ def opened(ensemble: Ensemble, precision: Precision, *, threads: int = 1) -> Tra
         for name, content in ensemble.graphs(precision).items():
             path = Path(scratch) / name
             path.write_bytes(content)
-            graphs.append(OnnxGraph(path, threads=threads))
+            graphs.append(OnnxGraph(path, device=device))
     return assembled(graphs, ensemble.recipe, ensemble.tokeniser, "the ensemble")

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Artefact, ArtefactError
-from models.executors.onnx import OnnxGraph, Provider
+from models.executors.device import CPU, Device
+from models.executors.onnx import OnnxGraph
 from models.tasks.translation import recipe as recipes
 from models.tasks.translation import released_tokens
 from models.tasks.translation.decoding.decoder import Decoder, Source
@@ -28,7 +29,7 @@ _SCORE, _SCR_PE = "score", "scr_pe"
 _GOLDEN_LENGTHS = (3, 6, 9, 14, 20)
 
 
-def translator(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1) -> Translator:
+def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
     """The ensemble of a verified artefact.
 
     Raises:
@@ -45,7 +46,7 @@ def translator(artefact: Artefact, *, provider: Provider = "cpu", threads: int =
         )
     recipe = recipes.read(artefact)
     files = {name: artefact.path(name).read_bytes() for name in _needed(recipe)}
-    graphs = [OnnxGraph(artefact.path(name), provider=provider, threads=threads) for name in names]
+    graphs = [OnnxGraph(artefact.path(name), device=device) for name in names]
     found = assembled(graphs, recipe, files, str(artefact.directory))
     if found.decoder.members != manifest.members:
         raise ArtefactError(

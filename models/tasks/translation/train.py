@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models import checkpoints, side_by_side
+from models.executors.device import CPU, Device
 from models.resume import claim, write_whole
 from models.side_by_side import Tell
 from models.tasks.translation import pairs_folder
@@ -83,7 +84,7 @@ def train_artefact(
         folder,
         out,
         precision=precision,
-        threads=jobs or os.cpu_count() or 1,
+        device=Device(threads=jobs or os.cpu_count() or 1),
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
     )
     if parts is None:
@@ -98,7 +99,7 @@ def built(
     out: Path,
     *,
     precision: Precision = "int8",
-    threads: int = 1,
+    device: Device = CPU,
     progress: Tell = lambda done, what: None,
 ) -> Artefact:
     """The calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
@@ -116,7 +117,7 @@ def built(
         calibration=folder.calibration,
         judge={name: _spaced(pairs) for name, pairs in folder.judged.items()},
         provenance=folder.provenance,
-        threads=threads,
+        device=device,
         progress=progress,
     )
 

@@ -17,8 +17,10 @@ from models import building, card, npz
 from models.artefact import Artefact, Executor, Manifest, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
 from models.executors.onnx import OnnxGraph
 from models.predictive import Gaussian
+from models.profile import profile
 from models.schema import Schema
 from models.tasks.vessel import scoring, spec
 from models.tasks.vessel.ensemble import TrainedEnsemble
@@ -29,7 +31,6 @@ from models.tasks.vessel.spec import HEADS, POWER
 if TYPE_CHECKING:
     from models.tasks.vessel.simulator.dataset import Table
 
-PROFILE = "cpu-fp32-stacked"
 GRAPH = "ensemble.onnx"
 GOLDEN_TOLERANCE = 1e-3
 """Set by varm, a small difference of large float32 numbers; mean and mvar repeat to 1e-6 on one machine."""
@@ -44,28 +45,33 @@ def build(
     directory: Path,
     *,
     provenance: Provenance = UNSTATED,
+    device: Device = CPU,
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
     ``data`` may hold train (training range, fingerprint), dev_in (calibration) and further labelled
     tables (quality figures). Without dev_in the artefact has no calibration and can be served only with a
     fixed threshold or deferring everything.
+
+    Args:
+        device: computes what is calibrated, under its numeric profile.
     """
     schema = Schema(FEATURES)
     content = export(ensemble)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / GRAPH
         path.write_bytes(content)
-        graph = OnnxGraph(path)
+        graph = OnnxGraph(path, device=device)
         judged = {name: table for name, table in data.items() if name != "train"}
         chunk = scoring.rows_per_pass(ensemble.size)
         predicted = {name: scoring.predict(graph, table.features, chunk) for name, table in judged.items()}
         shown = [data[name].features for name in ("dev_in", "dev_out") if name in data]
         rows = building.golden_rows(shown, schema)
         golden = {"rows": rows, **_arrays(scoring.predict(graph, rows))}
+    executor = Executor(kind="onnx", file=GRAPH)
     calibrated = {}
     if "dev_in" in data:
-        calibrated[PROFILE] = calibrate(predicted["dev_in"], data["dev_in"].power)
+        calibrated[profile([executor], described(device)).name] = calibrate(predicted["dev_in"], data["dev_in"].power)
     manifest = Manifest(
         task="vessel",
         family=ensemble.family,
@@ -74,7 +80,7 @@ def build(
         sample_seed=ensemble.sample_seed if ensemble.samples > 1 else None,
         schema=schema.features,
         schema_hash=schema.hash,
-        executor=Executor(kind="onnx", file=GRAPH),
+        executor=executor,
         heads={POWER.name: calibrated},
         training_range=building.training_range(data["train"].features, schema) if "train" in data else None,
         golden=GOLDEN,

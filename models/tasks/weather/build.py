@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import building, card, npz
-from models.artefact import Artefact, Manifest, numeric_profile, write
+from models.artefact import Artefact, Manifest, write
 from models.building import CARD, GOLDEN, UNSTATED, Labelled, Provenance
 from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
 from models.executors.members import MemberExecutor
 from models.executors.reduced import Reduced
 from models.head import Head
+from models.profile import profile
 from models.schema import Schema
 from models.tasks.weather import scoring, serving, spec
 from models.tasks.weather.ensemble import Ensemble
@@ -45,7 +47,7 @@ def build(
     schema: Schema,
     heads: Sequence[Head] = spec.HEADS,
     provenance: Provenance = UNSTATED,
-    threads: int = 1,
+    device: Device = CPU,
     progress: Callable[[float, str], None] = lambda done, what: None,
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
@@ -55,13 +57,13 @@ def build(
 
     Args:
         heads: of the task, those that the ensemble predicts.
-        threads: to compute with.
+        device: computes what is calibrated, under its numeric profile.
 
     Raises:
         ArtefactError: a file of the ensemble is damaged, or not made for the schema or the heads.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        members = serving.opened(_placed(ensemble, Path(scratch)), ensemble.executors, schema, heads, threads=threads)
+        members = serving.opened(_placed(ensemble, Path(scratch)), ensemble.executors, schema, heads, device=device)
         judged = {name: table for name, table in data.items() if name != "train"}
         said = {}
         for number, (name, table) in enumerate(judged.items()):
@@ -77,7 +79,7 @@ def build(
     if "dev_in" in data:
         for head in heads:
             labels = data["dev_in"].labels[head.name]
-            calibrated[head.name][numeric_profile(ensemble.executors)] = _calibration(
+            calibrated[head.name][profile(ensemble.executors, described(device)).name] = _calibration(
                 head, said["dev_in"][head.name], labels, ensemble.several
             )
     manifest = Manifest(

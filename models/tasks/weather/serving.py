@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from models.artefact import Artefact, ArtefactError, Executor
+from models.executors.device import CPU, Device
 from models.executors.graph_members import GraphMembers
 from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
@@ -16,8 +16,6 @@ from models.executors.trees.ensemble import TreeEnsemble
 from models.head import Head
 from models.schema import Schema
 from models.tasks.weather.spec import HEADS
-
-Provider = Literal["cpu", "cuda"]
 
 
 def heads(artefact: Artefact) -> tuple[Head, ...]:
@@ -32,7 +30,7 @@ def heads(artefact: Artefact) -> tuple[Head, ...]:
     return found
 
 
-def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1) -> MemberExecutor:
+def members(artefact: Artefact, *, device: Device = CPU) -> MemberExecutor:
     """All members of all executors of an artefact.
 
     Raises:
@@ -41,7 +39,7 @@ def members(artefact: Artefact, *, provider: Provider = "cpu", threads: int = 1)
     """
     manifest = artefact.manifest
     executors = (manifest.executor, *manifest.joined)
-    found = opened(artefact.path, executors, artefact.schema, heads(artefact), provider=provider, threads=threads)
+    found = opened(artefact.path, executors, artefact.schema, heads(artefact), device=device)
     told = manifest.members * manifest.samples
     for name, said in found(np.zeros((1, len(artefact.schema)), np.float32)).items():
         if len(said) != told:
@@ -55,8 +53,7 @@ def opened(
     schema: Schema,
     heads: Sequence[Head],
     *,
-    provider: Provider = "cpu",
-    threads: int = 1,
+    device: Device = CPU,
 ) -> MemberExecutor:
     """All members of all executors. CatBoost runs on the CPU, whatever the provider.
 
@@ -73,11 +70,11 @@ def opened(
 
     def part(executor: Executor) -> MemberExecutor:
         if executor.kind == "onnx":
-            return GraphMembers(OnnxGraph(path(executor.file), provider=provider, threads=threads), names)
+            return GraphMembers(OnnxGraph(path(executor.file), device=device), names)
         if without := [name for name in names if not executor.models.get(name)]:
             raise ArtefactError(f"the manifest names no CatBoost models of {', '.join(without)}")
         files = {name: [path(file) for file in executor.models[name]] for name in names}
-        return TreeEnsemble(files, by_name, schema, threads=threads, virtual=executor.virtual)
+        return TreeEnsemble(files, by_name, schema, threads=device.threads, virtual=executor.virtual)
 
     parts = [part(executor) for executor in executors]
     return parts[0] if len(parts) == 1 else Joined(parts)

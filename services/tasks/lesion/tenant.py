@@ -30,7 +30,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     """Assembles the tenant of a verified lesion artefact."""
     manifest = artefact.manifest
     recipe = recipes.read(artefact)
-    members = ensembles.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    members = ensembles.members(artefact, device=settings.device)
     pace = Pace()
     task = LesionTask(members, recipe, pace, lanes=settings.lane_count, keeps_inputs=settings.keep_payload == "on")
     schema = Schema(tuple(_IMAGES[name] for name in recipe.channels))

@@ -28,7 +28,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     """Assembles the tenant of a verified motion artefact."""
     manifest = artefact.manifest
     recipe = recipes.read(artefact)
-    members = ensembles.members(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    members = ensembles.members(artefact, device=settings.device)
     planning = Planning(members, recipe)
     task = MotionTask(planning, recipe, Pace(), lanes=settings.lane_count, keeps_inputs=settings.keep_payload == "on")
     description = Description(

@@ -22,7 +22,7 @@ _MEASURED = "The weather was fine, and the old road along the river was empty."
 def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     """Assembles the tenant of a verified translation artefact."""
     manifest = artefact.manifest
-    translator = members.translator(artefact, provider=settings.provider, threads=settings.intra_op_threads)
+    translator = members.translator(artefact, device=settings.device)
     stepping = Stepping(translator, translator.recipe.width)
     task = TranslationTask(translator, stepping, Pace(), lanes=settings.lane_count)
     description = Description(task=manifest.task, model=artefact.tag, schema=None, heads=HEADS, max_rows=MOST_SENTENCES)

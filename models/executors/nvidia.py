@@ -1,0 +1,107 @@
+"""Facts about NVIDIA devices from their management library (NVML); without a driver there are none."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+UNKNOWN = "unknown"
+"""Architecture of a device that the management library does not tell of."""
+_MIG_NAME = re.compile(r"\bMIG (\S+)")
+
+
+def architecture(index: int) -> str:
+    """Return the compute capability of a CUDA device as ``sm_90``, with its MIG slice ``sm_90.1g.18gb``.
+
+    ``unknown`` without a driver, without the management library, or where there is no such device.
+
+    Args:
+        index: CUDA's number of the device; ``CUDA_VISIBLE_DEVICES`` is followed. On machines with several kinds of
+            devices CUDA and NVML count alike only with ``CUDA_DEVICE_ORDER=PCI_BUS_ID``.
+    """
+    with _library() as nvml:
+        if nvml is None:
+            return UNKNOWN
+        try:
+            return _architecture(nvml, index, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        except (nvml.NVMLError, LookupError, ValueError):
+            return UNKNOWN
+
+
+def driver() -> str:
+    """Return the version of the driver, empty where there is none."""
+    with _library() as nvml:
+        if nvml is None:
+            return ""
+        try:
+            return _text(nvml.nvmlSystemGetDriverVersion())
+        except nvml.NVMLError:
+            return ""
+
+
+def _architecture(nvml: Any, index: int, visible: str | None) -> str:
+    device = _handle(nvml, index, visible)
+    whole, slice_name = _parts(nvml, device)
+    major, minor = nvml.nvmlDeviceGetCudaComputeCapability(whole)
+    return f"sm_{major}{minor}" + (f".{slice_name}" if slice_name else "")
+
+
+def _handle(nvml: Any, index: int, visible: str | None) -> Any:
+    """
+    Raises:
+        LookupError: fewer devices are visible.
+    """
+    if visible is None:
+        return nvml.nvmlDeviceGetHandleByIndex(index)
+    name = [part.strip() for part in visible.split(",")][index]
+    return nvml.nvmlDeviceGetHandleByIndex(int(name)) if name.isdigit() else nvml.nvmlDeviceGetHandleByUUID(name)
+
+
+def _parts(nvml: Any, device: Any) -> tuple[Any, str]:
+    """The whole device, and the name of the slice that CUDA uses of it; empty where it is not divided."""
+    if nvml.nvmlDeviceIsMigDeviceHandle(device):
+        return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device), _slice(nvml, device)
+    try:
+        divided = nvml.nvmlDeviceGetMigMode(device)[0] == nvml.NVML_DEVICE_MIG_ENABLE
+    except nvml.NVMLError:  # kinds that cannot be divided
+        return device, ""
+    if not divided:
+        return device, ""
+    for place in range(nvml.nvmlDeviceGetMaxMigDeviceCount(device)):
+        try:
+            return device, _slice(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex(device, place))
+        except nvml.NVMLError:  # no slice at this place
+            continue
+    raise LookupError("the device is divided and has no slice")
+
+
+def _slice(nvml: Any, device: Any) -> str:
+    """Size of a slice as its profile names it, such as ``1g.18gb``."""
+    named = _MIG_NAME.search(_text(nvml.nvmlDeviceGetName(device)))
+    return named[1] if named else "mig"
+
+
+@contextmanager
+def _library() -> Iterator[Any]:
+    """The management library, initialised; None where it cannot be."""
+    try:
+        import pynvml
+    except ImportError:
+        yield None
+        return
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        yield None
+        return
+    try:
+        yield pynvml
+    finally:
+        pynvml.nvmlShutdown()
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else value
