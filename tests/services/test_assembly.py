@@ -64,6 +64,7 @@ def test_thresholds_are_bound_to_the_numeric_profile(reference: Artefact) -> Non
     calibrated.close()
     (policy,) = calibrated.tenant.pipeline.policies.all()
     assert policy.profile == profile(SETTINGS, reference) == "cpu-fp32-stacked"
+    assert calibrated.tenant.pipeline.profile == "cpu-fp32-stacked", "as answers name it"
     assert profile(Settings(provider="cuda"), reference) == "cuda-fp32-stacked"
     table = reference.manifest.heads[policy.head][policy.profile].retention
     assert policy.threshold == table.threshold(SETTINGS.target_retention)
