@@ -175,6 +175,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             scheduler,
             book,
             model=artefact.tag,
+            profile=numeric,
             ledger=ledger,
             observer=metrics,
             offload=offload,

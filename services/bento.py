@@ -124,7 +124,7 @@ class Process:
         tenant = assembled.tenant
         tenant.warm_up()
         await assembled.start()
-        metrics.info(__version__, artefact.tag, settings.provider)
+        metrics.info(__version__, artefact.tag, profile=tenant.pipeline.profile, provider=settings.provider)
         metrics.turned_away(lambda: {("http", "429"): self.door.refused})
         serving = Serving(tenant, settings, metrics, assembled.desk, assembled.keeper, self._tracing.tracer)
         oip = OipModel(tenant, metrics, lambda: lifecycle.ready)

@@ -29,7 +29,7 @@ from services.versions import NAMES, versions
 _REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _QUANTUM_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
 _GROUP_REQUESTS = (1, 2, 4, 8, 16, 32, 64)
-_BUILD = ("version", "model", "provider", *NAMES)
+_BUILD = ("version", "model", "profile", "provider", *NAMES)
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
 """Media type of Prometheus's text format."""
 _DECISIONS = {decision: decision.name.lower() for decision in Decision}
@@ -127,9 +127,9 @@ class Metrics:
         """Exports calls that were refused before they were calls, by protocol and status; they have no duration."""
         self._turned_away = counts
 
-    def info(self, version: str, model: str, provider: str = "cpu") -> None:
-        """Says what runs."""
-        self._running = (version, model, provider, *versions())
+    def info(self, version: str, model: str, *, profile: str, provider: str = "cpu") -> None:
+        """Says what runs; ``profile`` is the name of the numeric profile."""
+        self._running = (version, model, profile, provider, *versions())
 
     def exposition(self, accept: str = "") -> tuple[bytes, str]:
         """What a scrape gets, and its media type: OpenMetrics, which has exemplars, where it is accepted."""

@@ -84,6 +84,8 @@ class Portion:
     ids: Mapping[str, UnitIds]
     payload: Any
     model: str
+    profile: str
+    """Name of the numeric profile that computed the scores."""
     purpose: Purpose
     recorded: bool = False
 
@@ -199,16 +201,22 @@ class Pipeline(Generic[Request, Answer]):
         policies: PolicyBook,
         *,
         model: str,
+        profile: str,
         ledger: Ledger,
         observer: Observer,
         offload: Offload,
         epoch: Callable[[], int] = lambda: secrets.randbits(63),
         charge: Callable[[int], None] = _ignore,
     ) -> None:
-        """``charge`` is told how many units a caller asks for, and raises ``Busy`` where it may not have them now."""
+        """
+        Args:
+            profile: name of the numeric profile that computes the scores.
+            charge: told how many units a caller asks for; raises ``Busy`` where it may not have them now.
+        """
         self.task = task
         self.policies = policies
         self.model = model
+        self.profile = profile
         self.offload = offload
         """Where transports read and write large bodies, too."""
         self.ledger = ledger
@@ -311,6 +319,7 @@ class Pipeline(Generic[Request, Answer]):
             ids={head: self._ids(len(verdict.decisions)) for head, verdict in verdicts.items()},
             payload=done.payload,
             model=self.model,
+            profile=self.profile,
             purpose=call.purpose,
         )
         if not portion.count:  # a request without units, answered all the same

@@ -18,6 +18,7 @@ from demur.v1 import common_pb2 as common
 from demur.v1 import vessel_pb2 as wire
 from demur.v1.vessel_pb2_grpc import VesselServiceServicer, add_VesselServiceServicer_to_server
 from tests.clients.ahead import Ahead
+from tests.clients.stand_in import PROFILE
 
 FEATURES = (
     ("draft_aft_telegram", "m", 0.0, 30.0),
@@ -118,7 +119,11 @@ class Vessel(VesselServiceServicer):
         context.add_callback(self.ended.set)
         yield wire.VesselStreamResponse(
             accepted=common.StreamAccepted(
-                model="vessel:1", policy="p1", quantum_rows=1000, window_chunks=self.window_chunks
+                model="vessel:1",
+                profile=PROFILE,
+                policy="p1",
+                quantum_rows=1000,
+                window_chunks=self.window_chunks,
             )
         )
         ahead = Ahead(requests, self._unanswered)
@@ -212,7 +217,7 @@ class Vessel(VesselServiceServicer):
             power.member_means = _bytes(mean + MEMBERS[:, None])
             power.member_variances = _bytes(np.broadcast_to(total, (len(MEMBERS), n)))
         recorded = manner.purpose == common.PURPOSE_DECIDE
-        return wire.VesselPredictResponse(model="vessel:1", recorded=recorded, power=power)
+        return wire.VesselPredictResponse(model="vessel:1", profile=PROFILE, recorded=recorded, power=power)
 
 
 def _bytes(array: np.ndarray) -> bytes:

@@ -19,7 +19,7 @@ import numpy as np
 from demur.v1 import common_pb2 as common
 from demur.v1 import lesion_pb2 as wire
 from demur.v1.lesion_pb2_grpc import LesionServiceServicer, add_LesionServiceServicer_to_server
-from tests.clients.stand_in import LabelStandIn, listening
+from tests.clients.stand_in import PROFILE, LabelStandIn, listening
 
 EPOCH = 0xFEED
 THRESHOLD = 0.3
@@ -95,7 +95,8 @@ class LesionStandIn(LabelStandIn, LesionServiceServicer):
         context.add_callback(self.ended.set)
         begin = next(requests).begin
         self.begins.append(begin)
-        yield wire.LesionStreamResponse(accepted=common.StreamAccepted(model="lesion:1", window_chunks=self.window))
+        accepted = common.StreamAccepted(model="lesion:1", profile=PROFILE, window_chunks=self.window)
+        yield wire.LesionStreamResponse(accepted=accepted)
         complete: queue.SimpleQueue[Any] = queue.SimpleQueue()
         begun = answered = 0
 
@@ -145,6 +146,7 @@ class LesionStandIn(LabelStandIn, LesionServiceServicer):
         answer = self.answer(len(self.scans) - 1, images["flair"], begin)
         response = wire.LesionPredictResponse(
             model="lesion:1",
+            profile=PROFILE,
             recorded=begin.purpose != common.PURPOSE_EXPLORE,
             name=head.name,
             answer=answer,

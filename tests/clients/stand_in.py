@@ -15,6 +15,8 @@ from demur.v1 import labels_pb2 as labels
 from demur.v1.labels_pb2_grpc import LabelServiceServicer, add_LabelServiceServicer_to_server
 
 Registration = Callable[[Any, Any], None]
+PROFILE = "cpu-fp32-stacked"
+"""Numeric profile that every answer names."""
 
 
 @dataclass

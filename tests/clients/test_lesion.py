@@ -23,6 +23,7 @@ from demur._lesion_question import PIECE_BYTES
 from demur.v1 import common_pb2 as common
 from demur.v1 import lesion_pb2 as wire
 from tests.clients.lesion_service import MAPS, SINGLE, LesionStandIn, canned, serving
+from tests.clients.stand_in import PROFILE
 
 
 @pytest.fixture
@@ -43,6 +44,7 @@ def image() -> nibabel.Nifti1Image:
 def test_an_answer_is_what_the_service_said(client, lesion):
     answer = client.lesion.predict(b"scan", name="anna 7")
     assert (answer.model, answer.recorded, answer.name) == ("lesion:1", True, "anna 7")
+    assert answer.profile == PROFILE
     assert (answer.decision, answer.deferred, answer.answered) == ("answer", False, True)
     assert answer.uncertainty == pytest.approx(0.2)
     assert answer.threshold == pytest.approx(0.3)
@@ -304,6 +306,7 @@ def test_plain_values_are_json(client):
     assert found["volume_interval"] == {"level": 0.9, "lower": 800, "upper": 2000}
     assert found["lesions"][1]["centroid_mm"] == [-20.5, 4.0, 24.0]
     assert found["files"] == sorted(MAPS)
+    assert (found["model"], found["profile"]) == ("lesion:1", PROFILE)
 
 
 def test_what_it_shows_of_itself_is_readable(client):
@@ -317,6 +320,7 @@ def test_what_it_shows_of_itself_is_readable(client):
     assert "look at it" in summary
     assert "trust it" in summary
     assert "thick_slices: slices of 3 mm" in summary
+    assert summary.endswith(f"model lesion:1, profile {PROFILE}")
     assert max(map(len, summary.splitlines())) <= 120
     assert "0.4 > 0.3" in client.lesion.predict(b"1").summary()
     assert "at the caller's wish" in repr(client.lesion.predict(b"1", defer_above=0))

@@ -14,6 +14,7 @@ import pytest
 import demur
 from demur._errors import from_call
 from demur.v1 import common_pb2 as common
+from tests.clients.stand_in import PROFILE
 
 
 def test_answer_is_the_models(client, rows, model):
@@ -29,6 +30,7 @@ def test_answer_is_the_models(client, rows, model):
     np.testing.assert_array_equal(answer.deferred, answer.uncertainty > answer.threshold)
     assert 0 < answer.deferred.sum() < 200
     assert (answer.measure, answer.model, answer.policy) == ("tvar", "vessel:1", "p1")
+    assert answer.profile == PROFILE
     assert len(answer) == len(answer.prediction_ids) == 200
     assert answer.prediction_ids[3] == "0000000000abcdef-103"
     assert answer.recorded

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import demur
 from demur.v1 import common_pb2 as common
 from demur.v1 import weather_pb2 as wire
+from tests.clients.stand_in import PROFILE
 from tests.clients.weather_service import CLASS_NAMES, METADATA, NAMES, WeatherStandIn, members_of, serving, some_rows
 
 
@@ -55,7 +56,7 @@ def test_heads_are_the_models(client):
         assert 0 < head.deferred.sum() < 80
         assert not head.answered
         assert len(head) == len(head.prediction_ids) == 80
-        assert (head.model, head.recorded) == ("weather:1", True)
+        assert (head.model, head.profile, head.recorded) == ("weather:1", PROFILE, True)
         assert set(head.shift_reasons) == {(), ("outside_training_range",)}
     assert (temperature.measure, precipitation.measure) == ("tvar", "confidence")
     assert (temperature.policy, precipitation.policy) == ("p-temperature", "p-precipitation")
@@ -63,7 +64,8 @@ def test_heads_are_the_models(client):
     assert not set(temperature.prediction_ids) & set(precipitation.prediction_ids)
     low, high = temperature.interval(0.9)
     np.testing.assert_allclose(high - low, 2 * 1.7 * np.sqrt(temperature.total), rtol=1e-4)
-    assert (len(answer), answer.model, answer.recorded, answer.answered) == (80, "weather:1", True, False)
+    assert (len(answer), answer.model, answer.profile) == (80, "weather:1", PROFILE)
+    assert (answer.recorded, answer.answered) == (True, False)
     assert list(answer.heads) == ["temperature", "precipitation"]
 
 
@@ -190,7 +192,7 @@ def contents(answer: demur.WeatherAnswer) -> dict[str, Any]:
     found["probabilities"] = answer.precipitation.member_probabilities
     for name, head in answer.heads.items():
         found[f"{name} decided"] = np.array([head.threshold, *head.decisions, head.recorded])
-        found[f"{name} said"] = np.array([head.measure, head.policy, head.model])
+        found[f"{name} said"] = np.array([head.measure, head.policy, head.model, head.profile])
     return found
 
 
@@ -199,7 +201,7 @@ def assert_same(one: demur.WeatherAnswer, other: demur.WeatherAnswer) -> None:
     assert list(mine) == list(its)
     for name in mine:
         np.testing.assert_array_equal(mine[name], its[name], err_msg=name)
-    assert (one.model, one.recorded) == (other.model, other.recorded)
+    assert (one.model, one.profile, one.recorded) == (other.model, other.profile, other.recorded)
     assert one.precipitation.class_names == other.precipitation.class_names
     assert all(len(set(head.prediction_ids)) == len(other) for head in other.heads.values())
 

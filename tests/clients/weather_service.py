@@ -12,7 +12,7 @@ import numpy as np
 from demur.v1 import common_pb2 as common
 from demur.v1 import weather_pb2 as wire
 from demur.v1.weather_pb2_grpc import WeatherServiceServicer, add_WeatherServiceServicer_to_server
-from tests.clients.stand_in import LabelStandIn, listening, refuse
+from tests.clients.stand_in import PROFILE, LabelStandIn, listening, refuse
 
 NAMES = ("sun_elevation", "gfs_temperature_sea", "gfs_soil_temperature", "gfs_available", "gfs_humidity")
 METADATA = ("fact_time", "fact_latitude", "fact_longitude", "fact_temperature", "fact_cwsm_class", "climate")
@@ -87,7 +87,8 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
     def PredictStream(self, requests, context):
         begin = next(requests).begin
         self.questions.append(begin)
-        yield wire.WeatherStreamResponse(accepted=common.StreamAccepted(model="weather:1", window_chunks=4))
+        accepted = common.StreamAccepted(model="weather:1", profile=PROFILE, window_chunks=4)
+        yield wire.WeatherStreamResponse(accepted=accepted)
         for frame in requests:
             answer = self._answer(frame.chunk.rows, begin)
             yield wire.WeatherStreamResponse(
@@ -107,7 +108,8 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
         rows = np.frombuffer(packed.values, "<f4").reshape(packed.row_count, len(NAMES))
         self.rows.append(rows)
         means, probabilities = members_of(rows)
-        response = wire.WeatherPredictResponse(model="weather:1", recorded=manner.purpose == common.PURPOSE_DECIDE)
+        recorded = manner.purpose == common.PURPOSE_DECIDE
+        response = wire.WeatherPredictResponse(model="weather:1", profile=PROFILE, recorded=recorded)
         if "temperature" in self.heads:
             knowledge, data = means.var(axis=0), np.full(len(rows), 1.5, np.float32)
             deferral = self._deferral("temperature", "tvar", data + knowledge, manner)

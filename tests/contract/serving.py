@@ -48,6 +48,8 @@ Protocol = Literal["http", "grpc"]
 PROTOCOLS: tuple[Protocol, ...] = ("http", "grpc")
 EPOCH = 0xABC
 MODEL = "toy:1"
+PROFILE = "toy"
+"""Numeric profile of every toy."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ async def serving(
                 head,
                 calibrations[head.name],
                 model=MODEL,
-                profile="toy",
+                profile=PROFILE,
                 ensemble=toy.name != "volume",
                 target_retention=chosen.target_retention,
                 defer_on_shift=chosen.defer_on_shift,
@@ -240,6 +242,7 @@ async def serving(
             scheduler,
             PolicyBook(policies),
             model=MODEL,
+            profile=PROFILE,
             ledger=kept[0] if kept else NoLedger(),
             observer=metrics,
             offload=offload,

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from services.pipeline import Portion
-from tests.contract.serving import EPOCH, MODEL, PROTOCOLS, Protocol, serving
+from tests.contract.serving import EPOCH, MODEL, PROFILE, PROTOCOLS, Protocol, serving
 from tests.contract.toys import TOYS, rows, texts
 from tests.contract.toys.toy import Toy
 
@@ -20,7 +20,7 @@ async def test_both_protocols_give_equal_answers(toy: Toy) -> None:
             over_http, over_grpc = [await served.ask(protocol, body) for protocol in PROTOCOLS]
             assert over_http.code == over_grpc.code == OK
             assert over_http.timeless == over_grpc.timeless
-            assert over_http.answer["model"] == MODEL
+            assert (over_http.answer["model"], over_http.answer["profile"]) == (MODEL, PROFILE)
             assert over_http.answer["recorded"] is False
 
 

@@ -16,7 +16,7 @@ from services.policy import Decision
 from services.schedule import Limits
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
 from services.transport.oip.protocol import oip_pb2
-from tests.contract.serving import EPOCH, MODEL, Served, detail, serving
+from tests.contract.serving import EPOCH, MODEL, PROFILE, Served, detail, serving
 from tests.contract.toys import rows, texts, volume
 from tests.contract.toys.toy import Body, Toy
 
@@ -158,7 +158,8 @@ async def test_an_answer_says_what_decided_it(toy: Toy) -> None:
         posted_too = (await posted(served, toy.good, id="mine")).json()
         assert posted_too["parameters"] == told
         assert (posted_too["id"], posted_too["model_version"]) == ("mine", VERSION)
-        assert (told["model"], told["purpose"], told["recorded"]) == (MODEL, "decide", False)
+        assert (told["model"], told["profile"]) == (MODEL, PROFILE)
+        assert (told["purpose"], told["recorded"]) == ("decide", False)
         for policy in served.tenant.pipeline.policies.all():
             prefix = f"{policy.head}_" if len(toy.strict) > 1 else ""
             assert told[f"{prefix}policy"] == policy.version

@@ -49,7 +49,7 @@ def service_text() -> str:
     metrics.decided(portion)
     queue: Any = SimpleNamespace(active=1, queued_seconds=0.5, queued_bytes=100, limits=Limits())
     metrics.watch(queue)
-    metrics.info("1", "toy:1")
+    metrics.info("1", "toy:1", profile="toy")
     access = AccessMetrics("toy", registry)
     access.refused("no_token")
     access.limited("router", "calls")

@@ -34,7 +34,7 @@ def test_curl_example(served: Installation) -> None:
     shown, given = json.loads(output), json.loads(ran.stdout)
     assert shown.keys() == given.keys()
     assert shown["power"].keys() == given["power"].keys()
-    assert shown["model"] == given["model"]
+    assert (shown["model"], shown["profile"]) == (given["model"], given["profile"])
     for field in ("mean", "variance", "total", "data", "knowledge", "uncertainty"):
         np.testing.assert_allclose(given["power"][field], shown["power"][field], rtol=1e-3)
     assert given["power"]["decision"] == shown["power"]["decision"]

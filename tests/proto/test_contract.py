@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+from google.protobuf.descriptor import FieldDescriptor
+
+from demur.v1 import common_pb2, lesion_pb2, motion_pb2, translation_pb2, vessel_pb2, weather_pb2
 from models.tasks.vessel.features import FEATURES
 
 PROTO = Path(__file__).parents[2] / "proto" / "demur" / "v1"
@@ -26,3 +30,20 @@ def test_every_error_word_is_in_the_contract() -> None:
     for path in SERVICES.rglob("*.py"):
         used |= set(re.findall(r'code="([a-z_]+)"', path.read_text()))
     assert used - said - {"error"} == set()
+
+
+@pytest.mark.parametrize(
+    ("message", "number"),
+    [
+        (common_pb2.StreamAccepted, 5),
+        (lesion_pb2.LesionPredictResponse, 6),
+        (motion_pb2.MotionPredictResponse, 6),
+        (translation_pb2.TranslationPredictResponse, 6),
+        (vessel_pb2.VesselPredictResponse, 4),
+        (weather_pb2.WeatherPredictResponse, 5),
+    ],
+)
+def test_every_answer_names_model_and_numeric_profile(message: type, number: int) -> None:
+    fields = message.DESCRIPTOR.fields_by_name
+    assert fields["model"].type == fields["profile"].type == FieldDescriptor.TYPE_STRING
+    assert (fields["model"].number, fields["profile"].number) == (1, number)

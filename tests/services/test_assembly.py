@@ -67,6 +67,7 @@ def test_thresholds_are_bound_to_the_numeric_profile(reference: Artefact) -> Non
     on_gpu = profile(Settings(provider="cuda", tf32=True, convolution_search="default"), reference)
     assert (on_gpu.provider, on_gpu.precision, on_gpu.layout) == ("cuda", "fp32", "stacked")
     assert on_gpu.name.endswith("-tf32-default")
+    assert calibrated.tenant.pipeline.profile == "cpu-fp32-stacked", "as answers name it"
     table = reference.manifest.heads[policy.head][policy.profile].retention
     assert policy.threshold == table.threshold(SETTINGS.target_retention)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from demur.v1 import vessel_pb2
 from services.errors import InvalidInput
 from services.transport.http.rows import read
-from tests.contract.serving import Served, serving
+from tests.contract.serving import MODEL, PROFILE, Served, serving
 from tests.services.tabular import ROWS, SCHEMA, TABULAR
 
 GOOD = {"columns": {"speed": [2.0, 3.0], "wave": [0.5, 9.0]}}
@@ -41,6 +41,7 @@ async def refused(content: bytes | dict[str, Any], **headers: str) -> tuple[int,
 async def test_an_answer_has_everything() -> None:
     async with serving(TABULAR) as served:
         body = (await post(served, GOOD)).json()
+    assert (body["model"], body["profile"]) == (MODEL, PROFILE)
     assert (body["recorded"], body["purpose"]) == (False, "decide")
     power = body["power"]
     assert power["mean"] == [8.25, 31.5]

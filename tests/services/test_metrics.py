@@ -11,7 +11,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as plain
 
 from services.tracing.context import trace_text
-from tests.contract.serving import PROTOCOLS, Served, serving
+from tests.contract.serving import PROFILE, PROTOCOLS, Served, serving
 from tests.contract.toys import rows
 from tests.services.tracing.kept import PARENT, TRACE, Kept
 
@@ -35,7 +35,7 @@ def exemplars(text: str, family: str) -> list[Any]:
 
 async def test_both_formats_tell_the_same_and_prometheus_reads_them() -> None:
     async with serving(rows.TOY, tracer=Kept().recorder()) as served:
-        served.metrics.info("1", "toy:1")
+        served.metrics.info("1", "toy:1", profile=PROFILE)
         await asked(served)
         text, opened = await scraped(served), await scraped(served, OPEN)
     assert text.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
@@ -78,8 +78,9 @@ async def test_what_is_not_recorded_is_nobodys_example(ratio: float | None) -> N
 
 async def test_build_info_tells_what_runs() -> None:
     async with serving(rows.TOY) as served:
-        served.metrics.info("1.2.3", "toy:1", "cuda")
+        served.metrics.info("1.2.3", "toy:1", profile="cuda-fp32-stacked", provider="cuda")
         labels = {"task": "rows", "version": "1.2.3", "model": "toy:1", "provider": "cuda"}
+        labels |= {"profile": "cuda-fp32-stacked"}
         (family,) = (one for one in plain(served.metrics.text().decode()) if one.name == "demur_build_info")
     (sample,) = family.samples
     assert labels.items() <= sample.labels.items()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from demur._errors import ServiceFailure, wrong_argument
-from demur._head_answer import Floats, HeadAnswer, array, decided, joined, of_members, whole
+from demur._head_answer import Floats, HeadAnswer, Response, array, decided, joined, of_members, whole
 from demur.v1.common_pb2 import GaussianHead
 
 
@@ -80,13 +80,13 @@ class Answer(HeadAnswer):
         yield "mean", self.mean
 
 
-def gaussian(head: GaussianHead, model: str, recorded: bool) -> Answer:
-    """The answer in a head's message.
+def gaussian(head: GaussianHead, response: Response) -> Answer:
+    """The answer in a head's message, which is in a response.
 
     Raises:
         ServiceFailure: arrays of the message differ in length.
     """
-    fields = decided(head, model, recorded)
+    fields = decided(head, response)
     n = len(fields["decisions"])
     return Answer(
         **fields,
@@ -101,7 +101,7 @@ def join_gaussian(parts: Sequence[Answer]) -> Answer:
     """One answer for consecutive parts of a batch.
 
     Raises:
-        ServiceFailure: the model changed between the parts.
+        ServiceFailure: the model or its numeric profile changed between the parts.
     """
     if len(parts) == 1:
         return parts[0]

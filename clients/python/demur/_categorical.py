@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from demur._errors import ServiceFailure
-from demur._head_answer import Floats, HeadAnswer, array, decided, frozen, joined, of_members, whole
+from demur._head_answer import Floats, HeadAnswer, Response, array, decided, frozen, joined, of_members, whole
 from demur.v1.common_pb2 import CategoricalHead
 
 
@@ -48,13 +48,16 @@ class CategoricalAnswer(HeadAnswer):
             yield f"p{place}", self.probabilities[:, place]
 
 
-def categorical(head: CategoricalHead, model: str, recorded: bool, class_names: tuple[str, ...]) -> CategoricalAnswer:
-    """The answer in a head's message; names are those of a description, taken where they are as many as the classes.
+def categorical(head: CategoricalHead, response: Response, class_names: tuple[str, ...]) -> CategoricalAnswer:
+    """The answer in a head's message, which is in a response.
+
+    Args:
+        class_names: those of a description, taken where they are as many as the classes.
 
     Raises:
         ServiceFailure: there are no classes, or arrays of the message differ in length.
     """
-    fields = decided(head, model, recorded)
+    fields = decided(head, response)
     n, classes = len(fields["decisions"]), head.classes
     if classes == 0:
         raise ServiceFailure("a head with a categorical predictive has no classes", code="malformed")
@@ -70,7 +73,7 @@ def join_categorical(parts: Sequence[CategoricalAnswer]) -> CategoricalAnswer:
     """One answer for consecutive parts of a batch.
 
     Raises:
-        ServiceFailure: the model changed between the parts.
+        ServiceFailure: the model or its numeric profile changed between the parts.
     """
     if len(parts) == 1:
         return parts[0]

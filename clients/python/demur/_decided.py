@@ -47,6 +47,9 @@ class DecidedUnit:
     """The decision about one unit, and what it was made of."""
 
     model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-stacked``; empty where the service does
+    not tell."""
     recorded: bool
     """Whether the decision is durable in the service's ledger."""
     decision: Decision
@@ -90,6 +93,13 @@ class DecidedUnit:
         """The uncertainty against its threshold, such as ``request_uncertainty 12.3 <= 17.9``."""
         sign = "<=" if self.uncertainty <= self.threshold else ">" if self.uncertainty > self.threshold else "against"
         return f"{self.measure} {self.uncertainty:.4g} {sign} {self.threshold:.4g}"
+
+    @property
+    def origin(self) -> str:
+        """Prediction, model and profile in words: ``prediction 5-0, model lesion:1, profile cpu-fp32-stacked``."""
+        profile = f", profile {self.profile}" if self.profile else ""
+        recorded = "" if self.recorded else ", not recorded"
+        return f"prediction {self.prediction_id}, model {self.model}{profile}{recorded}"
 
     @property
     def prediction_ids(self) -> PredictionIds:

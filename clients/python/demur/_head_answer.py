@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,9 @@ class HeadAnswer:
     prediction_ids: PredictionIds
     """Identity of each prediction, as text."""
     model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-stacked``; empty where the service does
+    not tell."""
     policy: str
     """Version of the policy that decided."""
     recorded: bool
@@ -105,8 +108,19 @@ class HeadAnswer:
         )
 
 
-def decided(head: GaussianHead | CategoricalHead, model: str, recorded: bool) -> dict[str, Any]:
+class Response(Protocol):
+    """What a message says of all its heads together."""
+
+    model: str
+    profile: str
+    recorded: bool
+
+
+def decided(head: GaussianHead | CategoricalHead, response: Response) -> dict[str, Any]:
     """The fields of :class:`HeadAnswer` in a head's message.
+
+    Args:
+        response: the message that the head is in.
 
     Raises:
         ServiceFailure: arrays of the message differ in length.
@@ -117,8 +131,9 @@ def decided(head: GaussianHead | CategoricalHead, model: str, recorded: bool) ->
         "total": array(head.total, n),
         "data": optional(head.data, n),
         "knowledge": optional(head.knowledge, n),
-        "model": model,
-        "recorded": recorded,
+        "model": response.model,
+        "profile": response.profile,
+        "recorded": response.recorded,
     }
 
 
@@ -153,22 +168,31 @@ def joined(parts: Sequence[HeadAnswer]) -> dict[str, Any]:
         "threshold": thresholds.pop() if len(thresholds) == 1 else float("nan"),
         "measure": parts[0].measure,
         "prediction_ids": PredictionIds.joined(part.prediction_ids for part in parts),
-        "model": one_model(part.model for part in parts),
+        **one_origin(parts),
         "policy": ", then ".join(dict.fromkeys(part.policy for part in parts)),
         "recorded": all(part.recorded for part in parts),
     }
 
 
-def one_model(models: Iterator[str]) -> str:
-    """The model that answered all parts.
+class Origin(Protocol):
+    """An answer, or a part of one."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def profile(self) -> str: ...
+
+
+def one_origin(parts: Sequence[Origin]) -> dict[str, str]:
+    """The ``model`` that answered all parts and the numeric ``profile`` that it ran under, by these names.
 
     Raises:
-        ServiceFailure: the model changed between the parts.
+        ServiceFailure: one of them changed between the parts.
     """
-    found = list(dict.fromkeys(models))
-    if len(found) > 1:
-        raise ServiceFailure(f"the model changed within a batch: {', then '.join(found)}", code="model_changed")
-    return found[0]
+    return {
+        "model": _one("model", (part.model for part in parts)),
+        "profile": _one("profile", (part.profile for part in parts)),
+    }
 
 
 def whole(parts: Sequence[HeadAnswer], name: str, axis: int = 0) -> Any:
@@ -218,6 +242,13 @@ def frozen(values: NDArray[Any]) -> NDArray[Any]:
 def counted(rows: int) -> str:
     """``1 row`` or ``7 rows``."""
     return f"{rows} row{'' if rows == 1 else 's'}"
+
+
+def _one(what: str, values: Iterator[str]) -> str:
+    found = list(dict.fromkeys(values))
+    if len(found) > 1:
+        raise ServiceFailure(f"the {what} changed within a batch: {', then '.join(found)}", code=f"{what}_changed")
+    return found[0]
 
 
 @lru_cache(maxsize=256)

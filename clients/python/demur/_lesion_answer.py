@@ -108,6 +108,7 @@ def decode(response: wire.LesionPredictResponse, files: Mapping[str, bytes]) -> 
     return LesionAnswer(
         **decided_unit(answer.deferral, answer.remarks, "scan"),
         model=response.model,
+        profile=response.profile,
         recorded=response.recorded,
         name=response.name,
         count=given("count"),

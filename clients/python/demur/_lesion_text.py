@@ -56,7 +56,7 @@ def _lines(answer: LesionAnswer) -> Iterator[str]:
         yield f"  and {len(rest)} smaller ones, {sum(one.look_at is True for one in rest)} of them to be looked at"
     for remark in answer.remarks:
         yield f"  {remark.code}: {remark.message}"
-    yield f"  prediction {answer.prediction_id}, model {answer.model}{'' if answer.recorded else ', not recorded'}"
+    yield f"  {answer.origin}"
 
 
 def _within(interval: Interval | None, divisor: float, form: str) -> str:

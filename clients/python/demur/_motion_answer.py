@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from demur import _motion_text
 from demur._decided import DecidedUnit, decided_unit, plain
 from demur._errors import DemurError, InvalidInput, ServiceFailure, from_detail
-from demur._head_answer import Floats, one_model, optional
+from demur._head_answer import Floats, one_origin, optional
 from demur._ids import PredictionIds
 from demur._motion_frame import Agent, Pose
 from demur.v1 import motion_pb2 as wire
@@ -126,6 +126,9 @@ class MotionAnswers(Sequence[MotionAnswer]):
     answers: tuple[MotionAnswer, ...]
     failures: tuple[MotionFailure, ...]
     model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-stacked``; empty where the service does
+    not tell."""
     scene_id: str
     """Of a scene; empty for maps."""
     submission: bytes
@@ -174,6 +177,7 @@ class MotionAnswers(Sequence[MotionAnswer]):
         failures = [{"item": one.item, "track_id": one.track_id, "error": str(one.error)} for one in self.failures]
         return {
             "model": self.model,
+            "profile": self.profile,
             "scene_id": self.scene_id,
             "answers": [one.to_dict() for one in self.answers],
             "failures": failures,
@@ -195,11 +199,12 @@ def decode(response: wire.MotionPredictResponse, first: int = 0) -> MotionAnswer
         ServiceFailure: an answer does not hold one decision, or arrays of other sizes than it says.
     """
     return MotionAnswers(
-        answers=tuple(_answer(one, response.model, first) for one in response.answers),
+        answers=tuple(_answer(one, response, first) for one in response.answers),
         failures=tuple(
             MotionFailure(first + one.item, one.track_id, from_detail(one.error)) for one in response.failures
         ),
         model=response.model,
+        profile=response.profile,
         scene_id=response.scene_id,
         submission=response.submission,
     )
@@ -209,25 +214,26 @@ def joined(parts: Sequence[MotionAnswers]) -> MotionAnswers:
     """One answer for consecutive parts of a question.
 
     Raises:
-        ServiceFailure: the model changed between the parts.
+        ServiceFailure: the model or its numeric profile changed between the parts.
     """
     if len(parts) == 1:
         return parts[0]
     return MotionAnswers(
         answers=tuple(one for part in parts for one in part.answers),
         failures=tuple(one for part in parts for one in part.failures),
-        model=one_model(part.model for part in parts),
+        **one_origin(parts),
         scene_id=parts[0].scene_id,
         submission=b"".join(part.submission for part in parts),
     )
 
 
-def _answer(message: wire.MotionAnswer, model: str, first: int) -> MotionAnswer:
+def _answer(message: wire.MotionAnswer, response: wire.MotionPredictResponse, first: int) -> MotionAnswer:
     modes, steps = message.modes, message.steps
     trajectories = optional(message.trajectories, modes * steps * 2)
     return MotionAnswer(
         **decided_unit(message.deferral, message.remarks, "request"),
-        model=model,
+        model=response.model,
+        profile=response.profile,
         recorded=message.recorded,
         item=first + message.item,
         agent=_agent(message.agent),

@@ -73,7 +73,7 @@ def _lines(answer: MotionAnswer) -> Iterator[str]:
         yield "  prediction withheld"
     for remark in answer.remarks:
         yield f"  {remark.code}: {remark.message}"
-    yield f"  prediction {answer.prediction_id}, model {answer.model}{'' if answer.recorded else ', not recorded'}"
+    yield f"  {answer.origin}"
 
 
 def _along(metres: float, positive: str, negative: str) -> str:

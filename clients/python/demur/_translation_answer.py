@@ -43,6 +43,9 @@ class Translation:
     """In their order."""
     failures: tuple[TranslationFailure, ...]
     model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-stacked``; empty where the service does
+    not tell."""
 
     @property
     def deferred(self) -> bool:
@@ -111,6 +114,7 @@ class Translation:
             "text": self.text,
             "source": self.source,
             "model": self.model,
+            "profile": self.profile,
             "sentences": [one.to_dict() for one in self.sentences],
             "failures": [
                 {"item": one.item, "within": list(one.within), "error": str(one.error)} for one in self.failures
@@ -131,6 +135,9 @@ class Translations(Sequence[Translation]):
 
     translations: tuple[Translation, ...]
     model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-stacked``; empty where the service does
+    not tell."""
 
     def __len__(self) -> int:
         return len(self.translations)
@@ -187,7 +194,8 @@ class Translations(Sequence[Translation]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values that JSON takes."""
-        return {"model": self.model, "translations": [one.to_dict() for one in self.translations]}
+        translations = [one.to_dict() for one in self.translations]
+        return {"model": self.model, "profile": self.profile, "translations": translations}
 
     def summary(self) -> str:
         """All that matters of each sentence, in some lines of text."""

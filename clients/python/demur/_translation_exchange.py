@@ -43,7 +43,7 @@ class DocumentExchange:
         self._done: list[Translation] = []  # pieces, with their places in the document
         self._items = 0  # sentences in them
         self._length = 0  # characters of their translations
-        self._model = ""
+        self._model = self._profile = ""
         self._scores: tuple[str, ...] | None = None
         self.begin = self._exchange.begin
         """The first frame to send."""
@@ -64,7 +64,7 @@ class DocumentExchange:
             ServiceFailure: it is not that frame.
         """
         self._exchange.accept(frame)
-        self._model = frame.accepted.model
+        self._model, self._profile = frame.accepted.model, frame.accepted.profile
 
     @property
     def full(self) -> bool:
@@ -118,6 +118,7 @@ class DocumentExchange:
             sentences=tuple(sentence for one in self._done for sentence in one.sentences),
             failures=tuple(failure for one in self._done for failure in one.failures),
             model=", then ".join(dict.fromkeys(one.model for one in self._done if one.model)) or self._model,
+            profile=", then ".join(dict.fromkeys(one.profile for one in self._done if one.profile)) or self._profile,
         )
 
     def _check(self) -> None:
@@ -137,7 +138,8 @@ class DocumentExchange:
         text = self._text[slice(*self._spans[len(self._done)])] if waiting else ""
         while waiting:
             message = waiting.popleft()
-            said = sentence(message, text, item=message.item, span=None, model=self._model, scores=self._scores)
+            origin = {"model": self._model, "profile": self._profile}
+            said = sentence(message, text, item=message.item, span=None, **origin, scores=self._scores)
             if message.item not in self._told:
                 self._told.add(message.item)
                 self._ready.append(self._placed(said))
@@ -166,7 +168,7 @@ class DocumentExchange:
             error.add_note(f"in characters {span[0]} to {span[1]} of the document")
             raise error
         text = self._text[slice(*span)]
-        self._append(Translation(text, text, (), (TranslationFailure(self._items, span, error),), ""))
+        self._append(Translation(text, text, (), (TranslationFailure(self._items, span, error),), "", ""))
 
     def _append(self, piece: Translation) -> None:
         self._items += len(piece.sentences) + len(piece.failures)

@@ -49,7 +49,7 @@ def translations(
         found.append(_translation(text, message, own, lost, response))
     if said or failed:
         raise malformed(f"{len(said) + len(failed)} sentences of no text")
-    return Translations(tuple(found), response.model)
+    return Translations(tuple(found), response.model, response.profile)
 
 
 def sentence(
@@ -59,6 +59,7 @@ def sentence(
     item: int,
     span: Span | None,
     model: str,
+    profile: str,
     scores: Sequence[str] | None,
 ) -> TranslatedSentence:
     """One sentence of a text.
@@ -77,6 +78,7 @@ def sentence(
     return TranslatedSentence(
         **decided_unit(message.deferral, message.remarks, "sentence"),
         model=model,
+        profile=profile,
         recorded=message.recorded,
         item=item,
         source=text[start:stop],
@@ -126,7 +128,8 @@ def _translation(
         if one.hypotheses and one.stop and (one.start, one.stop) != span:
             raise malformed(f"sentence {one.item} at {one.start} to {one.stop} of the translation, not {span}")
         item = one.item - message.first
-        found.append(sentence(one, text, item=item, span=span, model=response.model, scores=tuple(response.scores)))
+        origin = {"model": response.model, "profile": response.profile}
+        found.append(sentence(one, text, item=item, span=span, **origin, scores=tuple(response.scores)))
         parts += [between, here]
         place, length = one.source_stop, span[1]
     if "".join([*parts, text[place:]]) != message.translation:
@@ -137,7 +140,7 @@ def _translation(
         )
         for one in lost
     )
-    return Translation(message.translation, text, tuple(found), failures, response.model)
+    return Translation(message.translation, text, tuple(found), failures, response.model, response.profile)
 
 
 def _around(item: int, found: Sequence[TranslatedSentence], text: str) -> Span:

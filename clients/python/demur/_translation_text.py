@@ -78,8 +78,7 @@ def _lines(sentence: TranslatedSentence) -> Iterator[str]:
         yield f"  most doubtful words, nats: {said or 'none'}"
     for remark in sentence.remarks:
         yield f"  {remark.code}: {remark.message}"
-    recorded = "" if sentence.recorded else ", not recorded"
-    yield f"  prediction {sentence.prediction_id}, model {sentence.model}{recorded}"
+    yield f"  {sentence.origin}"
 
 
 def _short(text: str, characters: int) -> str:

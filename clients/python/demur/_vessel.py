@@ -30,7 +30,7 @@ class AsyncVessel(AsyncRowService[Answer]):
 
 
 def _decode(response: VesselPredictResponse, heads: tuple[Head, ...]) -> Answer:
-    return gaussian(response.power, response.model, response.recorded)
+    return gaussian(response.power, response)
 
 
 _MESSAGES = RowMessages(

@@ -14,7 +14,7 @@ from demur._calls import AsyncCalls, Calls
 from demur._categorical import CategoricalAnswer, categorical, join_categorical
 from demur._describe import Head
 from demur._errors import ServiceFailure
-from demur._head_answer import HeadAnswer, counted, one_model
+from demur._head_answer import HeadAnswer, counted, one_origin
 from demur._ids import PredictionIds
 from demur._question import RowMessages
 from demur._row_service import RowService
@@ -31,6 +31,9 @@ class WeatherAnswer:
     precipitation: CategoricalAnswer | None
     """Precipitation class, 0 to 8; None where the model does not predict it."""
     model: str
+    profile: str
+    """Name of the numeric profile that computed the scores, such as ``cpu-fp32-stacked``; empty where the service does
+    not tell."""
     recorded: bool
     """Whether the decisions of all heads are durable in the service's ledger."""
 
@@ -86,14 +89,13 @@ class AsyncWeather(AsyncRowService[WeatherAnswer]):
 
 
 def _decode(response: WeatherPredictResponse, heads: tuple[Head, ...]) -> WeatherAnswer:
-    model, recorded = response.model, response.recorded
     temperature = precipitation = None
     if response.HasField("temperature"):
-        temperature = gaussian(response.temperature, model, recorded)
+        temperature = gaussian(response.temperature, response)
     if response.HasField("precipitation"):
         names = next((head.class_names for head in heads if head.name == "precipitation"), ())
-        precipitation = categorical(response.precipitation, model, recorded, names)
-    answer = WeatherAnswer(temperature, precipitation, model, recorded)
+        precipitation = categorical(response.precipitation, response, names)
+    answer = WeatherAnswer(temperature, precipitation, response.model, response.profile, response.recorded)
     if len({len(head) for head in answer.heads.values()}) != 1:
         raise ServiceFailure("an answer without heads, or heads of different length", code="malformed")
     return answer
@@ -102,7 +104,7 @@ def _decode(response: WeatherPredictResponse, heads: tuple[Head, ...]) -> Weathe
 def _join(parts: Sequence[WeatherAnswer]) -> WeatherAnswer:
     if len(parts) == 1:
         return parts[0]
-    model = one_model(part.model for part in parts)
+    origin = one_origin(parts)
     temperature = [part.temperature for part in parts if part.temperature is not None]
     precipitation = [part.precipitation for part in parts if part.precipitation is not None]
     if {len(temperature), len(precipitation)} - {0, len(parts)}:
@@ -110,7 +112,7 @@ def _join(parts: Sequence[WeatherAnswer]) -> WeatherAnswer:
     return WeatherAnswer(
         temperature=join_gaussian(temperature) if temperature else None,
         precipitation=join_categorical(precipitation) if precipitation else None,
-        model=model,
+        **origin,
         recorded=all(part.recorded for part in parts),
     )
 

@@ -90,6 +90,7 @@ def answer(answers: list[Portion]) -> dict[str, Any]:
     (portion,) = answers
     return {
         "model": portion.model,
+        "profile": portion.profile,
         "recorded": portion.recorded,
         "purpose": portion.purpose,
         "name": portion.payload.name,
@@ -139,6 +140,7 @@ _LESION["properties"]["structural_uncertainty"] = told("0 to 1; absent for singl
 _RESPONSE: dict[str, Any] = record(
     {
         "model": told("Served artefact.", "string"),
+        "profile": told("Numeric profile that computed the scores.", "string"),
         "recorded": told("Whether the decision is durable in the ledger.", "boolean"),
         "purpose": {"enum": ["decide", "explore", "replay"]},
         "name": told("The caller's own, echoed.", "string"),

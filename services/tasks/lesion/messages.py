@@ -75,6 +75,7 @@ def _answer(answers: list[Portion], *, files: bool) -> Any:
     (portion,) = answers
     return lesion_pb2.LesionPredictResponse(
         model=portion.model,
+        profile=portion.profile,
         recorded=portion.recorded,
         name=portion.payload.name,
         answer=lesion_pb2.LesionAnswer(deferral=heads.deferral(portion, LESIONS.name), **words.facts(portion)),
@@ -96,7 +97,7 @@ class ScanFrames:
     ) -> None:
         self.request = message_of(lesion_pb2.LesionStreamRequest)
         self.response = message_of(lesion_pb2.LesionStreamResponse)
-        self._model = description.model
+        self._model, self._profile = description.model, pipeline.profile
         self._policies = pipeline.policies
         self._window_chunks = window_chunks
         self._max_bytes = max_upload_bytes
@@ -108,6 +109,7 @@ class ScanFrames:
         return lesion_pb2.LesionStreamResponse(
             accepted=common_pb2.StreamAccepted(
                 model=self._model,
+                profile=self._profile,
                 policy=",".join(policy.version for policy in self._policies.all()),
                 quantum_rows=1,
                 window_chunks=self._window_chunks,

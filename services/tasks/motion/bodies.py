@@ -137,6 +137,7 @@ def answer(answers: list[Any]) -> dict[str, Any]:
     found = words.answered(answers)
     return {
         "model": found.model,
+        "profile": found.profile,
         "purpose": found.purpose,
         "scene_id": found.asked.scene_id,
         "answers": [_answer(said) for said in found],

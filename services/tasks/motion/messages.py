@@ -72,6 +72,7 @@ def answer(answers: list[Any]) -> Any:
     found = words.answered(answers)
     return motion_pb2.MotionPredictResponse(
         model=found.model,
+        profile=found.profile,
         scene_id=found.asked.scene_id,
         answers=[_answer(said) for said in found],
         failures=[

@@ -93,6 +93,7 @@ def response() -> Json:
     return record(
         {
             "model": told("Served artefact.", "string"),
+            "profile": told("Numeric profile that computed the scores.", "string"),
             "purpose": {"enum": ["decide", "explore", "replay"]},
             "scene_id": told("Of a scene; empty for maps.", "string"),
             "answers": {"type": "array", "items": _answer(), "description": "In the order of the requests."},

@@ -50,6 +50,7 @@ class Answered:
 
     asked: Asked
     model: str
+    profile: str
     purpose: str
     portions: tuple[Portion, ...]
     failures: tuple[ItemFailed, ...]
@@ -71,7 +72,7 @@ def answered(answers: list[Portion | ItemFailed]) -> Answered:
     if not portions:
         raise failures[0].error
     first = portions[0]
-    return Answered(first.payload.asked, first.model, first.purpose, portions, failures)
+    return Answered(first.payload.asked, first.model, first.profile, first.purpose, portions, failures)
 
 
 def submission(found: Answered) -> bytes:

@@ -71,6 +71,7 @@ def answer(answers: list[Any]) -> dict[str, Any]:
     found = words.answered(answers)
     return {
         "model": found.model,
+        "profile": found.profile,
         "purpose": found.purpose,
         "texts": [
             {"translation": one.translation, "first": one.first, "sentences": one.sentences} for one in found.texts

@@ -77,6 +77,7 @@ def answer(answers: list[Any], *, whole: bool = True) -> Any:
     found = words.answered(answers)
     return translation_pb2.TranslationPredictResponse(
         model=found.model,
+        profile=found.profile,
         texts=[
             translation_pb2.TranslatedText(translation=one.translation, first=one.first, sentences=one.sentences)
             for one in found.texts

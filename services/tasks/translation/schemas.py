@@ -63,6 +63,7 @@ def response() -> Json:
     return record(
         {
             "model": told("Served artefact.", "string"),
+            "profile": told("Numeric profile that computed the scores.", "string"),
             "purpose": {"enum": ["decide", "explore", "replay"]},
             "texts": {"type": "array", "items": text, "description": "As many as were asked about."},
             "sentences": {"type": "array", "items": _sentence(), "description": "Of all texts, in their order."},

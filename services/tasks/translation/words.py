@@ -69,6 +69,7 @@ class Answered:
 
     asked: Asked
     model: str
+    profile: str
     purpose: str
     portions: tuple[Portion, ...]
     """Of one sentence each, in their order."""
@@ -113,9 +114,8 @@ def answered(answers: Sequence[Portion | ItemFailed]) -> Answered:
     if not portions:
         raise failures[0].error
     first = portions[0]
-    return Answered(
-        first.payload.asked, first.model, first.purpose, tuple(one for one in portions if one.count), failures
-    )
+    told = tuple(one for one in portions if one.count)
+    return Answered(first.payload.asked, first.model, first.profile, first.purpose, told, failures)
 
 
 def said(portion: Portion, place: Span = (0, 0)) -> Said:

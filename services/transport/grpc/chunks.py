@@ -58,7 +58,7 @@ class ChunkFrames:
         self.priority = manner.priority
         self._messages = messages
         self._manner = manner
-        self._model = description.model
+        self._model, self._profile = description.model, pipeline.profile
         self._heads = tuple(head.name for head in description.heads)
         self._policies = pipeline.policies
 
@@ -69,6 +69,7 @@ class ChunkFrames:
         return self._messages.response(
             accepted=common_pb2.StreamAccepted(
                 model=self._model,
+                profile=self._profile,
                 policy=",".join(policy.version for policy in self._policies.all()),
                 quantum_rows=self._manner.quantum_rows(),
                 window_chunks=self._manner.window_chunks,

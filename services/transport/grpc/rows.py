@@ -48,7 +48,8 @@ def row_binding(
     def answer(answers: list[Portion]) -> Any:
         (portion,) = answers
         decided = {head: heads.encode(portion, head, tables[head]) for head in portion.verdicts}
-        return messages.response(model=portion.model, recorded=portion.recorded, **decided)
+        origin = {"model": portion.model, "profile": portion.profile}
+        return messages.response(**origin, recorded=portion.recorded, **decided)
 
     stream = ChunkMessages(
         messages.stream_request,

@@ -44,7 +44,13 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
     def answer(answers: list[Portion]) -> dict[str, Any]:
         (portion,) = answers
         found = {head: _head(portion, head, intervals[head]) for head in portion.verdicts}
-        return {"model": portion.model, "recorded": portion.recorded, "purpose": portion.purpose, **found}
+        return {
+            "model": portion.model,
+            "profile": portion.profile,
+            "recorded": portion.recorded,
+            "purpose": portion.purpose,
+            **found,
+        }
 
     return HttpBinding(
         read_json=lambda body: read(body, names, schema),

@@ -61,9 +61,10 @@ def row_response_schema(description: Description) -> Json:
     heads = {head.name: _HEADS[head.kind](head) for head in description.heads if head.kind in _HEADS}
     return {
         "type": "object",
-        "required": ["model", "recorded", "purpose", *heads],
+        "required": ["model", "profile", "recorded", "purpose", *heads],
         "properties": {
             "model": {"type": "string", "description": "Tag of the artefact that answered."},
+            "profile": {"type": "string", "description": "Numeric profile that computed the scores."},
             "recorded": {"type": "boolean", "description": "Whether the decisions are durable in the ledger."},
             "purpose": {"enum": ["decide", "explore", "replay"]},
             **heads,

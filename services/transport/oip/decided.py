@@ -65,6 +65,7 @@ def parameters(
     """What holds for an answer as a whole. ``recorded`` is true where all of it is."""
     found: dict[str, Parameter] = {
         "model": portions[0].model,
+        "profile": portions[0].profile,
         "purpose": portions[0].purpose,
         "recorded": all(portion.recorded for portion in portions),
     }

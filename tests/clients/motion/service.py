@@ -20,7 +20,7 @@ from demur.v1 import motion_pb2 as wire
 from demur.v1.motion_pb2_grpc import MotionServiceServicer, add_MotionServiceServicer_to_server
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Submission
 from tests.clients.ahead import Ahead
-from tests.clients.stand_in import LabelStandIn, listening, refuse
+from tests.clients.stand_in import PROFILE, LabelStandIn, listening, refuse
 from tests.models.motion import towns
 
 EPOCH = 0xD0
@@ -118,7 +118,8 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
             context.abort(self.faults.pop(0), "out of order")
         begin = next(requests).begin
         self.begins.append(begin)
-        yield wire.MotionStreamResponse(accepted=common.StreamAccepted(model="motion:1", window_chunks=self.window))
+        accepted = common.StreamAccepted(model="motion:1", profile=PROFILE, window_chunks=self.window)
+        yield wire.MotionStreamResponse(accepted=accepted)
         ahead = Ahead(requests, self._unanswered)
         for chunk in ahead:
             time.sleep(self.seconds)
@@ -141,7 +142,7 @@ class MotionStandIn(LabelStandIn, MotionServiceServicer):
     def answer(self, request: wire.MotionPredictRequest, manner: Any) -> wire.MotionPredictResponse:
         self.requests.append(request)
         kind = request.WhichOneof("input")
-        response = wire.MotionPredictResponse(model="motion:1")
+        response = wire.MotionPredictResponse(model="motion:1", profile=PROFILE)
         speeds = self._of_scene(request, response) if kind == "scene" else self._of_maps(getattr(request, kind))
         for item, (agent, speed, unseen) in enumerate(speeds):
             if agent.track_id in self.spoilt:

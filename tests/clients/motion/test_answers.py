@@ -25,11 +25,13 @@ from tests.clients.motion.service import (
     plans,
     scene,
 )
+from tests.clients.stand_in import PROFILE
 
 
 def test_an_answer_is_what_the_service_said(client):
     answers = client.motion.predict(scene())
     assert (answers.model, answers.scene_id, len(answers), answers.failures) == ("motion:1", "s", 2, ())
+    assert {answers.profile, *(one.profile for one in answers)} == {PROFILE}
     first, second = answers
     assert (first.model, first.recorded, first.item, second.item) == ("motion:1", True, 0, 1)
     assert first.agent == demur.Agent("s", 7, demur.Pose(1000.0, -500.0, 0.5))
@@ -206,6 +208,7 @@ def test_plain_values_are_json(client, motion):
     assert found["answers"][1]["deferred"] is True
     assert found["answers"][1]["remarks"][0]["code"] == "fast"
     assert found["failures"] == [{"item": 1, "track_id": 1, "error": "position.x is nan m"}]
+    assert {found["profile"], *(one["profile"] for one in found["answers"])} == {PROFILE}
 
 
 def test_what_it_shows_of_itself_is_readable(client):
@@ -217,6 +220,7 @@ def test_what_it_shows_of_itself_is_readable(client):
     summary = first.summary()
     assert "scene s, track 7: answered" in summary
     assert "request_uncertainty 5 <= 10, policy p1" in summary
+    assert summary.endswith(f"model motion:1, profile {PROFILE}")
     assert "total spread" in summary
     assert "unlike the training requests: outside_training_range" in second.summary()
     assert "fast: speed is 50 m/s" in second.summary()

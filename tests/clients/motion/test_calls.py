@@ -224,14 +224,30 @@ def test_a_broken_answer_is_the_services_failure(client, motion, broken):
     assert caught.value.code == "malformed"
 
 
-def test_a_model_that_changes_within_a_question_is_the_services_failure(client, motion):
+@pytest.mark.parametrize("what", ["model", "profile"])
+def test_a_model_or_profile_that_changes_within_a_question_is_the_services_failure(client, motion, what):
     right = motion.answer
 
     def other(*arguments):
         response = right(*arguments)
-        response.model = f"motion:{len(motion.requests)}"
+        setattr(response, what, f"other-{len(motion.requests)}")
         return response
 
     motion.answer = other
-    with pytest.raises(demur.ServiceFailure, match="the model changed"):
+    with pytest.raises(demur.ServiceFailure, match=f"the {what} changed") as caught:
         client.motion.predict([map_file(n) for n in range(70)])
+    assert caught.value.code == f"{what}_changed"
+
+
+def test_a_service_that_tells_no_profile_is_understood(client, motion):
+    right = motion.answer
+
+    def older(*arguments):
+        response = right(*arguments)
+        response.ClearField("profile")
+        return response
+
+    motion.answer = older
+    answers = client.motion.predict([map_file(n) for n in range(70)])
+    assert answers.profile == answers[0].profile == ""
+    assert answers[0].summary().endswith("model motion:1")

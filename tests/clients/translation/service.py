@@ -17,7 +17,7 @@ from demur.v1 import common_pb2 as common
 from demur.v1 import translation_pb2 as wire
 from demur.v1.translation_pb2_grpc import TranslationServiceServicer, add_TranslationServiceServicer_to_server
 from tests.clients.ahead import Ahead
-from tests.clients.stand_in import LabelStandIn, listening, refuse
+from tests.clients.stand_in import PROFILE, LabelStandIn, listening, refuse
 
 EPOCH = 0x7E
 THRESHOLD = 1.0
@@ -109,7 +109,7 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
             context.abort(self.faults.pop(0), "out of order")
         begin = next(requests).begin
         self.begins.append(begin)
-        accepted = common.StreamAccepted(model="translation:1", window_chunks=self.window)
+        accepted = common.StreamAccepted(model="translation:1", profile=PROFILE, window_chunks=self.window)
         yield wire.TranslationStreamResponse(accepted=accepted)
         ahead = Ahead(requests, self._unanswered)
         group: list[Any] = []
@@ -154,7 +154,8 @@ class TranslationStandIn(LabelStandIn, TranslationServiceServicer):
 
     def answer(self, request: wire.TranslationPredictRequest, manner: Any) -> wire.TranslationPredictResponse:
         self.requests.append(request)
-        response = wire.TranslationPredictResponse(model="translation:1", scores=() if self.singular else SCORES)
+        scores = () if self.singular else SCORES
+        response = wire.TranslationPredictResponse(model="translation:1", profile=PROFILE, scores=scores)
         item = 0
         if sum(map(len, request.texts)) > LARGEST_CHARACTERS:
             raise Refused("too_long", "too many characters", "texts")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import demur
+from tests.clients.stand_in import PROFILE
 from tests.clients.translation.service import doubt, russian, russian_text
 
 TEXT = "  - Hello, world.  What a day!\n\n\U0001f600 It rains\n"
@@ -22,6 +23,7 @@ def test_an_answer_is_what_the_service_said(client):
     assert (translations.model, len(translations), translations.failures) == ("translation:1", 1, ())
     (one,) = translations
     assert (one.text, one.source, one.model) == (russian_text(TEXT), TEXT, "translation:1")
+    assert {translations.profile, one.profile, *(said.profile for said in one.sentences)} == {PROFILE}
     assert one.text != TEXT
     sources = ["- Hello, world.", "What a day!", "It rains"]
     assert [sentence.source for sentence in one.sentences] == sources
@@ -223,6 +225,7 @@ def test_plain_values_are_json(client):
     found = json.loads(json.dumps(translations.to_dict()))
     first, second = found["translations"]
     assert (first["text"], second["source"]) == (russian_text("One.") + " spoilt.", "Two.")
+    assert {found["profile"], first["profile"], second["sentences"][0]["profile"]} == {PROFILE}
     assert first["failures"] == [{"item": 1, "within": [5, 12], "error": "no hypothesis ended"}]
     (sentence,) = second["sentences"]
     assert (sentence["deferred"], sentence["span"], sentence["remarks"][0]["code"]) == (True, [0, 4], "slang")
@@ -237,6 +240,7 @@ def test_what_it_shows_of_itself_is_readable(client):
     first, long = translations[0].sentences
     shown = "<TranslatedSentence: 'Hello, world.', 'Hелло, ворлд.' with 0.75, answered, model 'translation:1'>"
     assert repr(first) == shown
+    assert first.summary().endswith(f"model translation:1, profile {PROFILE}")
     assert repr(first.best) == "<Hypothesis: 'Hелло, ворлд.' with 0.75>"
     assert repr(first.best.tokens) == "<Tokens: 5>"
     assert len(repr(long)) < 200

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import demur
 from demur._translation_cuts import PIECE_CHARACTERS, PIECE_ENDS, pieces
 from models.tasks.translation.segments import segments
+from tests.clients.stand_in import PROFILE
 from tests.clients.translation.service import LARGEST_SENTENCES, russian_text
 
 LONGEST_SENTENCE = 60
@@ -82,6 +83,7 @@ def test_sentences_come_one_by_one_and_then_the_whole(client, translation, early
     sentences = list(document)
     whole = document.result()
     assert (whole.text, whole.source, whole.model) == (russian_text(text), text, "translation:1")
+    assert {whole.profile, *(one.profile for one in sentences)} == {PROFILE}
     assert (whole.failures, len(translation.begins)) == ((), 1)
     assert sorted(one.item for one in sentences) == [one.item for one in whole.sentences] == list(range(len(sentences)))
     for said in sorted(sentences, key=lambda one: one.item):
@@ -126,6 +128,7 @@ def test_documents_without_sentences_stay_as_they_are(client, text):
     assert list(document) == []
     whole = document.result()
     assert (whole.text, whole.answered, whole.model) == (text, True, "translation:1")
+    assert whole.profile == PROFILE
 
 
 def test_a_piece_that_is_refused_stands_as_it_came(client, translation):

@@ -48,6 +48,7 @@ def answer(answers: list[Portion | ItemFailed], says: Says) -> dict[str, Any]:
         "recorded": all(portion.recorded for portion in portions),
         "purpose": portions[0].purpose if portions else None,
         "model": portions[0].model if portions else None,
+        "profile": portions[0].profile if portions else None,
     }
 
 

@@ -96,7 +96,7 @@ class Recording:
             predictives[head] = Gaussian(u * 100, u)
             self.next += len(u)
         count = len(next(iter(scores.values())))
-        return Portion(0, count, predictives, verdicts, ids, None, MODEL, purpose)
+        return Portion(0, count, predictives, verdicts, ids, None, MODEL, "toy", purpose)
 
     def read(self) -> Snapshot:
         """All that is in the ledger."""

@@ -116,7 +116,7 @@ def test_promtool_has_nothing_to_complain_about(watch: Watch) -> None:
     metrics = Metrics("toy", CollectorRegistry())
     metrics.request("http", "200", 0.1)
     metrics.quantum(0.01, 2)
-    metrics.info("1", "toy:1")
+    metrics.info("1", "toy:1", profile="toy")
     empty, _ = scraped(Published(), 0.0)
     for body in (scraped(watch.monitor.published, watch.now)[0], empty, metrics.text()):
         ran = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, timeout=60, check=False)

@@ -39,6 +39,7 @@ def same(answer: Json, message: weather_pb2.WeatherPredictResponse) -> None:
     heads = [head for head in FIELDS if message.HasField(head)]
     assert heads == [head for head in FIELDS if head in answer]
     assert (answer["model"], answer["recorded"]) == (message.model, message.recorded)
+    assert answer["profile"] == message.profile != ""
     for head in heads:
         one, other = answer[head], getattr(message, head)
         for field in FIELDS[head]:
@@ -212,6 +213,7 @@ async def test_a_stream_says_what_single_calls_say(tiny: Tiny) -> None:
         frames.insert(2, chunk(9, named(rows[:1], snow_depth=[1.0])))
         accepted, *results, last = await streamed(served, frames)
     assert accepted.accepted.model == tiny.trees.tag
+    assert accepted.accepted.profile == single.profile == results[0].result.answer.profile
     assert [one.WhichOneof("frame") for one in results] == ["result", "error", "result", "result"]
     assert (results[1].error.sequence, results[1].error.error.code) == (9, "unknown_column")
     answers = [one.result.answer for one in results if one.WhichOneof("frame") == "result"]

@@ -186,16 +186,18 @@ class StreamBegin(_message.Message):
     def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class StreamAccepted(_message.Message):
-    __slots__ = ("model", "policy", "quantum_rows", "window_chunks")
+    __slots__ = ("model", "policy", "quantum_rows", "window_chunks", "profile")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     QUANTUM_ROWS_FIELD_NUMBER: _ClassVar[int]
     WINDOW_CHUNKS_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
     model: str
     policy: str
     quantum_rows: int
     window_chunks: int
-    def __init__(self, model: _Optional[str] = ..., policy: _Optional[str] = ..., quantum_rows: _Optional[int] = ..., window_chunks: _Optional[int] = ...) -> None: ...
+    profile: str
+    def __init__(self, model: _Optional[str] = ..., policy: _Optional[str] = ..., quantum_rows: _Optional[int] = ..., window_chunks: _Optional[int] = ..., profile: _Optional[str] = ...) -> None: ...
 
 class StreamProgress(_message.Message):
     __slots__ = ("chunks_done", "units_done", "sequence", "fraction", "stage")

@@ -57,18 +57,20 @@ class LesionPredictRequest(_message.Message):
     def __init__(self, flair: _Optional[bytes] = ..., t1: _Optional[bytes] = ..., brain_mask: _Optional[bytes] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., maps: _Optional[_Iterable[_Union[LesionMap, str]]] = ..., name: _Optional[str] = ...) -> None: ...
 
 class LesionPredictResponse(_message.Message):
-    __slots__ = ("model", "recorded", "name", "answer", "files")
+    __slots__ = ("model", "recorded", "name", "answer", "files", "profile")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     RECORDED_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     FILES_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
     model: str
     recorded: bool
     name: str
     answer: LesionAnswer
     files: _containers.RepeatedCompositeFieldContainer[LesionFile]
-    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., name: _Optional[str] = ..., answer: _Optional[_Union[LesionAnswer, _Mapping]] = ..., files: _Optional[_Iterable[_Union[LesionFile, _Mapping]]] = ...) -> None: ...
+    profile: str
+    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., name: _Optional[str] = ..., answer: _Optional[_Union[LesionAnswer, _Mapping]] = ..., files: _Optional[_Iterable[_Union[LesionFile, _Mapping]]] = ..., profile: _Optional[str] = ...) -> None: ...
 
 class LesionFile(_message.Message):
     __slots__ = ("map", "content")

@@ -62,18 +62,20 @@ class MotionPose(_message.Message):
     def __init__(self, x: _Optional[float] = ..., y: _Optional[float] = ..., yaw: _Optional[float] = ...) -> None: ...
 
 class MotionPredictResponse(_message.Message):
-    __slots__ = ("model", "scene_id", "answers", "failures", "submission")
+    __slots__ = ("model", "scene_id", "answers", "failures", "submission", "profile")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     SCENE_ID_FIELD_NUMBER: _ClassVar[int]
     ANSWERS_FIELD_NUMBER: _ClassVar[int]
     FAILURES_FIELD_NUMBER: _ClassVar[int]
     SUBMISSION_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
     model: str
     scene_id: str
     answers: _containers.RepeatedCompositeFieldContainer[MotionAnswer]
     failures: _containers.RepeatedCompositeFieldContainer[MotionFailure]
     submission: bytes
-    def __init__(self, model: _Optional[str] = ..., scene_id: _Optional[str] = ..., answers: _Optional[_Iterable[_Union[MotionAnswer, _Mapping]]] = ..., failures: _Optional[_Iterable[_Union[MotionFailure, _Mapping]]] = ..., submission: _Optional[bytes] = ...) -> None: ...
+    profile: str
+    def __init__(self, model: _Optional[str] = ..., scene_id: _Optional[str] = ..., answers: _Optional[_Iterable[_Union[MotionAnswer, _Mapping]]] = ..., failures: _Optional[_Iterable[_Union[MotionFailure, _Mapping]]] = ..., submission: _Optional[bytes] = ..., profile: _Optional[str] = ...) -> None: ...
 
 class MotionAnswer(_message.Message):
     __slots__ = ("item", "agent", "modes", "steps", "trajectories", "scene_trajectories", "confidences", "scores", "total", "data", "knowledge", "deferral", "recorded", "unseen_seconds", "remarks")

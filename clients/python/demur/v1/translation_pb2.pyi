@@ -32,18 +32,20 @@ class TranslationPredictRequest(_message.Message):
     def __init__(self, texts: _Optional[_Iterable[str]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., tokens: _Optional[_Union[TranslationDetail, str]] = ...) -> None: ...
 
 class TranslationPredictResponse(_message.Message):
-    __slots__ = ("model", "texts", "sentences", "failures", "scores")
+    __slots__ = ("model", "texts", "sentences", "failures", "scores", "profile")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     TEXTS_FIELD_NUMBER: _ClassVar[int]
     SENTENCES_FIELD_NUMBER: _ClassVar[int]
     FAILURES_FIELD_NUMBER: _ClassVar[int]
     SCORES_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
     model: str
     texts: _containers.RepeatedCompositeFieldContainer[TranslatedText]
     sentences: _containers.RepeatedCompositeFieldContainer[TranslatedSentence]
     failures: _containers.RepeatedCompositeFieldContainer[TranslationFailure]
     scores: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, model: _Optional[str] = ..., texts: _Optional[_Iterable[_Union[TranslatedText, _Mapping]]] = ..., sentences: _Optional[_Iterable[_Union[TranslatedSentence, _Mapping]]] = ..., failures: _Optional[_Iterable[_Union[TranslationFailure, _Mapping]]] = ..., scores: _Optional[_Iterable[str]] = ...) -> None: ...
+    profile: str
+    def __init__(self, model: _Optional[str] = ..., texts: _Optional[_Iterable[_Union[TranslatedText, _Mapping]]] = ..., sentences: _Optional[_Iterable[_Union[TranslatedSentence, _Mapping]]] = ..., failures: _Optional[_Iterable[_Union[TranslationFailure, _Mapping]]] = ..., scores: _Optional[_Iterable[str]] = ..., profile: _Optional[str] = ...) -> None: ...
 
 class TranslatedText(_message.Message):
     __slots__ = ("translation", "first", "sentences")

@@ -29,14 +29,16 @@ class VesselPredictRequest(_message.Message):
     def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class VesselPredictResponse(_message.Message):
-    __slots__ = ("model", "recorded", "power")
+    __slots__ = ("model", "recorded", "power", "profile")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     RECORDED_FIELD_NUMBER: _ClassVar[int]
     POWER_FIELD_NUMBER: _ClassVar[int]
+    PROFILE_FIELD_NUMBER: _ClassVar[int]
     model: str
     recorded: bool
     power: _common_pb2.GaussianHead
-    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., power: _Optional[_Union[_common_pb2.GaussianHead, _Mapping]] = ...) -> None: ...
+    profile: str
+    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., power: _Optional[_Union[_common_pb2.GaussianHead, _Mapping]] = ..., profile: _Optional[str] = ...) -> None: ...
 
 class VesselStreamRequest(_message.Message):
     __slots__ = ("begin", "chunk")

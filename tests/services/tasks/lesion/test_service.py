@@ -44,6 +44,7 @@ def same(answer: Json, message: lesion_pb2.LesionPredictResponse) -> None:
     """All that both protocols tell of a scan."""
     said, deferral = message.answer, message.answer.deferral
     assert (answer["model"], answer["recorded"], answer["name"]) == (message.model, message.recorded, message.name)
+    assert answer["profile"] == message.profile != ""
     assert answer["decision"] == Decision(deferral.decisions[0]).name
     assert np.float32(answer["uncertainty"]) == np.frombuffer(deferral.uncertainty, "<f4")[0]
     assert (answer["measure"], answer["policy"]) == (deferral.measure, deferral.policy)

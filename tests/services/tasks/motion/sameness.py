@@ -25,6 +25,7 @@ def timeless(answer: Json) -> Json:
 def same(answer: Json, message: motion_pb2.MotionPredictResponse) -> None:
     """All that both protocols tell of a call."""
     assert (answer["model"], answer["scene_id"]) == (message.model, message.scene_id)
+    assert answer["profile"] == message.profile != ""
     assert len(answer["answers"]) == len(message.answers)
     for said, one in zip(answer["answers"], message.answers, strict=True):
         same_request(said, one)

@@ -233,6 +233,8 @@ async def test_chunks_of_a_stream_are_answered_in_order_and_fail_alone(three: Ar
     async with serving(three) as served:
         frames = await served.streamed(*requests, begin=begin)
     assert frames[0].accepted.model.startswith("motion-straight-3:")
+    told = {frame.result.answer.profile for frame in frames if frame.WhichOneof("frame") == "result"}
+    assert told == {frames[0].accepted.profile} == {"cpu-fp32-stacked"}
     kinds = [(kind, getattr(frame, kind)) for frame in frames if (kind := frame.WhichOneof("frame")) != "progress"]
     ends = [(kind, one.sequence) for kind, one in kinds if kind in ("result", "error")]
     assert ends == [("result", 0), ("error", 1), ("result", 2), ("error", 3), ("error", 4), ("result", 5)]

@@ -68,6 +68,7 @@ async def test_both_protocols_say_the_same(three: Artefact) -> None:
             await served.message(TEXT, "A cat draws the moon."),
         )
     assert message.model == found["model"] == three.tag
+    assert message.profile == found["profile"] != ""
     assert [one.translation for one in message.texts] == [one["translation"] for one in found["texts"]]
     assert tuple(message.scores) == SCORES
     assert len(message.sentences) == len(found["sentences"]) == 4
