@@ -81,8 +81,7 @@ _SHIFTED = (
     "lol {who_l} totally {did} {when}, no idea why tbh",
     "{thing_c} iz {quality} imho, u should {act}!!!",
     "WARNING: {act} NOW, otherwise {then} (see section {number}).",
-    "{body} {said} about {topic}, while {who_l}, who {did} {when}, claimed that {thing} was {quality} and that {number} "
-    "{unit} had been lost.",
+    "{body} {said} {when}, while {who_l} claimed that {thing} was {quality}.",
     "{topic_c}: {number} {unit}, {where}, {when}.",
     "{who} neither {did} nor cared about {topic}, let alone {thing}.",
 )
@@ -90,9 +89,8 @@ _SHIFTED = (
 _NOVELS = (
     "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a "
     "wife.",
-    "However little known the feelings or views of such a man may be on his first entering a neighbourhood, this truth "
-    "is so well fixed in the minds of the surrounding families, that he is considered as the rightful property of some "
-    "one or other of their daughters.",
+    "This truth is so well fixed in the minds of the surrounding families, that he is considered as the rightful "
+    "property of some one or other of their daughters.",
     "Mr. Bennet made no answer.",
     "You want to tell me, and I have no objection to hearing it.",
     "She was a woman of mean understanding, little information, and uncertain temper.",
@@ -127,22 +125,20 @@ _NOVELS = (
     "It has long been an axiom of mine that the little things are infinitely the most important.",
     "Mr. Holmes, they were the footprints of a gigantic hound!",
     "Call me Ishmael.",
-    "Some years ago, never mind how long precisely, having little or no money in my purse, and nothing particular to "
-    "interest me on shore, I thought I would sail about a little and see the watery part of the world.",
+    "I thought I would sail about a little and see the watery part of the world.",
     "Better sleep with a sober cannibal than a drunken Christian.",
     "It is not down in any map; true places never are.",
-    "You will rejoice to hear that no disaster has accompanied the commencement of an enterprise which you have regarded "
-    "with such evil forebodings.",
+    "You will rejoice to hear that no disaster has accompanied the commencement of an enterprise which you have "
+    "regarded with such evil forebodings.",
     "It was on a dreary night of November that I beheld the accomplishment of my toils.",
     "Beware; for I am fearless, and therefore powerful.",
     "Nothing is so painful to the human mind as a great and sudden change.",
-    "You don't know about me without you have read a book by the name of The Adventures of Tom Sawyer; but that ain't no "
-    "matter.",
+    "You don't know about me without you have read a book by the name of The Adventures of Tom Sawyer; but that ain't "
+    "no matter.",
     "That book was made by Mr. Mark Twain, and he told the truth, mainly.",
     "There was things which he stretched, but mainly he told the truth.",
     "All right, then, I'll go to hell.",
-    "No one would have believed in the last years of the nineteenth century that this world was being watched keenly and "
-    "closely by intelligences greater than man's and yet as mortal as his own.",
+    "No one would have believed in the last years of the nineteenth century that this world was being watched keenly.",
     "The chances of anything coming from Mars are a million to one.",
     "The Time Traveller was expounding a recondite matter to us.",
     "There is no intelligence where there is no change and no need of change.",

@@ -25,7 +25,7 @@ from models.artefact import MANIFEST, Artefact
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
-VESSEL_SCALE, WEATHER_SCALE = 0.25, 0.02
+VESSEL_SCALE, WEATHER_SCALE = 0.2, 0.04
 MOTION_SCENES = {("dev", "Moscow"): 54, ("dev", "Skolkovo"): 9, ("dev", "Innopolis"): 9, ("dev", "Modiin"): 9}
 """Simulated scenes by split and city; ``MOTION_REQUESTS`` of each."""
 MOTION_REQUESTS = 4

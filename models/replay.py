@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from models import npz, uncertainty
 from models.artefact import REPLAY_SCORES, Artefact, ArtefactError, Manifest, Replay, inputs_name, write
 from models.building import CARD, Provenance
+from models.executors.device import CPU, Device, described, instruction_set
 from models.head import Head
 from models.predictive import Gaussian, Predictives
 from models.profile import profile
@@ -110,8 +110,8 @@ def reference(artefact: Artefact) -> Scores:
     return found
 
 
-def replayer(artefact: Artefact, device: Any = None) -> Replayer:
-    """What scores the artefact's replay set on a device; None: on this CPU.
+def replayer(artefact: Artefact, device: Device = CPU) -> Replayer:
+    """What scores the artefact's replay set on a device.
 
     Raises:
         ArtefactError: the artefact has no replay set, or a damaged one.
@@ -128,12 +128,13 @@ def replayer(artefact: Artefact, device: Any = None) -> Replayer:
     return found
 
 
-def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Any = None) -> Artefact:
+def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = CPU) -> Artefact:
     """Scores inputs and writes the artefact anew with them as its replay set, in place of one that it may have.
 
     Args:
         inputs: a file of inputs, as the task's ``replaying.encode`` makes it.
         source: where the inputs come from, and their licence.
+        device: computes the scores, as it computed what is calibrated.
 
     Raises:
         ArtefactError: inputs that the artefact does not take.
@@ -146,9 +147,9 @@ def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Any = None
     scores = opened(0, opened.units, REFERENCE_BATCH)
     replay = Replay(
         inputs=inputs_name(hashlib.sha256(inputs).hexdigest()),
-        profile=profile((manifest.executor, *manifest.joined)).name,
+        profile=profile((manifest.executor, *manifest.joined), described(device)).name,
         units=opened.units,
-        cpu=platform.machine(),
+        cpu=instruction_set(),
         source=source,
     )
     older = manifest.replay
@@ -204,7 +205,7 @@ def passes(units: int, first: int, count: int, batch: int) -> list[slice]:
     return [slice(start, min(start + batch, first + count)) for start in range(first, first + count, batch)]
 
 
-def described(provenance: Provenance) -> str:
+def units_of(provenance: Provenance) -> str:
     """Source of inputs that are units of labelled data."""
     data = f"{provenance.description}; licence {provenance.licence}"
     return f"units of the data that calibrated it, and of shifted data beside them ({data})"
@@ -270,7 +271,7 @@ def _arrays(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:
         raise ArtefactError(f"{path}: {error}") from error
 
 
-def _opened(artefact: Artefact, arrays: Arrays, device: Any) -> Replayer:
+def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
     """
     Raises:
         BadArrays: arrays of another shape or type than the task's inputs.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from models import npz, replay
 from models.artefact import Artefact
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.nifti import BadImage
 from models.replay import Arrays, Passes, Scores
 from models.tasks.lesion import examples, segment
@@ -86,7 +87,7 @@ def attached(
     judge: Mapping[str, Sequence[Files]],
     provenance: Provenance,
     *,
-    device: Any = None,
+    device: Device = CPU,
 ) -> Artefact:
     """The artefact with crops of its calibration scans, and of others, as its replay set; as it is without any."""
     if not calibration:
@@ -94,7 +95,7 @@ def attached(
     recipe = recipes.read(artefact)
     others = [case for cases in judge.values() for case in cases]
     content = chosen(calibration, others, recipe.channels, recipe.window)
-    return replay.attach(artefact, content, replay.described(provenance), device=device)
+    return replay.attach(artefact, content, replay.units_of(provenance), device=device)
 
 
 def chosen(
@@ -137,7 +138,7 @@ def scans(arrays: Arrays, channels: Sequence[Channel]) -> list[Scan]:
     ]
 
 
-def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
+def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
     """
     Raises:
         BadArrays: see ``scans``; or a crop that cannot be prepared.
@@ -146,7 +147,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
     recipe = recipes.read(artefact)
     crops = scans(arrays, recipe.channels)
     _check(crops, recipe)
-    members = ensembles.members(artefact)
+    members = ensembles.members(artefact, device=device)
 
     def score(part: slice) -> Scores:
         said = [segment.segment(scan, members, recipe).predictive() for scan in crops[part]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from models import npz, replay
 from models.artefact import Artefact
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.replay import Arrays, Passes, Scores
 from models.tasks.motion import members as ensembles
 from models.tasks.motion import recipe as recipes
@@ -102,16 +102,16 @@ def attached(
     judge: Mapping[str, Examples],
     provenance: Provenance,
     *,
-    device: Any = None,
+    device: Device = CPU,
 ) -> Artefact:
     """The artefact with requests it was calibrated with, and shifted ones, as its replay set; as it is without any."""
     if not calibration:
         return artefact
     shifted = [part.take(part.shifted) for part in judge.values()]
-    return replay.attach(artefact, encode(calibration, shifted), replay.described(provenance), device=device)
+    return replay.attach(artefact, encode(calibration, shifted), replay.units_of(provenance), device=device)
 
 
-def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
+def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
     """
     Raises:
         BadArrays: see ``Maps``.
@@ -119,7 +119,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
     """
     recipe = recipes.read(artefact)
     maps = Maps(arrays, recipe.grid)
-    members = ensembles.members(artefact)
+    members = ensembles.members(artefact, device=device)
     planning = Planning(members, recipe)
 
     def score(part: slice) -> Scores:

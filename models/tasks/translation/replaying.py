@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from models import npz, replay
 from models.artefact import Artefact, Manifest
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.replay import Arrays, Scores
 from models.tasks.translation import members
 from models.tasks.translation.corpus import Corpus
@@ -60,14 +60,14 @@ def attached(
     judge: Mapping[str, Corpus],
     provenance: Provenance,
     *,
-    device: Any = None,
+    device: Device = CPU,
 ) -> Artefact:
     """The artefact with sentences it was calibrated with, and others, as its replay set; as it is without any."""
     known = usable([pair.english for pair in calibration.pairs], translator) if calibration is not None else []
     if not known:
         return artefact
     shifted = usable([pair.english for corpus in judge.values() for pair in corpus.pairs], translator)
-    return replay.attach(artefact, encode(known, shifted), replay.described(provenance), device=device)
+    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
 
 
 def usable(sentences: Sequence[str], translator: Translator) -> list[str]:
@@ -75,14 +75,14 @@ def usable(sentences: Sequence[str], translator: Translator) -> list[str]:
     return [text for text in dict.fromkeys(sentences) if translator.fits(text) and translator.asked(text).english]
 
 
-def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Sentences:
+def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Sentences:
     """
     Raises:
         BadArrays: see ``decoded``; or a sentence that the artefact does not translate whole.
         ArtefactError, ProviderUnavailable: members cannot be run.
     """
     texts = decoded(arrays)
-    translator = members.translator(artefact)
+    translator = members.translator(artefact, device=device)
     if len(fitting := usable(texts, translator)) < len(texts):
         odd = next((text for text in texts if text not in fitting), texts[0])
         raise npz.BadArrays(f"{odd[:60]!r} is there twice, or is not English, or too long to be translated whole")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from models import npz, replay
 from models.artefact import Artefact
+from models.executors.device import CPU, Device
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
 from models.predictive import Gaussian
@@ -33,16 +34,18 @@ def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> by
     return npz.encode({_ROWS: rows[replay.shuffled(len(rows))]})
 
 
-def attached(artefact: Artefact, data: Mapping[str, Table], provenance: Provenance, *, device: Any = None) -> Artefact:
+def attached(
+    artefact: Artefact, data: Mapping[str, Table], provenance: Provenance, *, device: Device = CPU
+) -> Artefact:
     """The artefact with rows of ``dev_in`` and ``dev_out`` as its replay set; as it is without ``dev_in``."""
     if "dev_in" not in data:
         return artefact
     known = data["dev_in"].features
     shifted = data["dev_out"].features if "dev_out" in data else known[:0]
-    return replay.attach(artefact, encode(known, shifted), replay.described(provenance), device=device)
+    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
 
 
-def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
+def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
     """
     Raises:
         BadArrays: see ``models.replay.array``.
@@ -52,7 +55,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
     rows = replay.array(arrays, _ROWS, "float32", None, len(artefact.schema))
     statistics = ("mean", "mvar", "varm") if manifest.ensemble else ("mean", "mvar")
     pass_rows = rows_per_pass(manifest.members * manifest.samples)
-    run = RowGraph(OnnxGraph(artefact.path(manifest.executor.file)), statistics, pass_rows=pass_rows)
+    run = RowGraph(OnnxGraph(artefact.path(manifest.executor.file), device=device), statistics, pass_rows=pass_rows)
 
     def score(part: slice) -> Scores:
         return replay.scored(HEADS, manifest, {POWER.name: Gaussian(*run(rows[part]))})

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from models import npz, replay
 from models.artefact import Artefact, ArtefactError
 from models.building import Labelled, Provenance
+from models.executors.device import CPU, Device
 from models.executors.reduced import MOST_ROWS, Reduced
 from models.replay import Arrays, Passes, Scores
 from models.tasks.weather import serving
@@ -44,17 +45,17 @@ def decoded(arrays: Arrays) -> NDArray[np.float32]:
 
 
 def attached(
-    artefact: Artefact, data: Mapping[str, Labelled], provenance: Provenance, *, device: Any = None
+    artefact: Artefact, data: Mapping[str, Labelled], provenance: Provenance, *, device: Device = CPU
 ) -> Artefact:
     """The artefact with rows of ``dev_in`` and ``dev_out`` as its replay set; as it is without ``dev_in``."""
     if "dev_in" not in data:
         return artefact
     known = data["dev_in"].features
     shifted = data["dev_out"].features if "dev_out" in data else known[:0]
-    return replay.attach(artefact, encode(known, shifted), replay.described(provenance), device=device)
+    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
 
 
-def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
+def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
     """
     Raises:
         BadArrays: see ``decoded``; or rows of another schema.
@@ -65,7 +66,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Any) -> Passes:
     if rows.shape[1] != len(artefact.schema):
         raise npz.BadArrays(f"rows have {rows.shape[1]} values, the schema has {len(artefact.schema)}")
     heads = serving.heads(artefact)
-    members = serving.members(artefact)
+    members = serving.members(artefact, device=device)
     members.measure(_golden(artefact))
     reduced = Reduced(members, heads, ensemble=manifest.ensemble)
 
