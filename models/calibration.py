@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
 
-class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Thresholds of a measure by target retention, from n in-domain units."""
 
     measure: str
     units: int
     levels: tuple[float, ...]
     thresholds: tuple[float, ...]
+    lost: float = 0.0
+    """Share of units by which retention may be lower, where thresholds were carried from another numeric profile."""
 
     def threshold(self, retention: float) -> float:
         """The threshold that retains at least this share of exchangeable units, in expectation.
@@ -37,8 +39,8 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.thresholds[index]
 
     def band(self, delta: float = 0.05) -> float:
-        """Half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta."""
-        return math.sqrt(math.log(2 / delta) / (2 * self.units))
+        """Half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta, and what may be lost beside."""
+        return math.sqrt(math.log(2 / delta) / (2 * self.units)) + self.lost
 
 
 class IntervalTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,139 @@
+"""Carry the tables of one measure: retention, in-domain quantiles, expected error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from models.calibration import ExpectedError, RetentionTable
+from models.qualification.order import rank_correlation
+from models.qualification.replayed import Float64, Replayed
+from models.qualification.threshold import FEWEST, LEAST_CORRELATION, CarriedThreshold, Verdict, carry
+
+ORDER: tuple[Verdict, ...] = ("carried", "mapped", "refused")
+"""From best to worst."""
+
+
+@dataclass(frozen=True)
+class MeasureVerdict:
+    """What becomes of a measure, and the numbers that say why."""
+
+    measure: str
+    verdict: Verdict
+    """Worst of its thresholds; each is carried by its own."""
+    correlation: float | None
+    """Rank correlation at the worst batch size; None where the reference scores are all tied or some are not finite."""
+    unusable: int
+    """Units with a score that is not finite under either profile."""
+    mean_shift: float
+    """Mean of |Δu| at the worst batch size, in the measure's unit."""
+    largest_shift: float
+    thresholds: tuple[CarriedThreshold, ...]
+    """Of the retention table's levels, ascending; then any others that were asked for."""
+    reason: str
+    """Why it is not carried; empty where it is."""
+
+    @property
+    def flips(self) -> float:
+        """Largest share of flips at any threshold."""
+        return max((max(one.flips, one.predicted) for one in self.thresholds), default=0.0)
+
+    @property
+    def flips_limit(self) -> float:
+        """Largest upper 95 % limit of the share of flips at any threshold."""
+        return max((one.flips_limit for one in self.thresholds), default=0.0)
+
+    @property
+    def guard(self) -> float:
+        """Widest guard band, in the measure's unit."""
+        return max((one.guard for one in self.thresholds), default=0.0)
+
+
+def correlation(replay: Replayed) -> float | None:
+    """Rank correlation at the worst batch size; None where it is undefined."""
+    if replay.unusable or len(replay) < FEWEST:
+        return None
+    found = [rank_correlation(replay.reference, scores) for scores in replay.scores]
+    return min((value for value in found if value is not None), default=None)
+
+
+def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -> MeasureVerdict:
+    """Apply the rule at each threshold; without any, scores are judged by order and finiteness alone."""
+    rank = correlation(replay)
+    found = tuple(carry(replay, threshold, rank) for threshold in thresholds)
+    kinds = [one.verdict for one in found] or [carry(replay, float(np.median(replay.reference)), rank).verdict]
+    verdict = max(kinds, key=ORDER.index)
+    finite = replay.unusable == 0
+    return MeasureVerdict(
+        measure,
+        verdict,
+        rank,
+        replay.unusable,
+        float(np.abs(replay.shift).mean(axis=1).max()) if finite else float("inf"),
+        float(replay.largest.max()) if finite else float("inf"),
+        found,
+        _reason(found, verdict, rank, replay),
+    )
+
+
+def carried_retention(table: RetentionTable, verdict: MeasureVerdict) -> RetentionTable | None:
+    """The table for the new profile; None where the measure is refused.
+
+    Thresholds stay ascending: each is at most those of the levels above it. A level whose threshold would answer none
+    of the replayed units is left out, so that the next higher one stands for it.
+
+    Args:
+        verdict: whose first thresholds are those of the table.
+    """
+    if verdict.verdict == "refused":
+        return None
+    found = verdict.thresholds[: len(table.levels)]
+    lowest = np.minimum.accumulate([one.carried for one in found][::-1])[::-1]
+    kept = [(level, float(value)) for level, value in zip(table.levels, lowest, strict=True) if np.isfinite(value)]
+    if not kept:
+        return None
+    moved = any(one.carried != one.threshold or one.flips for one in found)
+    lost = max(table.lost, max(one.lost_limit for one in found)) if moved else table.lost
+    levels, thresholds = zip(*kept, strict=True)
+    return msgspec.structs.replace(table, levels=levels, thresholds=thresholds, lost=lost)
+
+
+def carried_values(values: tuple[float, ...], replay: Replayed, verdict: Verdict) -> tuple[float, ...]:
+    """Scores that are no thresholds (in-domain quantiles, knots): as they are where carried, else mapped."""
+    return values if verdict == "carried" else tuple(mapped(replay, np.array(values)).tolist())
+
+
+def carried_expected_error(table: ExpectedError | None, replay: Replayed, verdict: Verdict) -> ExpectedError | None:
+    """The expected error as a function of the new score; None where there was none."""
+    if table is None:
+        return None
+    return msgspec.structs.replace(table, knots=carried_values(table.knots, replay, verdict))
+
+
+def mapped(replay: Replayed, values: Float64) -> Float64:
+    """The values [m] that stand at the same quantiles of the new scores: their mean over batch sizes.
+
+    Linear between the ascending scores of either profile; beyond their ends the difference at the end is kept.
+    Not conservative: for quantities that are averaged, not for thresholds.
+    """
+    ordered, places = replay.ordered, np.sort(replay.scores.astype(np.float64), axis=1).mean(axis=0)
+    known, first = np.unique(ordered, return_index=True)
+    last = np.append(first[1:], len(ordered)) - 1
+    target = (places[first] + places[last]) / 2
+    found = np.interp(values, known, target)
+    found += np.minimum(values - known[0], 0) + np.maximum(values - known[-1], 0)
+    return np.asarray(np.maximum.accumulate(found)) if (np.diff(values) >= 0).all() else found
+
+
+def _reason(found: tuple[CarriedThreshold, ...], verdict: Verdict, rank: float | None, replay: Replayed) -> str:
+    if verdict == "carried":
+        return ""
+    blamed = [one for one in found if one.verdict == verdict]
+    if not blamed:
+        order = "" if rank is None or rank >= LEAST_CORRELATION else f"rank correlation {rank:.6f}; "
+        return f"{order}{replay.unusable} of {len(replay)} units have a score that is not finite"
+    reason = max(blamed, key=lambda one: max(one.flips, one.predicted, one.flips_limit)).reason
+    return reason if len(blamed) == len(found) else f"{reason} (at {len(blamed)} of {len(found)} thresholds)"

@@ -1,0 +1,134 @@
+"""Carry a certificate with its threshold: what of its promise is left under the new profile.
+
+Let A0 be the units answered under the reference profile at τ, A1 those answered under the new one at τ'. With losses l
+in [0, b] that do not change,
+
+    joint risk      E[l 1{A1}] <= E[l 1{A0}] + b P(A1 \\ A0)
+    selective risk  E[l | A1] <= alpha + (alpha P(A0 \\ A1) + b P(A1 \\ A0)) / P(A1)    if E[l | A0] <= alpha
+
+The second follows from E[l 1{A0 and A1}] <= alpha P(A0) and P(A0) <= P(A1) + P(A0 \\ A1). The three shares are
+replaced by limits from the replayed units that hold together with 95 %, so a promise with 1 - delta holds with at least
+0.95 - delta. Losses of 0 and 1 of a Gaussian head also change where its means move: by at most 0.8 E|Δm| / sd in
+probability if the predicted law is right (two edges, density at most 0.4 / sd); three times the replayed mean is added.
+
+Replayed units have to come from the law that the certificate is about; for certificates of one's own data,
+replay that data (``--data``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.qualification.intervals import MeansVerdict
+from models.qualification.threshold import COUNTED, CarriedThreshold
+
+CONFIDENCE = 0.95
+_EDGES = 0.8  # 2 / sqrt(2 pi): density of two edges of a normal law, per standard deviation
+
+
+@dataclass(frozen=True)
+class CarriedCertificate:
+    """A certificate for the new profile, or why there is none."""
+
+    certificate: dict[str, Any] | None
+    """Fields of ``certification.certificate.Certificate`` for the new profile, ``profile`` and ``carried``."""
+    reason: str
+    """Why it is void; empty where it stands."""
+
+
+def carried_certificate(
+    certificate: Mapping[str, Any],
+    at: CarriedThreshold,
+    *,
+    profile: str,
+    reference_profile: str,
+    means: MeansVerdict | None = None,
+) -> CarriedCertificate:
+    """The certificate with its promise widened by what replayed units can tell.
+
+    Args:
+        certificate: JSON object, as ``Certificate.plain`` writes it.
+        at: its threshold.
+        profile: name of the new profile.
+        means: of a Gaussian head.
+    """
+    if certificate.get("profile") == profile:
+        return CarriedCertificate(dict(certificate), "")
+    if at.verdict != "carried":
+        return _void(f"its threshold is {at.verdict}: {at.reason}")
+    if means is not None and means.verdict != "carried":
+        return _void(means.reason)
+    if certificate.get("group") is not None:
+        return _void("it is about one group, and replayed units are not grouped")
+    still = at.newly == 0 and at.lost == 0 and (at.units >= COUNTED or at.predicted == 0)
+    if means is not None:
+        still = still and means.largest == 0
+    alpha, bound = certificate.get("alpha"), _bound(certificate)
+    if (alpha is not None or certificate.get("error") is not None) and bound is None and not still:
+        return _void(
+            f"losses have no bound, and of {at.units} units {at.newly} are newly answered and {at.lost} newly deferred"
+        )
+    carried: dict[str, Any] = {
+        "from": reference_profile,
+        "threshold": at.threshold,
+        "to": at.carried,
+        "units": at.units,
+        "newly_answered_limit": at.newly_limit,
+        "newly_deferred_limit": at.lost_limit,
+        "alpha": alpha,
+        "delta": certificate.get("delta"),
+        "retention": certificate.get("retention"),
+    }
+    found = dict(certificate) | {"profile": profile, "carried": carried}
+    text = f"; carried from {reference_profile} to {profile}"
+    if alpha is not None and bound is not None:
+        return _risk(found, at, alpha, bound, text, 0.0 if means is None else means.mean)
+    if alpha is None and not still:
+        lost = f"at most {at.lost_limit:.3g} of all units fewer are answered, with confidence {CONFIDENCE:g}"
+        text += f": {lost}"
+        if certificate.get("retention") is not None:
+            found["retention"] = max(0.0, certificate["retention"] - at.lost_limit)
+        if certificate.get("low") is not None:
+            found["low"] = max(0.0, certificate["low"] - at.lost_limit)
+        if certificate.get("high") is not None:
+            found["high"] = min(1.0, certificate["high"] + at.newly_limit)
+    found["statement"] = certificate.get("statement", "") + text
+    return CarriedCertificate(found, "")
+
+
+def _risk(
+    found: dict[str, Any], at: CarriedThreshold, alpha: float, bound: float, text: str, moved: float
+) -> CarriedCertificate:
+    """With the largest risk that is still promised."""
+    newly, lost, answered = at.joint
+    delta = found.get("delta")
+    changed = 3 * _EDGES * moved if found.get("acceptable") is not None else 0.0
+    if answered <= 0:
+        return _void("no replayed unit is answered")
+    if delta is None:
+        risk, what = alpha + bound * (newly + changed), "joint risk"
+    else:
+        risk = alpha + (alpha * lost + bound * (newly + changed)) / answered
+        what = "selective risk"
+        found["delta"] = min(1.0, delta + 1 - CONFIDENCE)
+    if not risk < bound or not math.isfinite(risk):
+        return _void(f"the risk that could still be promised, {risk:.3g}, is not below the largest loss, {bound:g}")
+    found["alpha"] = risk
+    sure = CONFIDENCE if delta is None else 1 - found["delta"]
+    found["statement"] += f"{text}: {what} at most {risk:.4g} with confidence {sure:.3g}"
+    return CarriedCertificate(found, "")
+
+
+def _bound(certificate: Mapping[str, Any]) -> float | None:
+    """Largest loss; None where there is none."""
+    if certificate.get("acceptable") is not None:
+        return 1.0
+    bound = certificate.get("bound")
+    return None if bound is None or not math.isfinite(bound) else float(bound)
+
+
+def _void(reason: str) -> CarriedCertificate:
+    return CarriedCertificate(None, f"certificate void: {reason}")

@@ -1,0 +1,435 @@
+"""Record of a qualification: verdicts, the numbers behind them, and the scores, so that any threshold can be carried.
+
+document = qualify(...)                      # once, after a replay
+text = encode(document)                      # JSON, for the model store
+document = decode(text)
+found = carried(document, "power", calibration)             # HeadVerdict, with a Calibration
+at = carried_threshold(document, "power", "tvar", 3e6)      # CarriedThreshold
+promise = certificate(document, "power", "tvar", 3e6, json.loads(policy.certificate))
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models.calibration import Calibration
+from models.profile import Profile
+from models.qualification.head import HeadVerdict, judge_head
+from models.qualification.intervals import MEANS_CARRIED, Means, MeansVerdict, judge_means
+from models.qualification.measure import ORDER, MeasureVerdict, correlation
+from models.qualification.promise import CarriedCertificate, carried_certificate
+from models.qualification.replayed import Replayed, replayed
+from models.qualification.threshold import LEAST_CORRELATION, MOST_FLIPS, CarriedThreshold, Verdict, carry
+
+FORMAT = 1
+MEAN = "mean"
+"""Name under which a replay brings the means of a Gaussian head, beside its measures."""
+VARIANCES = ("tvar", "variance", "mvar")
+"""Measures that are the variance of a Gaussian prediction; the first that a head has is that of its intervals."""
+
+Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
+"""Head to measure (or ``MEAN``) to [n]."""
+
+
+class Packed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """float32 values of n units under both profiles, without loss: zlib of little-endian bits, in base64.
+
+    Of the new profile the differences of bits (as int32) are kept, which are small where scores agree.
+    """
+
+    units: int
+    batches: int
+    reference: str
+    scores: str
+
+
+class ThresholdRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A threshold of the retention table, or one that was in force; see ``threshold.CarriedThreshold``."""
+
+    threshold: float
+    carried: float | None
+    """None: all is deferred."""
+    verdict: Verdict
+    guard: float
+    flips: float
+    predicted: float
+    flips_limit: float
+    newly: int
+    newly_limit: float
+    lost: int
+    lost_limit: float
+
+
+class MeasureRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One measure of a head; see ``measure.MeasureVerdict``."""
+
+    verdict: Verdict
+    correlation: float | None
+    unusable: int
+    mean_shift: float | None
+    """None where scores are not finite."""
+    largest_shift: float | None
+    flips: float
+    guard: float
+    reason: str
+    thresholds: tuple[ThresholdRecord, ...]
+    scores: Packed
+
+
+class MeansRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Means of a Gaussian head; see ``intervals.MeansVerdict``. None where a mean is not finite."""
+
+    verdict: Verdict
+    mean: float | None
+    high: float | None
+    largest: float | None
+    variance: str
+    """Measure that is the variance of the intervals."""
+    reason: str
+    means: Packed
+
+
+class HeadRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One head."""
+
+    verdict: Verdict
+    measure: str
+    """Its own."""
+    measures: dict[str, MeasureRecord]
+    means: MeansRecord | None
+    sentence: str
+    """The verdict in plain words, with units."""
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a numeric profile was found to do to the scores of an artefact."""
+
+    format: Literal[1] = 1
+    artefact: str
+    """Version: hash of its content."""
+    tag: str
+    profile: Profile
+    profile_name: str
+    reference_profile: str
+    """Name of the profile that the artefact was calibrated under."""
+    libraries: dict[str, str]
+    driver: str
+    cpu: str
+    batches: tuple[int, ...]
+    units: int
+    heads: dict[str, HeadRecord]
+    verdict: Verdict
+    """The worst of the heads."""
+    seconds: float
+    time: str
+    """RFC 3339."""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The verdict in plain words, one line a head after the first."""
+        first = (
+            f"{self.tag} under {self.profile_name}: {self.verdict}, from {self.units} units replayed at batch "
+            f"{', '.join(map(str, self.batches))} against {self.reference_profile}"
+        )
+        return (first, *(f"{name}: {head.sentence}" for name, head in self.heads.items()))
+
+
+def qualify(
+    calibrations: Mapping[str, Calibration],
+    reference: Scores,
+    scores: Sequence[Scores],
+    *,
+    artefact: str,
+    tag: str,
+    profile: Profile,
+    reference_profile: str,
+    batches: Sequence[int],
+    libraries: Mapping[str, str],
+    driver: str = "",
+    cpu: str = "",
+    units_of_measure: Mapping[str, str] | None = None,
+    thresholds: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
+    seconds: float = 0.0,
+    time: str = "",
+) -> Record:
+    """Judge all heads.
+
+    Args:
+        calibrations: head to calibration under the reference profile.
+        reference: head to measure to [n]; Gaussian heads have ``MEAN``, too.
+        scores: the same at each of the batch sizes.
+        units_of_measure: head to the unit of its means, for sentences.
+        thresholds: head to measure to thresholds that are in force and not tabulated.
+        time: of the end of the replay, RFC 3339.
+
+    Raises:
+        ValueError: a head or measure is missing, or shapes do not belong together.
+    """
+    if len(scores) != len(batches):
+        raise ValueError(f"{len(scores)} replays for {len(batches)} batch sizes: must be one each")
+    units = units_of_measure or {}
+    heads = {}
+    for name, calibration in calibrations.items():
+        measures, means, variance = _arrays(name, reference, scores)
+        extra = (thresholds or {}).get(name)
+        found = judge_head(calibration, measures, _means(measures, means, variance), extra)
+        heads[name] = _head(found, measures, means, variance, units.get(name, ""))
+    count = {len(replay) for name in calibrations for replay in _arrays(name, reference, scores)[0].values()}
+    if len(count) != 1:
+        raise ValueError(f"heads and measures have {sorted(count)} units: must be the same number")
+    return Record(
+        artefact=artefact,
+        tag=tag,
+        profile=profile,
+        profile_name=profile.name,
+        reference_profile=reference_profile,
+        libraries=dict(libraries),
+        driver=driver,
+        cpu=cpu,
+        batches=tuple(batches),
+        units=count.pop(),
+        heads=heads,
+        verdict=max((head.verdict for head in heads.values()), key=ORDER.index),
+        seconds=seconds,
+        time=time,
+    )
+
+
+def encode(record: Record) -> bytes:
+    """The record as JSON."""
+    return msgspec.json.encode(record)
+
+
+def decode(text: bytes | str) -> Record:
+    """The record of ``encode``.
+
+    Raises:
+        ValueError: not a record of this format, or scores that cannot be unpacked.
+    """
+    try:
+        record = msgspec.json.decode(text, type=Record)
+        for head in record.heads.values():
+            for measure in head.measures.values():
+                unpack(measure.scores)
+            if head.means is not None:
+                unpack(head.means.means)
+            if head.measure not in head.measures:
+                raise ValueError(f"the head's own measure {head.measure!r} is missing")
+    except (msgspec.MsgspecError, ValueError, zlib.error) as error:
+        raise ValueError(f"qualification record: {error}") from error
+    return record
+
+
+def carried(
+    record: Record, head: str, calibration: Calibration, thresholds: Mapping[str, Sequence[float]] | None = None
+) -> HeadVerdict:
+    """The head's calibration for the record's profile, from its scores; deterministic.
+
+    Raises:
+        KeyError: the record has no such head.
+    """
+    found = record.heads[head]
+    measures = {name: unpack(measure.scores) for name, measure in found.measures.items()}
+    return judge_head(calibration, measures, _recorded_means(found), thresholds)
+
+
+def carried_threshold(record: Record, head: str, measure: str, threshold: float) -> CarriedThreshold:
+    """Any threshold of a measure, tabulated or not.
+
+    Where the head's means are refused, so is the threshold; where they are worse than carried, it is at best mapped.
+
+    Raises:
+        KeyError: the record has no such head or measure.
+        ValueError: the threshold is NaN.
+    """
+    found = record.heads[head]
+    replay = unpack(found.measures[measure].scores)
+    at = carry(replay, threshold, correlation(replay))
+    means = _recorded_means(found)
+    moved = None if means is None else judge_means(means)
+    if moved is None or ORDER.index(moved.verdict) <= ORDER.index(at.verdict):
+        return at
+    return _worsened(at, moved)
+
+
+def certificate(
+    record: Record, head: str, measure: str, threshold: float, text: Mapping[str, Any]
+) -> CarriedCertificate:
+    """The certificate of a threshold for the record's profile; see ``promise``."""
+    means = _recorded_means(record.heads[head])
+    return carried_certificate(
+        text,
+        carried_threshold(record, head, measure, threshold),
+        profile=record.profile_name,
+        reference_profile=record.reference_profile,
+        means=None if means is None else judge_means(means),
+    )
+
+
+def pack(values: Replayed) -> Packed:
+    """Both arrays in text; NaN keep their bits."""
+    first = np.ascontiguousarray(values.reference, "<f4")
+    rest = np.ascontiguousarray(values.scores, "<f4").view("<i4")
+    difference = rest - first.view("<i4")  # wraps around, and back again
+    return Packed(len(values), len(values.scores), _text(first), _text(difference))
+
+
+def unpack(packed: Packed) -> Replayed:
+    """The arrays of ``pack``.
+
+    Raises:
+        ValueError: other sizes than said, or damaged text.
+    """
+    first = np.frombuffer(_bytes(packed.reference, 4 * packed.units), "<f4")
+    size = 4 * packed.units * packed.batches
+    rest = np.frombuffer(_bytes(packed.scores, size), "<i4").reshape(packed.batches, packed.units)
+    return replayed(first.astype(np.float32), (rest + first.view("<i4")).view("<f4").astype(np.float32))
+
+
+def _text(values: NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(values.tobytes(), 6)).decode()
+
+
+def _bytes(text: str, size: int) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        found = unpacker.decompress(base64.b64decode(text, validate=True), max(size, 1))
+    except zlib.error as error:
+        raise ValueError(f"packed scores: {error}") from error
+    if len(found) != size or unpacker.unconsumed_tail or not unpacker.eof:
+        raise ValueError(f"packed scores: {len(found)} bytes, or more; must be {size}")
+    return found
+
+
+def _arrays(head: str, reference: Scores, scores: Sequence[Scores]) -> tuple[dict[str, Replayed], Replayed | None, str]:
+    """Measures, means and the name of the variance of a head."""
+    try:
+        found = {
+            name: replayed(values, np.stack([each[head][name] for each in scores]))
+            for name, values in reference[head].items()
+        }
+    except KeyError as error:
+        raise ValueError(f"head {head}: {error.args[0]!r} is missing in a replay") from error
+    means = found.pop(MEAN, None)
+    variance = next((name for name in VARIANCES if name in found), "")
+    if means is not None and not variance:
+        raise ValueError(f"head {head}: means need a variance, one of {', '.join(VARIANCES)}")
+    return found, means, variance
+
+
+def _means(measures: Mapping[str, Replayed], means: Replayed | None, variance: str) -> Means | None:
+    if means is None:
+        return None
+    return Means(means.reference, measures[variance].reference, means.scores, measures[variance].scores)
+
+
+def _recorded_means(head: HeadRecord) -> Means | None:
+    if head.means is None:
+        return None
+    return _means(
+        {head.means.variance: unpack(head.measures[head.means.variance].scores)},
+        unpack(head.means.means),
+        head.means.variance,
+    )
+
+
+def _head(
+    found: HeadVerdict, measures: Mapping[str, Replayed], means: Replayed | None, variance: str, unit: str
+) -> HeadRecord:
+    moved = None
+    if means is not None and found.means is not None:
+        one = found.means
+        moved = MeansRecord(
+            one.verdict,
+            _finite(one.mean),
+            _finite(one.high),
+            _finite(one.largest),
+            variance,
+            one.reason,
+            pack(means),
+        )
+    return HeadRecord(
+        found.verdict,
+        found.measure,
+        {name: _measure(one, measures[name]) for name, one in found.measures.items()},
+        moved,
+        _sentence(found, unit),
+    )
+
+
+def _measure(found: MeasureVerdict, replay: Replayed) -> MeasureRecord:
+    return MeasureRecord(
+        found.verdict,
+        found.correlation,
+        found.unusable,
+        _finite(found.mean_shift),
+        _finite(found.largest_shift),
+        found.flips,
+        found.guard,
+        found.reason,
+        tuple(_threshold(one) for one in found.thresholds if np.isfinite(one.threshold)),
+        pack(replay),
+    )
+
+
+def _threshold(found: CarriedThreshold) -> ThresholdRecord:
+    return ThresholdRecord(
+        found.threshold,
+        _finite(found.carried),
+        found.verdict,
+        found.guard,
+        found.flips,
+        found.predicted,
+        found.flips_limit,
+        found.newly,
+        found.newly_limit,
+        found.lost,
+        found.lost_limit,
+    )
+
+
+def _sentence(found: HeadVerdict, unit: str) -> str:
+    """The verdict with the numbers that decided it."""
+    own = found.measures[found.measure]
+    order = "undefined (scores all tied)" if own.correlation is None else f"{own.correlation:.6f}"
+    first = own.thresholds[0] if own.thresholds else None
+    if first is None or first.counted:
+        share = f"{own.flips:.3%} of units change sides at the worst threshold (limit {MOST_FLIPS:.1%})"
+    else:
+        share = (
+            f"at most {own.flips_limit:.3%} of units change sides at the worst threshold (limit {MOST_FLIPS:.1%}; "
+            f"upper 95 % limit, estimated from {first.units} units)"
+        )
+    ranks = f"rank correlation of {own.measure} {order} (limit {LEAST_CORRELATION})"
+    means = ""
+    if found.means is not None:
+        means = (
+            f"; means move by up to {found.means.largest:.3g}{f' {unit}' if unit else ''}, {found.means.high:.2g} "
+            f"predicted standard deviations (limit {MEANS_CARRIED:g})"
+        )
+    if found.verdict == "carried":
+        text = f"carried: {share}, {ranks}; thresholds fall by a guard band of at most {own.guard:.3g}{means}"
+    elif found.verdict == "mapped":
+        text = f"mapped: {found.reason}; {ranks}; thresholds move to the same quantiles, certificates are void{means}"
+    else:
+        text = f"refused, all units are deferred: {found.reason}"
+    dropped = [name for name, one in found.measures.items() if name != found.measure and one.verdict == "refused"]
+    return text + (f"; refused measures: {', '.join(dropped)}" if dropped else "")
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _worsened(at: CarriedThreshold, moved: MeansVerdict) -> CarriedThreshold:
+    """As bad as the means are."""
+    carried = -np.inf if moved.verdict == "refused" else at.carried
+    return replace(at, verdict=moved.verdict, carried=float(carried), reason=moved.reason)

@@ -1,0 +1,87 @@
+"""Scores of the same units under two numeric profiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from models.certification.units import as_scores
+
+Floats = NDArray[np.floating[Any]]
+Float64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """Scores of one measure, n units; made by ``replayed``, which checks them."""
+
+    reference: NDArray[np.float32]
+    """By the profile that the thresholds were calibrated under [n]."""
+    scores: NDArray[np.float32]
+    """By the profile in question, at B batch sizes [B, n]."""
+
+    def __len__(self) -> int:
+        return len(self.reference)
+
+    @cached_property
+    def unusable(self) -> int:
+        """Units with a score that is not finite under either profile."""
+        return int((~np.isfinite(self.reference) | ~np.isfinite(self.scores).all(axis=0)).sum())
+
+    @cached_property
+    def ordered(self) -> Float64:
+        """Reference scores, ascending [n]."""
+        return np.sort(self.reference.astype(np.float64))
+
+    @cached_property
+    def shift(self) -> Float64:
+        """Score less reference score, float64 [B, n]."""
+        return self.scores.astype(np.float64) - self.reference
+
+    @cached_property
+    def largest(self) -> Float64:
+        """Largest absolute shift of each unit over batch sizes [n]."""
+        return np.asarray(np.abs(self.shift).max(axis=0))
+
+    @cached_property
+    def constant(self) -> bool:
+        """True where all reference scores are one number."""
+        return bool(self.ordered[0] == self.ordered[-1])
+
+    def part(self, units: slice) -> Replayed:
+        """Scores of some of the units."""
+        return Replayed(self.reference[units], self.scores[:, units])
+
+
+def replayed(reference: Floats, scores: Floats) -> Replayed:
+    """Check scores and convert them to float32, as policies compare them.
+
+    Args:
+        reference: [n].
+        scores: [B, n], or [n] of one batch size.
+
+    Raises:
+        ValueError: no units, or shapes that do not belong together.
+    """
+    several = scores[None] if scores.ndim == 1 else scores
+    if reference.ndim != 1 or not len(reference) or several.shape[1:] != reference.shape or not len(several):
+        raise ValueError(
+            f"scores have the shape {list(scores.shape)} and reference scores {list(reference.shape)}: must be "
+            "[batch sizes, units] and [units], of the same units and at least one of each"
+        )
+    return Replayed(as_scores(reference), as_scores(several))
+
+
+def upper_limit(count: int, units: int, level: float = 0.95) -> float:
+    """One-sided upper limit of a share (Clopper & Pearson 1934); 0.00075 for 0 of 4000 at 95 %."""
+    return 1.0 if count >= units else float(betaincinv(count + 1, units - count, level))
+
+
+def lower_limit(count: int, units: int, level: float = 0.95) -> float:
+    """One-sided lower limit of a share (Clopper & Pearson 1934)."""
+    return float(betaincinv(count, units - count + 1, 1 - level)) if count else 0.0

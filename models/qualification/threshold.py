@@ -1,0 +1,308 @@
+"""Carry one threshold to another numeric profile: count or estimate who changes sides, then guard or map it.
+
+Notation: u0 is a unit's score under the reference profile, u under the new one, Δu = u - u0, τ the threshold. A unit
+*flips* where u0 <= τ and u <= τ disagree. All limits are one-sided and hold with 95 %.
+
+Flips, from ``COUNTED`` units on, are counted at the worst batch size. They are also predicted, from the law of Δu near
+τ and the distribution F of u0: mean of |F(τ - Δu) - F(τ)|, for small shifts density(τ) × E|Δu|. F is interpolated
+between every n/20th unit beside τ. The prediction varies far less than the count; it is kept inside the 95 % interval
+of the count (Clopper & Pearson 1934), so dependence between u0 and Δu that it does not see does not mislead it.
+
+Below ``COUNTED`` units the count says too little. Flips are bounded by the product of upper limits (97.5 % each) of the
+density (Poisson, k nearest units of the steeper side) and of E|Δu| (Student's t).
+
+Guard band: quantile 0.999 of |Δu|, the largest over batch sizes, among the units nearest to τ by score: a tenth, at
+least 50. Where these are fewer than 999, it is the larger of their maximum and 3.29 root mean squares, the quantile of
+a normal law. τ' = τ - guard, rounded down to float32.
+
+Scores of few values: where at least ten units sit within two guards below τ and the next larger score is more than
+four guards away, τ lies in a gap, and anywhere in the gap it decides alike. Then τ' stays one guard above the units
+below.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtri, stdtrit
+
+from models.qualification.replayed import Float64, Replayed, lower_limit, upper_limit
+
+Verdict = Literal["carried", "mapped", "refused"]
+
+COUNTED = 3000
+"""Units from which on flips are counted."""
+FEWEST = 20
+"""Units below which nothing is said."""
+MOST_FLIPS = 0.001
+LEAST_CORRELATION = 0.9999
+QUANTILE = 0.999
+NORMAL_QUANTILE = 3.2905
+"""Of |z| at ``QUANTILE``."""
+JOINT = 1 - 0.05 / 3
+"""Level of each of three limits that hold together with 95 %."""
+
+
+@dataclass(frozen=True)
+class CarriedThreshold:
+    """What becomes of a threshold, and the numbers that say why. Shares are of all units."""
+
+    verdict: Verdict
+    threshold: float
+    """As calibrated, compared with reference scores."""
+    carried: float
+    """To compare with the new scores; minus infinity defers all."""
+    guard: float
+    """``threshold - carried`` where carried, negative in a gap; 0 where mapped."""
+    units: int
+    counted: bool
+    """Whether flips were counted; otherwise they were estimated."""
+    flips: float
+    """Share that changes sides at the threshold itself, counted at the worst batch size."""
+    predicted: float
+    """The same, predicted for other units of the same law."""
+    flips_limit: float
+    """The same, upper 95 % limit."""
+    newly: int
+    """Units answered at ``carried``, at any batch size, that were deferred."""
+    newly_limit: float
+    """Upper 95 % limit of their share."""
+    lost: int
+    """Units deferred at ``carried``, at any batch size, that were answered."""
+    lost_limit: float
+    answered: int
+    """Units answered at ``carried`` at every batch size."""
+    joint: tuple[float, float, float]
+    """Upper limits of the shares newly answered and lost, lower limit of the share answered: together 95 %."""
+    reason: str
+    """Why it is not carried; empty where it is."""
+
+
+def carry(replay: Replayed, threshold: float, correlation: float | None) -> CarriedThreshold:
+    """Carry a threshold by the rule: guard band, else quantile mapping, else refusal.
+
+    Thresholds outside the range of the replayed scores are carried too: the guard comes from the units nearest to them,
+    and the limits of shares are binomial, so they hold without knowing a score there.
+
+    Args:
+        replay: of the measure that is compared with the threshold.
+        correlation: worst of the batch sizes, see ``order.rank_correlation``; None for a constant reference.
+
+    Raises:
+        ValueError: the threshold is NaN.
+    """
+    if math.isnan(threshold):
+        raise ValueError("threshold is NaN: must be a number, in the unit of the measure")
+    n = len(replay)
+    if replay.unusable:
+        return _refused(replay, threshold, f"{replay.unusable} of {n} units have a score that is not finite")
+    if n < FEWEST:
+        return _refused(replay, threshold, f"{n} units were replayed: at least {FEWEST} are needed")
+    compared = as_compared(threshold)
+    below = replay.reference <= compared
+    near = _near(replay, compared)
+    guard = _guard(replay.largest[near])
+    gap = _gap_floor(replay, compared, guard)
+    at = compared if gap is None else np.float32(max(float(_down(compared, guard)), gap))
+    flips, predicted, limits = _flips(replay, below, at, compared, near, gap is not None)
+    carried = float(at) if gap is not None else _guarded(threshold, compared, guard)
+    if correlation is not None and correlation < LEAST_CORRELATION:
+        verdict, why = _disorder(correlation)
+        return _outcome(replay, threshold, -math.inf, verdict, why, below, flips, predicted, limits, guard)
+    few = max(flips, predicted) if n >= COUNTED else max(limits[0], lower_limit(round(flips * n), n))
+    if few <= MOST_FLIPS:
+        return _outcome(replay, threshold, carried, "carried", "", below, flips, predicted, limits, guard)
+    what = "flip" if n >= COUNTED else "may flip (upper 95 % limit)"
+    why = f"{few:.3%} of units {what} at the threshold, more than {MOST_FLIPS:.1%}"
+    if correlation is None:
+        why += ", and the reference scores are all tied, so no order can be mapped"
+        return _outcome(replay, threshold, -math.inf, "refused", why, below, flips, predicted, limits, guard)
+    mapped = _mapped(replay, int(below.sum()))
+    return _outcome(replay, threshold, mapped, "mapped", why, below, flips, predicted, limits, guard)
+
+
+def as_compared(threshold: float) -> np.float32:
+    """The threshold in float32, as scores are compared; beyond its range it is infinite."""
+    with np.errstate(over="ignore"):
+        return np.float32(threshold)
+
+
+def _outcome(
+    replay: Replayed,
+    threshold: float,
+    carried: float,
+    verdict: Verdict,
+    reason: str,
+    below: NDArray[np.bool_],
+    flips: float,
+    predicted: float,
+    limits: tuple[float, float],
+    guard: float,
+) -> CarriedThreshold:
+    """Count who is answered at the carried threshold.
+
+    Args:
+        limits: upper limit of flips at 95 % and at ``JOINT``.
+    """
+    n = len(replay)
+    now = replay.scores <= np.float32(carried)
+    newly, lost = int((now.any(axis=0) & ~below).sum()), int((below & ~now.all(axis=0)).sum())
+    answered = int(now.all(axis=0).sum())
+    newly_limit, lost_limit = upper_limit(newly, n), upper_limit(lost, n)
+    joint = (upper_limit(newly, n, JOINT), upper_limit(lost, n, JOINT), lower_limit(answered, n, JOINT))
+    if n < COUNTED and verdict == "carried":  # the guard answers none that did not flip without it
+        extra = _slope(replay, as_compared(threshold), 0.975) * max(guard, 0.0)
+        newly_limit, lost_limit = min(newly_limit, limits[0]), min(lost_limit, limits[0] + extra)
+        joint = (min(joint[0], limits[1]), min(joint[1], limits[1] + extra), joint[2])
+    width = threshold - carried if verdict == "carried" and math.isfinite(threshold) else 0.0
+    return CarriedThreshold(
+        verdict,
+        threshold,
+        carried,
+        width,
+        n,
+        n >= COUNTED,
+        flips,
+        predicted,
+        limits[0],
+        newly,
+        newly_limit,
+        lost,
+        lost_limit,
+        answered,
+        joint,
+        reason,
+    )
+
+
+def _refused(replay: Replayed, threshold: float, reason: str) -> CarriedThreshold:
+    """Nothing can be computed from the scores."""
+    n = len(replay)
+    return CarriedThreshold(
+        "refused", threshold, -math.inf, 0.0, n, n >= COUNTED, 1, 1, 1, 0, 1, 0, 1, 0, (1, 1, 0), reason
+    )
+
+
+def _disorder(correlation: float) -> tuple[Verdict, str]:
+    return "refused", f"rank correlation {correlation:.6f} is below {LEAST_CORRELATION}: units change their order"
+
+
+def _near(replay: Replayed, threshold: np.float32) -> NDArray[np.intp]:
+    """Indices of the units whose reference scores are nearest to the threshold."""
+    n = len(replay)
+    count = min(n, max(n // 10, 50))
+    if not np.isfinite(threshold) or count == n:
+        return np.arange(n)
+    return np.argpartition(np.abs(replay.reference.astype(np.float64) - threshold), count - 1)[:count]
+
+
+def _guard(shifts: Float64) -> float:
+    """Quantile of absolute shifts [m], of a normal law where m does not reach it."""
+    m = len(shifts)
+    rank = math.ceil((m + 1) * QUANTILE)
+    if rank <= m:
+        return float(np.partition(shifts, rank - 1)[rank - 1])
+    return max(float(shifts.max()), NORMAL_QUANTILE * math.sqrt(float(np.mean(shifts**2))))
+
+
+def _gap_floor(replay: Replayed, threshold: np.float32, guard: float) -> float | None:
+    """Least threshold that keeps the units just below, where the threshold lies in a gap of the scores; else None."""
+    ordered = replay.ordered
+    count = int(np.searchsorted(ordered, float(threshold), "right"))
+    if guard == 0 or count == 0:
+        return None
+    last = float(ordered[count - 1])
+    following = float(ordered[count]) if count < len(ordered) else math.inf
+    crowd = count - int(np.searchsorted(ordered, last - 2 * guard, "left"))
+    return last + guard if crowd >= 10 and following - last > 4 * guard else None
+
+
+def _guarded(threshold: float, compared: np.float32, guard: float) -> float:
+    """The threshold less the guard; itself where no score moves."""
+    return threshold if guard == 0 or not np.isfinite(compared) else float(_down(compared, guard))
+
+
+def _down(threshold: np.float32, guard: float) -> np.float32:
+    """The largest float32 that is at most the threshold less the guard."""
+    exact = float(threshold) - guard
+    found = np.float32(exact)
+    return found if float(found) <= exact else np.nextafter(found, np.float32(-np.inf))
+
+
+def _flips(
+    replay: Replayed,
+    below: NDArray[np.bool_],
+    at: np.float32,
+    threshold: np.float32,
+    near: NDArray[np.intp],
+    gap: bool,
+) -> tuple[float, float, tuple[float, float]]:
+    """Share that flips: counted, predicted, and its upper limits at 95 % and at ``JOINT``; worst of the batch sizes."""
+    n = len(replay)
+    count = int(((replay.scores <= at) != below).sum(axis=1).max())
+    if not replay.largest.any() or not np.isfinite(threshold):
+        return count / n, count / n, (0.0, 0.0)
+    if gap:
+        return count / n, count / n, (upper_limit(count, n), upper_limit(count, n, JOINT))
+    shifts = replay.shift[:, near]
+    crossed = float(_crossed(replay, float(threshold), shifts).max())
+    if n >= COUNTED:
+        predicted = min(max(crossed, lower_limit(count, n, 0.975)), upper_limit(count, n, 0.975))
+        return count / n, predicted, (upper_limit(count, n), upper_limit(count, n, JOINT))
+    first, second = (
+        min(1.0, _slope(replay, threshold, level) * max(_mean_limit(np.abs(row), level) for row in shifts))
+        for level in (0.975, (1 + JOINT) / 2)
+    )
+    return count / n, crossed, (first, second)
+
+
+def _crossed(replay: Replayed, threshold: float, shifts: Float64) -> Float64:
+    """Mean over shifts [B, m] of the share of units between the threshold and the threshold less the shift, [B]."""
+    ordered, n = replay.ordered, len(replay)
+    count = int(np.searchsorted(ordered, threshold, "right"))
+    step = max(n // 20, 4)
+    sides = [0, count // 2, min((count + n) // 2, n - 1), n - 1]  # where fewer than a step are left
+    ranks = np.unique(np.concatenate([np.arange(count % step, n, step), sides]))
+    values, places = ordered[ranks], (ranks + 0.5) / n
+    keep = np.abs(ranks - (count - 0.5)) > 0.75  # the threshold itself is the knot in its place
+    knots = np.concatenate([values[keep], [threshold]])
+    shares = np.concatenate([places[keep], [count / n]])
+    order = np.argsort(knots, kind="stable")
+    share = np.interp(threshold - shifts, knots[order], shares[order])
+    return np.asarray(np.abs(share - count / n).mean(axis=1))
+
+
+def _slope(replay: Replayed, threshold: np.float32, level: float) -> float:
+    """Upper limit of the density of reference scores beside the threshold, on the denser side."""
+    ordered, n = replay.ordered, len(replay)
+    count = int(np.searchsorted(ordered, float(threshold), "right"))
+    k = max(5, math.ceil(math.sqrt(n)))
+    slopes = []
+    for units in (ordered[max(count - k, 0) : count], ordered[count : count + k]):
+        if len(units) >= 4:
+            width = max(abs(float(units[0]) - float(threshold)), abs(float(units[-1]) - float(threshold)))
+            most = float(chdtri(2 * (len(units) + 1), 1 - level)) / 2  # Poisson (Garwood 1936)
+            slopes.append(most / n / width if width else math.inf)
+    return max(slopes)
+
+
+def _mean_limit(values: Float64, level: float) -> float:
+    """Upper limit of a mean [m], Student's t."""
+    m = len(values)
+    return float(values.mean() + stdtrit(m - 1, level) * values.std(ddof=1) / math.sqrt(m))
+
+
+def _mapped(replay: Replayed, count: int) -> float:
+    """The threshold that answers at most ``count`` of the units at every batch size; minus infinity for none."""
+    return min(_at_most(np.sort(row), count) for row in replay.scores)
+
+
+def _at_most(ordered: NDArray[np.float32], count: int) -> float:
+    """Largest of ascending scores [n] at or below which at most ``count`` lie."""
+    if count < len(ordered):
+        count = int(np.searchsorted(ordered, ordered[count], "left"))
+    return float(ordered[count - 1]) if count else -math.inf
