@@ -7,16 +7,18 @@ import importlib
 import math
 import secrets
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from models import profile as profiles
 from models.artefact import Artefact
 from models.calibration import Calibration
-from models.executors.device import described
+from models.executors.device import described, instruction_set, libraries
 from models.head import Head
 from models.profile import Profile
+from models.replay import replayer
 from services.access.caller import charge
 from services.labels.desk import Desk
 from services.labels.opening import Labelling, labelling
@@ -35,7 +37,12 @@ from services.offload import Offload
 from services.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
 from services.policy import Policy, PolicyBook, choose
 from services.policy_changes import stratified
-from services.policy_keeper import PolicyKeeper
+from services.policy_keeper import CarriedPolicies, PolicyKeeper
+from services.qualification.policies import carried_policy
+from services.qualification.records import Records
+from services.qualification.start import Effects, Qualification
+from services.qualification.tables import ANSWERING, LiveCalibrations, Tables, reference, reference_profile, uncarried
+from services.qualification.verdict import Machine
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
 from services.tasks import TENANTS
@@ -58,6 +65,8 @@ class Assembled:
     """None where nothing is recorded."""
     keeper: PolicyKeeper | None
     """None where nothing is recorded: policies are changed through the ledger."""
+    adopt: Callable[[Tables], None] = lambda tables: None
+    """Puts the calibrations of a verdict in force, that came while everything was deferred; on the event loop."""
 
     @property
     def desk(self) -> Desk | None:
@@ -97,8 +106,24 @@ def profile(settings: Settings, artefact: Artefact) -> Profile:
     return profiles.profile((artefact.manifest.executor, *artefact.manifest.joined), described(settings.device))
 
 
-def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assembled:
+def qualify(artefact: Artefact, settings: Settings, records: Path) -> Qualification:
+    """Return what finds the calibrations that hold for an artefact on this process's device.
+
+    Args:
+        records: directory of what was measured before.
+    """
+    device = settings.device
+    machine = Machine(profile(settings, artefact), libraries(device), instruction_set())
+    return Qualification(
+        artefact, machine, Effects(Records(records), lambda: replayer(artefact, device)), mode=settings.qualify
+    )
+
+
+def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: Tables | None = None) -> Assembled:
     """Everything that answers requests of one task.
+
+    Args:
+        tables: calibrations under the numeric profile; None for the artefact's own, without any qualification.
 
     Raises:
         ArtefactError, ProviderUnavailable: the artefact cannot be run as asked.
@@ -118,22 +143,23 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     )
     offload = Offload(inline_bytes=settings.inline_bytes)
     metrics.watch(scheduler)
-    numeric = profile(settings, artefact).name
-    calibrated = {name: by_profile.get(numeric) for name, by_profile in artefact.manifest.heads.items()}
+    numeric = profile(settings, artefact)
+    tables = tables or uncarried(artefact, numeric)
     measures = {
         name: measure
         for name, measure in settings.measure_by_head.items()
-        if (known := calibrated.get(name)) is not None and measure in known.others
+        if (known := reference(artefact).get(name)) is not None and measure in known.others
     }  # but for heads that keep their own; what is none of both is refused below
-    calibrations = {name: None if one is None else one.by(measures.get(name, "")) for name, one in calibrated.items()}
-    in_force = _with_measures(numeric, measures)
+    calibrations = LiveCalibrations(_by_measure(tables, measures))
+    in_force = _with_measures(numeric.name, measures)
 
-    def policy(head: Head) -> Policy:
+    def policy(head: Head, tables: Tables) -> Policy:
         chosen = choose(
             head,
             calibrations.get(head.name),
             model=artefact.tag,
             profile=in_force,
+            origin=tables.reason,
             ensemble=artefact.manifest.ensemble,
             target_retention=settings.target_retention,
             measure=measures.get(head.name),
@@ -147,35 +173,37 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
             _log.warning("all units of the head %s are deferred: %s", head.name, chosen.reason)
         return chosen
 
+    def deployments(heads: Sequence[Head], tables: Tables, book: PolicyBook) -> list[Deployment]:
+        return [
+            Deployment(
+                task=artefact.manifest.task,
+                model=_stream(artefact, measures.get(head.name, ""), tables),
+                head=head,
+                profile=in_force,
+                members=artefact.manifest.members * artefact.manifest.samples,
+                schema=artefact.manifest.schema,
+                calibration=calibrations.get(head.name),
+                policy=book[head.name],
+            )
+            for head in heads
+        ]
+
     kept: list[DurableLedger] = []
 
     def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
         _check_settings(settings, artefact, task.heads)
-        book = PolicyBook({head.name: policy(head) for head in task.heads})
+        book = PolicyBook({head.name: policy(head, tables) for head in task.heads})
         epoch = secrets.randbits(63)
         ledger: Ledger = NoLedger()
         if (url := settings.ledger_url) is not None:
-            deployments = [
-                Deployment(
-                    task=artefact.manifest.task,
-                    model=artefact.tag + (f"@{measures[head.name]}" if head.name in measures else ""),
-                    head=head,
-                    profile=in_force,
-                    members=artefact.manifest.members * artefact.manifest.samples,
-                    schema=artefact.manifest.schema,
-                    calibration=calibrations.get(head.name),
-                    policy=book[head.name],
-                )
-                for head in task.heads
-            ]
-            ledger = durable(url, epoch, task, deployments, settings, metrics)
+            ledger = durable(url, epoch, task, deployments(task.heads, tables, book), settings, metrics)
             kept.append(ledger)
         return Pipeline(
             task,
             scheduler,
             book,
             model=artefact.tag,
-            profile=numeric,
+            profile=numeric.name,
             ledger=ledger,
             observer=metrics,
             offload=offload,
@@ -185,16 +213,38 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
 
     module, _, function = TENANTS[artefact.manifest.task].partition(":")
     build = getattr(importlib.import_module(module), function)
-    tenant = build(artefact, settings, Parts(pipeline, calibrations))
-    if not kept:
-        return Assembled(tenant, scheduler, offload, None, None, None)
-    (ledger,) = kept
-    found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
+    tolerance = artefact.manifest.golden_tolerance if tables.origin == "artefact" else math.inf
+    tenant = build(artefact, settings, Parts(pipeline, calibrations, tolerance))
+    book = tenant.pipeline.policies
+    ledger = kept[0] if kept else None
+    found = keeper = None
     bound = Bound(artefact.manifest.task, artefact.tag, in_force)
-    keeper = PolicyKeeper(
-        tenant.pipeline.policies, ledger.writer, bound, calibrations, ledger.clock, settings.audit_floor
-    )
-    return Assembled(tenant, scheduler, offload, ledger, found, keeper)
+    before = replace(bound, profile=_with_measures(reference_profile(artefact), measures))
+    if ledger is not None:
+        found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
+        keeper = PolicyKeeper(
+            book,
+            ledger.writer,
+            bound,
+            calibrations,
+            ledger.clock,
+            settings.audit_floor,
+            _carried(tables, before, bound, settings.audit_floor),
+        )
+
+    def adopt(tables: Tables) -> None:
+        calibrations.put(_by_measure(tables, measures))
+        heads = tenant.description.heads
+        chosen = {head.name: policy(head, tables) for head in heads}
+        if ledger is not None:
+            ledger.deploy(deployments(heads, tables, PolicyBook(chosen)))
+        if keeper is not None:
+            keeper.adopt(chosen.values(), _carried(tables, before, bound, settings.audit_floor))
+        else:
+            for one in chosen.values():
+                book.put(one)
+
+    return Assembled(tenant, scheduler, offload, ledger, found, keeper, adopt)
 
 
 def store_of(settings: Settings) -> Store:
@@ -250,6 +300,34 @@ def durable(
     return ledger
 
 
+def _by_measure(tables: Tables, measures: Mapping[str, str]) -> dict[str, Calibration | None]:
+    """Calibrations by head, of the measure that it is deferred by."""
+    return {name: None if one is None else one.by(measures.get(name, "")) for name, one in tables.by_head.items()}
+
+
+def _stream(artefact: Artefact, measure: str, tables: Tables) -> str:
+    """Name of the stream that units are written to; scores of different measures or profiles are never mixed, nor those
+    whose profile was not qualified yet with later ones."""
+    marks = [measure] if measure else []
+    if tables.origin != "artefact":
+        marks += [tables.profile.name] + ["unqualified"] * (tables.origin not in ANSWERING)
+    return "@".join([artefact.tag, *marks])
+
+
+def _carried(tables: Tables, before: Bound, bound: Bound, audit_floor: float) -> CarriedPolicies | None:
+    """How operators' policies of the profile that the artefact was calibrated under hold under this one."""
+    if tables.record is None or tables.origin not in ANSWERING:
+        return None
+    record = tables.record
+
+    def carry(policy: Policy) -> tuple[Policy, str]:
+        calibration = tables.by_head.get(policy.head)
+        moved, done = carried_policy(policy, record, calibration, bound.profile)
+        return (stratified(moved, calibration, audit_floor) if policy.audit_strata else moved), done
+
+    return CarriedPolicies(before, carry)
+
+
 def _with_measures(numeric: str, measures: Mapping[str, str]) -> str:
     """What policies are bound to: what an operator set for one measure does not hold for another."""
     text = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
@@ -267,7 +345,7 @@ def _check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head
     for name, measure in settings.measure_by_head.items():
         if name not in by_name:
             raise SettingsError(f"DEMUR_MEASURES names the head {name!r}; this model has {', '.join(by_name)}")
-        found = artefact.manifest.heads[name].get(profile(settings, artefact).name)
+        found = reference(artefact)[name]
         own = by_name[name].own_measure(artefact.manifest.ensemble)
         known = sorted({own, *(() if found is None else found.others)})
         if measure not in known:

@@ -12,14 +12,16 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import bentoml
 from prometheus_client import CollectorRegistry
 
-from models.artefact import ArtefactError
+from models.artefact import Artefact, ArtefactError
 from models.executors.onnx import ProviderUnavailable
 from services import __version__, logging
 from services.access.certificates import CertificateError, refusing
@@ -28,10 +30,13 @@ from services.access.rules import PROBE_ROUTES, SERVICE_ROUTES, HttpRules
 from services.access.tokens import TokensError
 from services.access.watched import follow
 from services.admission import Crowd
-from services.assembly import Assembled, assemble
+from services.assembly import Assembled, assemble, qualify
 from services.errors import NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
+from services.qualification.metrics import QualificationMetrics
+from services.qualification.standing import model_document
+from services.qualification.start import Qualification
 from services.reference import find
 from services.settings import Settings, address
 from services.store import Store
@@ -67,6 +72,8 @@ class Process:
         self._grpc: GrpcServer | None = None
         self._assembled: Assembled | None = None
         self._tracing: Tracing | None = None
+        self._qualifying: asyncio.Task[None] | None = None
+        self._stopping = False
 
     def log(self) -> None:
         """Takes over what is logged, by the host as well."""
@@ -96,8 +103,12 @@ class Process:
         for name, meant in Settings.strangers().items():
             _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
         self.lifecycle = Lifecycle()
+        await self._or_reason(self.lifecycle, self._start(self.lifecycle))
+
+    async def _or_reason(self, lifecycle: Lifecycle, starting: Awaitable[None]) -> None:
+        """Waits for a part of the start; where it fails, the process is not ready and says why."""
         try:
-            await self._start(self.lifecycle)
+            await starting
         except (
             ArtefactError,
             CertificateError,
@@ -109,24 +120,75 @@ class Process:
             SettingsError,
             TokensError,
         ) as error:
-            self.lifecycle.reason = f"failed to start: {error}"
-            _log.error(self.lifecycle.reason)
+            lifecycle.reason = f"failed to start: {error}"
+            _log.error(lifecycle.reason)
 
     async def _start(self, lifecycle: Lifecycle) -> None:
-        """Loads, tests and warms the model, then listens for gRPC and reports ready."""
+        """Loads the model and serves it, at once or, under a numeric profile that has to be measured first, in a task
+        beside the event loop, which tells meanwhile how far that is."""
         settings = self.settings
         metrics = Metrics(settings.task, CollectorRegistry())
         access = await self._open(metrics)
-        artefact = find(settings, Store(settings.home))
+        store = Store(settings.home)
+        artefact = find(settings, store)
         logging.configure(settings.log_level, {"task": settings.task, "model": artefact.tag})
+        qualification = qualify(artefact, settings, store.qualifications)
+        await asyncio.to_thread(qualification.settle)
+        serve = partial(self._serve, lifecycle, metrics, access, artefact, qualification)
+        if qualification.pending:
+            self._qualifying = asyncio.create_task(
+                self._or_reason(lifecycle, self._qualified(lifecycle, qualification, serve))
+            )
+        else:
+            await serve()
+
+    async def _qualified(
+        self, lifecycle: Lifecycle, qualification: Qualification, serve: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Measures as long as a start may take, serves, and measures the rest, deferring everything until then."""
+
+        def told(share: float) -> None:
+            lifecycle.reason = f"{qualification.standing.tables.reason}: {share:.0%} of the replay set"
+
+        told(0.0)
+        stopped = lambda: self._stopping  # noqa: E731
+        seconds = self.settings.qualify_seconds
+        await asyncio.to_thread(qualification.measure, seconds, stopped=stopped, progress=told)
+        if self._stopping:
+            return
+        await serve()
+        if qualification.pending:
+            await asyncio.to_thread(qualification.measure, stopped=stopped)
+        if self._assembled is not None and not qualification.pending:
+            self._assembled.adopt(qualification.standing.tables)
+
+    async def _serve(
+        self,
+        lifecycle: Lifecycle,
+        metrics: Metrics,
+        access: Access,
+        artefact: Artefact,
+        qualification: Qualification,
+    ) -> None:
+        """Tests and warms the model, then listens for gRPC and reports ready."""
+        settings = self.settings
         self._tracing = tracing(settings, artefact.tag, metrics.registry, os.environ)
-        self._assembled = assembled = assemble(artefact, settings, metrics)
+        self._assembled = assembled = assemble(artefact, settings, metrics, qualification.standing.tables)
         tenant = assembled.tenant
         tenant.warm_up()
         await assembled.start()
         metrics.info(__version__, artefact.tag, profile=tenant.pipeline.profile, provider=settings.provider)
         metrics.turned_away(lambda: {("http", "429"): self.door.refused})
-        serving = Serving(tenant, settings, metrics, assembled.desk, assembled.keeper, self._tracing.tracer)
+        QualificationMetrics(settings.task, metrics.registry, lambda: qualification.standing)
+        serving = Serving(
+            tenant,
+            settings,
+            metrics,
+            assembled.desk,
+            assembled.keeper,
+            self._tracing.tracer,
+            about=lambda: model_document(artefact, qualification.standing),
+        )
         oip = OipModel(tenant, metrics, lambda: lifecycle.ready)
         self._grpc = GrpcServer(serving, oip_model=oip, access=access)
         _, port = settings.ports
@@ -164,6 +226,9 @@ class Process:
 
     async def stop(self) -> None:
         """Ends what is left after the drain."""
+        self._stopping = True
+        if self._qualifying is not None:
+            await asyncio.gather(self._qualifying, return_exceptions=True)
         if self._following is not None:
             self._following.cancel()
         await self._probes.stop()

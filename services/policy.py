@@ -60,7 +60,8 @@ class Policy:
     withhold: bool = False
     """True hides the predictions of deferred units."""
     reason: str = ""
-    """Why everything is deferred, where the mode is ``defer_all``."""
+    """Why everything is deferred, where the mode is ``defer_all``; else where the threshold comes from, unless it is
+    the artefact's own."""
     audit_rate: float = 0.01
     """Probability that a label is requested for a unit within the threshold."""
     audit_strata: tuple[tuple[float, float], ...] = ()
@@ -112,6 +113,7 @@ def choose(
     defer_on_shift: bool = False,
     withhold: bool = False,
     audit_rate: float = 0.01,
+    origin: str = "",
 ) -> Policy:
     """The policy that settings and an artefact's calibration amount to.
 
@@ -120,6 +122,7 @@ def choose(
 
     Args:
         measure: to defer by; None for the head's own.
+        origin: how the calibration came to this profile, or why there is none; empty for the artefact's own.
 
     Raises:
         NeedsLabel: a measure that is computed with the label.
@@ -145,7 +148,7 @@ def choose(
         return replace(policy, threshold=fixed_threshold, mode="fixed")
     policy = replace(policy, target_retention=target_retention)
     if calibration is None:
-        return replace(policy, reason=f"no calibration under the numeric profile {profile}")
+        return replace(policy, reason=origin or f"no calibration under the numeric profile {profile}")
     table = calibration.retention
     if table.measure != measure:
         return replace(policy, reason=f"calibrated for the measure {table.measure}, not for {measure}")
@@ -159,6 +162,7 @@ def choose(
         mode="target_retention",
         retention_band=table.band(),
         calibration_units=table.units,
+        reason=origin,
     )
 
 

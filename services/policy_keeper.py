@@ -7,7 +7,8 @@ them, for the artefact and numeric profile that it was set for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -19,13 +20,14 @@ from services.ledger import policies
 from services.ledger.policies import Bound, Entry
 from services.ledger.writer import Place
 from services.logging import get_logger
-from services.policy import PolicyBook
-from services.policy_changes import PolicyChange, changed
+from services.policy import Policy, PolicyBook
+from services.policy_changes import REASON_CHARACTERS, PolicyChange, changed
 
 T = TypeVar("T")
 POLL_SECONDS = 0.5
-SETTINGS = "settings"
-"""Author of the policies that settings and calibration amount to."""
+SETTINGS, QUALIFICATION = "settings", "qualification"
+"""Authors of policies that no operator set: what settings and calibration amount to, and what was carried over from
+another numeric profile."""
 _log = get_logger(__name__)
 
 
@@ -35,6 +37,16 @@ class Transactions(Protocol):
     async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
 
     async def read(self, query: Callable[[Connection], T]) -> T: ...
+
+
+@dataclass(frozen=True)
+class CarriedPolicies:
+    """How policies that operators set under another numeric profile hold under the one in force."""
+
+    source: Bound
+    """What those policies were bound to."""
+    carry: Callable[[Policy], tuple[Policy, str]]
+    """A policy as it holds here, and what was done to it, in words."""
 
 
 class PolicyKeeper:
@@ -48,13 +60,17 @@ class PolicyKeeper:
         calibrations: Mapping[str, Calibration | None],
         clock: Callable[[], float],
         audit_floor: float,
+        carried: CarriedPolicies | None = None,
     ) -> None:
         """
         Args:
             book: the policies of settings and calibration; later those in force.
             clock: seconds since 1970.
             audit_floor: least rate of stratified audits, as a share of the rate.
+            carried: None where nothing is carried over from another numeric profile.
         """
+        self._carried = carried
+        self._told = False
         self._book = book
         self._defaults = {policy.head: policy for policy in book.all()}
         self._transactions = transactions
@@ -74,6 +90,16 @@ class PolicyKeeper:
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
+
+    def adopt(self, defaults: Iterable[Policy], carried: CarriedPolicies | None) -> None:
+        """Replaces what settings and calibration amount to: in force at once where no operator has set a policy."""
+        self._carried = carried
+        for policy in defaults:
+            replaced = self._defaults[policy.head]
+            self._defaults[policy.head] = policy
+            if self._book[policy.head].version == replaced.version:
+                self._book.put(policy)
+        self._told = False
 
     async def set(self, change: PolicyChange) -> Entry:
         """Makes a change, durable and in force here when this returns, on other replicas within two seconds.
@@ -151,12 +177,16 @@ class PolicyKeeper:
             self._enforce(entry)
 
     async def _follow(self) -> None:
-        told = away = False
+        away = False
         while True:
             try:
-                if not told:
-                    await self._transactions.run(self._tell_defaults)
-                    told = True
+                if not self._told:
+                    self._told = True  # a verdict that comes meanwhile is told in the next turn
+                    try:
+                        await self._transactions.run(self._tell_defaults)
+                    except BaseException:
+                        self._told = False
+                        raise
                 await self.refresh()
                 away = False
             except IntegrityError:
@@ -170,12 +200,26 @@ class PolicyKeeper:
     def _tell_defaults(self, connection: Connection, place: Place) -> None:
         """Settings that changed since they were last told count again, unless an operator has spoken since."""
         known = policies.latest(connection, self._bound)
-        for head, policy in self._defaults.items():
+        before = policies.latest(connection, self._carried.source) if self._carried else {}
+        for head, default in self._defaults.items():
+            policy, author, reason = default, SETTINGS, "at start"
+            origin = before.get(head)
+            if self._carried and origin is not None and origin.author not in (SETTINGS, QUALIFICATION):
+                policy, done = self._carried.carry(origin.policy)
+                author, reason = QUALIFICATION, f"policy {origin.policy.version} of {origin.policy.profile}: {done}"
             entry = known.get(head)
-            if entry is not None and (entry.author != SETTINGS or entry.policy.version == policy.version):
+            if entry is not None and entry.author not in (SETTINGS, QUALIFICATION):
+                continue
+            if entry is not None and entry.policy.version == policy.version:
                 continue
             policies.append(
-                connection, place, self._bound, policy, time=self._clock(), author=SETTINGS, reason="at start"
+                connection,
+                place,
+                self._bound,
+                policy,
+                time=self._clock(),
+                author=author,
+                reason=reason[:REASON_CHARACTERS],
             )
 
     def _enforce(self, entry: Entry) -> None:

@@ -44,6 +44,7 @@ RANGES = (
     ("http_port", 0, 65535),
     ("grpc_port", 0, 65535),
     ("lanes", 0, 1024),
+    ("qualify_seconds", 0, 3600),
     ("intra_op_threads", 1, 1024),
     ("device_index", 0, 1023),
     ("device_memory_bytes", 0, 2**63),

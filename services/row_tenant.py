@@ -13,6 +13,7 @@ from models.artefact import Artefact
 from models.executors.golden import Replayed, replay
 from models.head import Head
 from services.pipeline import Description
+from services.qualification.tables import LiveIntervals
 from services.rows import RowTask, Statistics
 from services.settings import Settings
 from services.tenant import Parts, Tenant
@@ -75,14 +76,14 @@ def row_tenant(
     )
     task = RowTask(description, model.plain, model.with_members, model.statistics, member_values=model.member_values)
     pipeline = parts.pipeline(task)
-    intervals = {name: None if found is None else found.intervals for name, found in parts.calibrations.items()}
+    intervals = LiveIntervals(parts.calibrations)
 
     def warm_up() -> None:
         golden = artefact.path(manifest.golden)
         with np.load(golden) as recorded:
             rows: NDArray[np.float32] = recorded["rows"]
         prepare(rows)
-        replay(model.replayed, golden, manifest.golden_tolerance)
+        replay(model.replayed, golden, parts.golden_tolerance)
         model.plain.measure(rows)
         model.with_members.measure(rows)
 

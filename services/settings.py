@@ -82,6 +82,13 @@ class Settings:
     new shape, and may choose another at the next start."""
     cuda_graphs: bool = False
     """1 or 0: whether passes of a fixed shape are captured and replayed as CUDA graphs."""
+    qualify: Literal["auto", "require", "off"] = "auto"
+    """What happens under a numeric profile that the artefact was not calibrated for: `auto` measures it at start with
+    the artefact's replay set, `require` starts only where `demur models qualify` has measured it, `off` defers
+    everything."""
+    qualify_seconds: float = 60.0
+    """Seconds of start that such a measurement may take before the service is ready; what is left goes on beside it,
+    and until its verdict everything is deferred."""
     lanes: int = 0
     """Count of quanta that run at once; 0: one per available core on CPU (those of the container's CPU limit, in
     whole), one on GPU."""

@@ -48,6 +48,8 @@ class Store:
                 "container a volume"
             ) from error
         self._lock = root / ".lock"
+        self.qualifications = root / "qualifications"
+        """Directory of the records that tell how artefacts compute under other numeric profiles."""
         os.environ["BENTOML_HOME"] = str(root)
         os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
 

@@ -18,7 +18,10 @@ class Parts:
     pipeline: Callable[[Task[Any, Any]], Pipeline[Any, Any]]
     """Puts a task on the process's one scheduler."""
     calibrations: Mapping[str, Calibration | None]
-    """Head name to its calibration under the numeric profile in force; None where there is none."""
+    """Head name to its calibration under the numeric profile in force; None where there is none. A verdict on the
+    profile may replace them while the process serves."""
+    golden_tolerance: float
+    """Largest relative difference of a golden output; infinite under a profile that the replay set is measured for."""
 
 
 @dataclass(frozen=True)

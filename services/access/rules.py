@@ -40,6 +40,7 @@ SERVICE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
     "/v1/policy": {"GET": "any"},
     "/v1/policy/{head}": {"GET": "policy", "PUT": "policy"},
     "/v1/schema": {"GET": "any"},
+    "/v1/model": {"GET": "any"},
     "/v1/openapi.json": {"GET": "any"},
     # the Open Inference Protocol
     "/v2/health/live": {"GET": "open"},

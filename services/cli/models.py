@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from services.cli import models_fetch
+from services.cli import models_fetch, models_qualify
 from services.cli.output import CommandError, print_json
 from services.settings import Settings
 from services.store import Store
@@ -40,7 +40,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         epilog=f"example: {models_fetch.EXAMPLE}",
     )
     models_fetch.arguments(fetch)
-    for action in (listing, show, verify, add, fetch):
+    qualify = actions.add_parser(
+        "qualify",
+        help="measure what a device makes of an artefact, and carry its thresholds over",
+        description="Replay the stored inputs of an artefact on a device, compare the scores with those that its "
+        "thresholds were calibrated with, and keep the verdict for services that start under that numeric profile.",
+        epilog=f"example: {models_qualify.EXAMPLE}",
+    )
+    models_qualify.arguments(qualify)
+    for action in (listing, show, verify, add, fetch, qualify):
         action.add_argument("--json", action="store_true", help="print a JSON document")
 
 
@@ -49,7 +57,8 @@ def run(given: argparse.Namespace) -> int:
     if given.action == "fetch":  # into a folder: the store is not needed
         return models_fetch.run(given)
     store = Store(Settings.read().home)
-    return {"list": _list, "show": _show, "verify": _verify, "import": _import}[given.action](store, given)
+    actions = {"list": _list, "show": _show, "verify": _verify, "import": _import, "qualify": models_qualify.run}
+    return actions[given.action](store, given)
 
 
 def _list(store: Store, given: argparse.Namespace) -> int:

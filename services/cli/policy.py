@@ -170,6 +170,8 @@ def _print_policy(policy: demur.Policy) -> None:
     print(f"{policy.head}: {_goal(policy)}")
     print(f"  version {policy.version}, measure {policy.measure}, audits {_audits(policy)}")
     print(f"  for {policy.model} under {policy.profile}")
+    if policy.reason and policy.mode != "defer_all":
+        print(f"  {policy.reason}")
 
 
 def _goal(policy: demur.Policy) -> str:

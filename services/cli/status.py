@@ -29,6 +29,8 @@ def run(given: argparse.Namespace) -> int:
         for task, service in state["services"].items():
             words = "ready" if service["ready"] else "not ready"
             print(f"{task:<12} {words:<10} {service['http']:<24} grpc {service['grpc']:<18} {service['model'] or '-'}")
+            if service["reason"]:
+                print(f"{'':<12} {service['reason']}")
         monitor = state["monitor"]
         words = "ready" if monitor["ready"] else "not ready" if monitor["expected"] else "not needed: no ledger"
         print(f"{'monitor':<12} {words:<10} {monitor['http'] or ''} {monitor['reason']}".rstrip())
@@ -55,9 +57,25 @@ def ready(running: Running) -> bool:
 
 def failure(running: Running) -> str | None:
     """Why a service that is up will never be ready; None where it may still become so."""
-    code, body = ask(f"{running.http}/v1/schema", seconds=2, certificate=running.certificate)
-    message = str(msgspec.json.decode(body)["error"]["message"]) if code == 503 and body.startswith(b"{") else ""
+    message = unready(running)
     return message if message.startswith("failed to start") else None
+
+
+def unready(running: Running) -> str:
+    """Return what a service that is not ready says of itself; empty where it says nothing."""
+    code, body = ask(f"{running.http}/v1/schema", seconds=2, certificate=running.certificate)
+    return str(msgspec.json.decode(body)["error"]["message"]) if code == 503 and body.startswith(b"{") else ""
+
+
+def _qualified(running: Running) -> str:
+    """Return what a ready service says of its numeric profile; empty where its artefact was calibrated under it."""
+    code, body = ask(f"{running.http}/v1/model", seconds=2, certificate=running.certificate)
+    if code != 200:
+        return ""
+    told = msgspec.json.decode(body)
+    found, name = told["qualification"], told["profile"]["name"]
+    share = f", {found['done']:.0%} measured" if found["verdict"] == "qualifying" else ""
+    return "" if found["verdict"] == "artefact" else f"{name}: {found['verdict']}{share}: {found['reason']}"
 
 
 def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
@@ -65,8 +83,10 @@ def _state(settings: Settings, running: Running | None) -> dict[str, Any]:
         http, grpc = settings.ports
         scheme = "https" if settings.tls_certificate else "http"
         places = {"http": f"{scheme}://{address(settings.host, http)}", "grpc": address(settings.host, grpc)}
-        return {**places, "ready": False, "model": None}
-    return {"http": running.http, "grpc": running.grpc, "ready": ready(running), "model": running.model}
+        return {**places, "ready": False, "model": None, "reason": ""}
+    is_ready = ready(running)
+    reason = _qualified(running) if is_ready else unready(running)
+    return {"http": running.http, "grpc": running.grpc, "ready": is_ready, "model": running.model, "reason": reason}
 
 
 def _monitor(settings: Settings, running: Running | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from services.cli.lock import Held, hold
 from services.cli.output import CommandError
 from services.cli.places import MONITOR, Running, announced
 from services.cli.ports import holder
-from services.cli.status import failure, monitored, ready
+from services.cli.status import monitored, ready, unready
 from services.settings import Settings, address
 from services.system import die_with_parent
 from services.tasks import TENANTS
@@ -106,6 +106,7 @@ class Supervisor:
             CommandError: one ended, or is not ready in time; its last words are quoted.
         """
         deadline = time.monotonic() + START_SECONDS
+        qualifying = Settings.read().qualify_seconds
         waiting = {child.task: child for child in self._children}
         print(f"starting {', '.join(waiting)} …", file=sys.stderr, flush=True)
         while waiting and not self.interrupted:
@@ -117,8 +118,11 @@ class Supervisor:
                     continue
                 if ready(running[task]):
                     del waiting[task]
-                elif (reason := failure(running[task])) is not None:
+                elif (reason := unready(running[task])).startswith("failed to start"):
                     raise CommandError(f"{task} {reason}")
+                elif "is being qualified" in reason and qualifying:
+                    deadline, qualifying = deadline + qualifying, 0.0
+                    print(f"{task}: {reason}", file=sys.stderr, flush=True)
             if waiting and time.monotonic() > deadline:
                 late = next(iter(waiting.values()))
                 raise CommandError(

@@ -53,8 +53,13 @@ class Deployments:
     def __init__(self, deployments: Sequence[Deployment], clock: Callable[[], float]) -> None:
         self.known = False
         """True: they are in the ledger for sure."""
-        self._deployments = deployments
+        self.current = deployments
         self._clock = clock
+
+    def put(self, deployments: Sequence[Deployment]) -> None:
+        """Replaces what is served from now on; to be written with the next units."""
+        self.current = deployments
+        self.known = False
 
     def write(self, connection: Connection, place: Place) -> None:
         """Runs in the writer's thread; rows that are there stay as they are."""
@@ -70,7 +75,7 @@ class Deployments:
                 "time": self._clock(),
                 "document": one.document(),
             }
-            for one in self._deployments
+            for one in self.current
         ]
         kind = postgresql if connection.dialect.name == "postgresql" else sqlite
         if rows:

@@ -80,9 +80,10 @@ class Explored:
         """
         Args:
             clock: monotonic, in seconds.
-            streams: head to the name that its units are counted under; the model's own where there is none.
+            streams: head to the name that its units are counted under, read at each count; the model's own where there
+                is none.
         """
-        self._streams = dict(streams or {})
+        self._streams = {} if streams is None else streams
         self.units = 0
         """Units that are held."""
         self.nbytes = 0

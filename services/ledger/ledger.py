@@ -106,9 +106,10 @@ class DurableLedger:
         self.options = options
         self._outstanding = outstanding
         self._deployments = Deployments(deployments, outstanding.clock)
-        self._streams = {one.head.name: one.model for one in deployments}
+        self._streams: dict[str, str] = {}
         self.explored = Explored(options.explore_bytes, options.explore_seconds, monotonic, streams=self._streams)
-        self._edges = {one.head.name: _edges(one) for one in deployments}
+        self._edges: dict[str, Sequence[float] | None] = {}
+        self.deploy(deployments)
         self._counts = counts
         self._judging = {head.name: _judging(head) for head in heads}
         self._draws = Draws(writer.secret, writer.epoch)
@@ -139,6 +140,12 @@ class DurableLedger:
     def journal_bytes(self) -> int:
         """Size of the journal."""
         return self._journalling.nbytes
+
+    def deploy(self, deployments: Sequence[Deployment]) -> None:
+        """Replaces what is served: units from now on are written to its streams."""
+        self._deployments.put(deployments)
+        self._streams.update({one.head.name: one.model for one in deployments})
+        self._edges.update({one.head.name: _edges(one) for one in deployments})
 
     async def start(self) -> None:
         """Opens journal and database; one that is down is tried again in the background.
@@ -264,8 +271,9 @@ class DurableLedger:
     async def _write_background(self, *, tallies: bool) -> None:
         """Deployments, gaps, the journal, counts of explored units."""
         if not self._deployments.known:
+            written = self._deployments.current
             await self.writer.settle(self._deployments.write)
-            self._deployments.known = True
+            self._deployments.known = written is self._deployments.current
         while self.writer.forgotten:
             start, end = self.writer.forgotten.pop()
             self._journalling.reread()

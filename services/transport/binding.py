@@ -270,8 +270,8 @@ class OipBinding:
     """All answers of one request, and which outputs are wanted."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """The task's own parameters of a request, described."""
-    about: Mapping[str, Parameter] = field(default_factory=dict)
-    """What metadata tell of the model beside its tensors."""
+    about: Callable[[], Mapping[str, Parameter]] = dict
+    """What metadata tell of the model beside its tensors, asked for at each question."""
     item: Callable[[Any, frozenset[str]], Told | None] = lambda answer, wanted: None
     """An item that is done while its request runs, for streams that ask for them; None: told with the answer only."""
     files: bool = False

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.labels.desk import Desk
 from services.metrics import Metrics
 from services.policy_keeper import PolicyKeeper
+from services.qualification.standing import Model
 from services.settings import Settings
 from services.tenant import Tenant
 from services.tracing.tracer import OFF, Tracer
@@ -24,3 +26,5 @@ class Serving:
     keeper: PolicyKeeper | None = None
     """Changes policies; None: there is no ledger, so they are shown only."""
     tracer: Tracer = OFF
+    about: Callable[[], Model] | None = None
+    """Tells ``/v1/model`` of the artefact and its numeric profile at the moment; None: there is no such route."""

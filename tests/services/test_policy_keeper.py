@@ -18,7 +18,7 @@ from services.ledger.policies import Bound
 from services.ledger.writer import Clock, Writer
 from services.policy import Policy, PolicyBook
 from services.policy_changes import PolicyChange
-from services.policy_keeper import SETTINGS, PolicyKeeper
+from services.policy_keeper import QUALIFICATION, SETTINGS, CarriedPolicies, PolicyKeeper
 
 BOUND = Bound("toy", "m:1", "cpu")
 POLICY = Policy("power", "m:1", "cpu", "tvar", 2.0, "fixed")
@@ -142,3 +142,49 @@ async def test_a_text_that_the_database_cannot_hold_is_the_callers(ledger_url: s
     async with writing(ledger_url) as writer, keeping(writer) as (keeper, _):
         with pytest.raises(InvalidInput, match="no head" if ledger_url.startswith("sqlite") else "NUL"):
             await keeper.history("\0")
+
+
+async def test_an_operators_policy_is_carried_to_another_profile_as_an_event(ledger_url: str) -> None:
+    """What `settings` said under the first profile is not; a policy of the second profile's operator stays."""
+    cuda = replace(BOUND, profile="cuda")
+
+    def carry(policy: Policy) -> tuple[Policy, str]:
+        return replace(policy, profile="cuda", threshold=policy.threshold - 0.5), "with a guard of 0.5"
+
+    @asynccontextmanager
+    async def carrying(writer: Writer) -> AsyncIterator[tuple[PolicyKeeper, PolicyBook]]:
+        book = PolicyBook({"power": replace(POLICY, profile="cuda", threshold=1.0)})
+        carried = CarriedPolicies(BOUND, carry)
+        keeper = PolicyKeeper(book, writer, cuda, {"power": CALIBRATION}, time.time, audit_floor=0.2, carried=carried)
+        await keeper.start()
+        try:
+            yield keeper, book
+        finally:
+            await keeper.stop()
+
+    async with writing(ledger_url) as writer:
+        async with keeping(writer) as (keeper, _):
+            await keeper.set(PolicyChange("power", threshold=3.0, author="ada"))
+        async with carrying(writer) as (keeper, book):
+            await reached(book, 2.5)
+            (event, *_) = await keeper.history("power")
+            assert event.author == QUALIFICATION
+            assert "with a guard of 0.5" in event.reason
+            assert " of cpu" in event.reason
+            await keeper.set(PolicyChange("power", threshold=9.0, author="bo"))
+        async with carrying(writer) as (_, book):
+            await reached(book, 9.0)
+
+
+async def test_a_verdict_that_comes_late_is_in_force_at_once_and_told(ledger_url: str) -> None:
+    late = replace(POLICY, threshold=1.5, reason="carried")
+    async with writing(ledger_url) as writer, keeping(writer) as (keeper, book):
+        keeper.adopt([late], None)
+        assert book["power"] == late
+        while (events := await keeper.history("power"))[0].policy.version != late.version:
+            await asyncio.sleep(0.01)
+        assert [event.author for event in events] == [SETTINGS, SETTINGS]
+        await keeper.set(PolicyChange("power", threshold=3.0, author="ada"))
+        keeper.adopt([replace(late, threshold=1.0)], None)
+        await asyncio.sleep(0)
+        assert book["power"].threshold == 3.0

@@ -38,7 +38,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     pipeline = parts.pipeline(task)
 
     def warm_up() -> None:
-        replay(members, artefact.path(manifest.golden), manifest.golden_tolerance)
+        replay(members, artefact.path(manifest.golden), parts.golden_tolerance)
         window = np.random.default_rng(0).standard_normal((len(recipe.channels), *recipe.window), np.float32)
         durations = []
         for _ in range(_REPEATS):

@@ -41,7 +41,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     pipeline = parts.pipeline(task)
 
     def warm_up() -> None:
-        replay(members, artefact.path(manifest.golden), manifest.golden_tolerance)
+        replay(members, artefact.path(manifest.golden), parts.golden_tolerance)
         values = np.random.default_rng(0).standard_normal((_MEASURED, math.prod(recipe.grid.shape)), np.float32)
         planning.measure(values)
 

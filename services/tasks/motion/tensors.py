@@ -50,7 +50,10 @@ def binding(grid: Grid, *, ensemble: bool) -> OipBinding:
         outputs=tuple(spec for spec in _OUTPUTS if spec.name not in absent),
         read=read,
         answer=answer,
-        about={"inputs": "one of scene, maps, rendered", "scene_id": "a parameter of answers about a scene: its id"},
+        about=lambda: {
+            "inputs": "one of scene, maps, rendered",
+            "scene_id": "a parameter of answers about a scene: its id",
+        },
         files=True,
     )
 

@@ -29,7 +29,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     pipeline = parts.pipeline(task)
 
     def warm_up() -> None:
-        replay(Golden(translator.decoder), artefact.path(manifest.golden), manifest.golden_tolerance)
+        replay(Golden(translator.decoder), artefact.path(manifest.golden), parts.golden_tolerance)
         stepping.measure([_MEASURED] * translator.recipe.width)
 
     return Tenant(

@@ -52,7 +52,7 @@ def binding(*, ensemble: bool) -> OipBinding:
         outputs=(*_OF_TEXTS, *_OF_SENTENCES, _SPAN, *((_MEASURES,) if ensemble else ())),
         read=read,
         answer=answer,
-        about={"measures": ",".join(SCORES)} if ensemble else {},
+        about=lambda: {"measures": ",".join(SCORES)} if ensemble else {},
         item=item,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -141,6 +142,7 @@ def deferral(portion: Portion, head: str, item: int | None = None) -> Any:
     )
 
 
+@lru_cache(maxsize=64)
 def intervals(table: IntervalTable | None) -> Any:
     """The interval table; empty where the artefact has none."""
     if table is None:

@@ -39,7 +39,6 @@ def row_binding(
     """Prediction, streams and description of a task whose items are rows."""
     schema = description.schema
     assert schema is not None
-    tables = {head: heads.intervals(table) for head, table in intervals.items()}
     names = tuple(head.name for head in description.heads)
 
     def read(message: Any) -> tuple[RowsRequest, Options]:
@@ -47,7 +46,7 @@ def row_binding(
 
     def answer(answers: list[Portion]) -> Any:
         (portion,) = answers
-        decided = {head: heads.encode(portion, head, tables[head]) for head in portion.verdicts}
+        decided = {head: heads.encode(portion, head, heads.intervals(intervals[head])) for head in portion.verdicts}
         origin = {"model": portion.model, "profile": portion.profile}
         return messages.response(**origin, recorded=portion.recorded, **decided)
 

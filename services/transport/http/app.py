@@ -53,7 +53,7 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
     routes = Routes(serving, lifecycle)
     jobs = JobRoutes(tenant, settings, lifecycle)
     policies = PolicyRoutes(tenant.pipeline.policies, serving.keeper, settings)
-    document = openapi(tenant)
+    document = openapi(tenant, model=serving.about is not None)
     oip = OipRoutes(oip_model or OipModel(tenant, serving.metrics, lambda: lifecycle.ready), settings)
     oip_guarded = partial(routes.guarded, refusal=oip_refusal, transport=OIP)
     jobs_file = Route("/v1/jobs/{job}/files/{file}", routes.guarded(jobs.file, while_draining=True))
@@ -61,6 +61,7 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
         routes=[
             Route("/v1/predict", routes.guarded(routes.predict), methods=["POST"]),
             Route("/v1/schema", routes.guarded(routes.schema)),
+            *([] if serving.about is None else [Route("/v1/model", routes.guarded(_told(serving.about)))]),
             Route("/v1/policy", routes.guarded(policies.show)),
             Route("/v1/policy/{head}", routes.guarded(policies.one), methods=["GET", "PUT"]),
             Route("/v1/audit", routes.guarded(TrailRoute(desk, tenant).show)),
@@ -215,7 +216,13 @@ def _named(request: Request) -> tuple[str, str]:
 
 
 def _constant(value: Any) -> Endpoint:
+    return _told(lambda: value)
+
+
+def _told(value: Callable[[], Any]) -> Endpoint:
+    """Answers with what a call returns, as JSON."""
+
     async def endpoint(request: Request) -> Response:
-        return json_response(value)
+        return json_response(value())
 
     return endpoint

@@ -10,6 +10,7 @@ from models.head import Head
 from models.schema import Feature
 from services.policy import Policy
 from services.policy_changes import AUDITS, AUTHOR_CHARACTERS, REASON_CHARACTERS
+from services.qualification.standing import Model
 
 Json = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"
@@ -24,7 +25,7 @@ _TEXT: Json = {"type": "string"}
 
 def common_schemas() -> Json:
     """Name to schema; Feature, Head and Policy are read off the classes whose values are answered."""
-    _, found = msgspec.json.schema_components((Feature, Head, Policy), ref_template=_TEMPLATE)
+    _, found = msgspec.json.schema_components((Feature, Head, Policy, Model), ref_template=_TEMPLATE)
     schemas: Json = dict(found)
     policy = dict(schemas["Policy"]["properties"])
     policy["version"] = {"type": "string", "description": "Equal policies have equal versions on every replica."}

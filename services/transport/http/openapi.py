@@ -28,8 +28,12 @@ _ERRORS = {
 }
 
 
-def openapi(tenant: Tenant) -> Json:
-    """OpenAPI 3.1 of the tenant's routes."""
+def openapi(tenant: Tenant, *, model: bool = True) -> Json:
+    """OpenAPI 3.1 of the tenant's routes.
+
+    Args:
+        model: whether there is ``/v1/model``.
+    """
     description = tenant.description
     message = f"{tenant.grpc.service}/Predict"
     body = {
@@ -61,6 +65,7 @@ def openapi(tenant: Tenant) -> Json:
             **_jobs(body, files=tenant.http.files is not None),
             **label_paths(_errors()),
             "/v1/schema": _get("Features, units, ranges, heads.", ref("Description")),
+            **({"/v1/model": _get("Artefact, numeric profile, and verdict on it.", ref("Model"))} if model else {}),
             "/v1/policy": _get("Policies in force.", ref("Policies")),
             "/v1/policy/{head}": _policy(),
             "/v1/audit": _audit(),

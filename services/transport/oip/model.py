@@ -164,7 +164,7 @@ class OipModel:
 
     def _about(self) -> Mapping[str, Parameter]:
         taken = DESCRIBED | dict(self.binding.parameters)
-        return dict(self.binding.about) | {f"parameter.{name}": told for name, told in taken.items()}
+        return dict(self.binding.about()) | {f"parameter.{name}": told for name, told in taken.items()}
 
 
 def absent(method: str) -> Unsupported:

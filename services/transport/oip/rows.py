@@ -52,7 +52,7 @@ def row_binding(
         read=lambda given: read(given, schema),
         answer=answer,
         parameters={_SCHEMA_HASH: f"of {PACKED}: the schema that they were packed for"},
-        about=about | dict(_intervals(prefixes, intervals)) | dict(_classes(prefixes, description.heads)),
+        about=lambda: about | dict(_intervals(prefixes, intervals)) | dict(_classes(prefixes, description.heads)),
     )
 
 

@@ -1,0 +1,38 @@
+"""The verdict on the numeric profile of a process, as Prometheus sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from services.qualification.standing import Standing
+
+
+class QualificationMetrics(Collector):
+    """Exports the standing as it is at each scrape; one series a task, since a process has one profile."""
+
+    def __init__(self, task: str, registry: CollectorRegistry, standing: Callable[[], Standing]) -> None:
+        self._task = task
+        self._standing = standing
+        registry.register(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """Return the families of the registry."""
+        standing = self._standing()
+        labels = {"task": self._task, "profile": standing.tables.profile.name}
+        verdict = GaugeMetricFamily(
+            "demur_qualification",
+            "1 for the verdict on the numeric profile in force.",
+            labels=("task", "profile", "verdict"),
+        )
+        verdict.add_metric((*labels.values(), standing.tables.origin), 1)
+        yield verdict
+        share = GaugeMetricFamily(
+            "demur_qualification_done_ratio",
+            "Share of the replay set that was measured under the numeric profile in force.",
+            labels=tuple(labels),
+        )
+        share.add_metric(tuple(labels.values()), standing.done)
+        yield share

@@ -1,0 +1,58 @@
+"""Policies that operators set under one numeric profile, as they hold under another."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+from models.calibration import Calibration
+from models.qualification import record as records
+from models.qualification.record import Record
+from services.policy import DEFER_ALL, Policy
+
+
+def carried_policy(policy: Policy, record: Record, calibration: Calibration | None, profile: str) -> tuple[Policy, str]:
+    """Return a policy as it holds under the profile of a record, and what was done to it.
+
+    A target retention gets the threshold of the carried table; any other threshold is carried by the scores of the
+    record. Where nothing can be carried, everything is deferred.
+
+    Args:
+        calibration: of the policy's head under the record's profile; None where there is none.
+        profile: name that the policy is bound to from now on.
+    """
+    moved = replace(policy, profile=profile, audit_strata=())
+    if calibration is not None and policy.knowledge_measure is not None:
+        limit = calibration.reference_limit(policy.knowledge_measure, 0.999)
+        moved = replace(moved, knowledge_reference=limit)
+    if policy.mode == "defer_all":
+        return moved, "everything stays deferred"
+    source = record.reference_profile
+    if policy.mode == "target_retention" and calibration is not None:
+        try:
+            threshold = calibration.by(policy.measure).retention.threshold(policy.target_retention)
+        except ValueError as error:
+            return _none(moved, f"carried over from {source}: {error}")
+        done = f"{policy.measure} <= {threshold:g} instead of {policy.threshold:g}, calibrated under {source}"
+        return replace(moved, threshold=threshold, reason=done), done
+    if calibration is None or policy.measure not in record.heads[policy.head].measures:
+        return _none(moved, f"{policy.measure} was not measured under {record.profile_name}")
+    at = records.carried_threshold(record, policy.head, policy.measure, policy.threshold)
+    if at.verdict == "refused" or not math.isfinite(at.carried):
+        return _none(moved, f"the threshold {policy.threshold:g} of {source} does not hold here: {at.reason}")
+    done = f"{policy.measure} <= {at.carried:g} instead of {policy.threshold:g}, {at.verdict} over from {source}"
+    moved = replace(moved, threshold=at.carried, reason=done)
+    if policy.mode != "certified":
+        return moved, done
+    kept = records.certificate(record, policy.head, policy.measure, policy.threshold, json.loads(policy.certificate))
+    if kept.certificate is None:
+        done = f"{done}; {kept.reason}"
+        return replace(moved, mode="fixed", certificate="", reason=done), done
+    return replace(moved, certificate=json.dumps(kept.certificate, sort_keys=True)), done
+
+
+def _none(policy: Policy, reason: str) -> tuple[Policy, str]:
+    """The policy that answers nobody."""
+    none = replace(policy, mode="defer_all", threshold=DEFER_ALL, retention_band=0.0, calibration_units=0)
+    return replace(none, target_retention=0.0, certificate="", reason=reason), reason

@@ -1,0 +1,82 @@
+"""Records of what numeric profiles were measured to do, beside the artefacts of the model store."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from models.artefact import Artefact
+from models.profile import Profile
+from models.qualification.record import Record, decode, encode
+from services.logging import get_logger
+
+_log = get_logger(__name__)
+
+
+class Records:
+    """One file for each artefact and profile; a new measurement replaces the one before."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def find(self, artefact: Artefact, profile: Profile, libraries: Mapping[str, str]) -> Record | None:
+        """Return the record of an artefact under a profile.
+
+        Returns:
+            None where there is none that can be used: it was made with other versions of driver or libraries, or its
+            file is damaged. Both are logged.
+        """
+        path = self._path(artefact.version, profile)
+        try:
+            record = decode(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            _log.warning("%s: not a readable record of a qualification, which is repeated: %s", path, error)
+            return None
+        if record.artefact != artefact.version or record.profile != profile:
+            _log.warning("%s: a record of %s under %s; it is repeated", path, record.tag, record.profile.name)
+            return None
+        if record.libraries != dict(libraries):
+            changed = {
+                name: (record.libraries.get(name, "-"), libraries.get(name, "-"))
+                for name in sorted(record.libraries.keys() | libraries.keys())
+                if record.libraries.get(name) != libraries.get(name)
+            }
+            words = ", ".join(f"{name} {before} is now {now}" for name, (before, now) in changed.items())
+            _log.warning(
+                "%s was qualified with other versions (%s): the qualification is repeated", profile.name, words
+            )
+            return None
+        return record
+
+    def put(self, record: Record) -> Path:
+        """Keep a record, whole or not at all.
+
+        Raises:
+            OSError: nothing can be written there.
+        """
+        path = self._path(record.artefact, record.profile)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        part.write_bytes(msgspec.json.format(encode(record), indent=1))
+        part.replace(path)
+        return path
+
+    def all(self) -> list[Record]:
+        """Return all readable records, the newest first."""
+        found = []
+        for path in sorted(self._directory.glob("*.json")):
+            try:
+                found.append(decode(path.read_bytes()))
+            except (OSError, ValueError, RecursionError) as error:
+                _log.warning("%s: not a readable record of a qualification: %s", path, error)
+        return sorted(found, key=lambda record: record.time, reverse=True)
+
+    def _path(self, version: str, profile: Profile) -> Path:
+        digest = hashlib.sha256(profile.name.encode()).hexdigest()[:12]
+        return self._directory / f"{version}-{digest}.json"

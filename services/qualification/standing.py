@@ -1,0 +1,132 @@
+"""How a process stands with its numeric profile, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from models.artefact import Artefact
+from models.profile import Profile
+from services.qualification.tables import Origin, Tables, reference_profile
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The calibrations in force, and how far their measurement is."""
+
+    tables: Tables
+    done: float = 1.0
+    """Share of the replay set that was measured, 0 to 1; 1 where nothing has to be."""
+
+
+class HeadQualification(msgspec.Struct, frozen=True):
+    """How the thresholds of one head hold under the numeric profile."""
+
+    verdict: str
+    measure: str
+    flips: Share
+    """Largest predicted share of units that change sides at a calibrated threshold, before the guard band."""
+    guard: float
+    """Widest guard band, in the unit of the measure."""
+    sentence: str
+
+
+class Qualification(msgspec.Struct, frozen=True):
+    """Verdict on the numeric profile.
+
+    ``artefact``: the artefact was calibrated under it. ``carried``, ``mapped``: thresholds were carried over from the
+    profile that it was calibrated under. ``refused``, ``unqualified``, ``qualifying``: everything is deferred.
+    """
+
+    verdict: Origin
+    reason: str
+    calibrated_under: str
+    """Numeric profile of the artefact's own calibration; empty where it has none."""
+    done: Share
+    """Share of the replay set that was measured."""
+    measured: str
+    """When, RFC 3339; empty where nothing was."""
+    units: int
+    libraries: dict[str, str]
+    """Versions of driver and libraries that the measurement was made with."""
+    heads: dict[str, HeadQualification]
+
+
+class NamedProfile(msgspec.Struct, frozen=True):
+    """Numeric profile: what scores depend on in their last digits, and thresholds are bound to."""
+
+    name: str
+    provider: str
+    precision: str
+    layout: str
+    version: str
+    """Of ONNX Runtime; empty on the CPU."""
+    architecture: str
+    """Of the device; empty on the CPU."""
+    tf32: bool
+    convolution_search: str
+
+
+class Model(msgspec.Struct, frozen=True):
+    """What is served, and under which numeric profile."""
+
+    task: str
+    model: str
+    """Tag of the artefact."""
+    family: str
+    members: int
+    samples: int
+    heads: tuple[str, ...]
+    replay_units: int
+    """Stored inputs that other numeric profiles are measured with; 0 where the artefact has none."""
+    profile: NamedProfile
+    qualification: Qualification
+
+
+def model_document(artefact: Artefact, standing: Standing) -> Model:
+    """Return what ``/v1/model`` tells."""
+    manifest, tables = artefact.manifest, standing.tables
+    return Model(
+        task=manifest.task,
+        model=artefact.tag,
+        family=manifest.family,
+        members=manifest.members,
+        samples=manifest.samples,
+        heads=tuple(sorted(manifest.heads)),
+        replay_units=0 if manifest.replay is None else manifest.replay.units,
+        profile=_named(tables.profile),
+        qualification=_qualification(artefact, standing),
+    )
+
+
+def _named(profile: Profile) -> NamedProfile:
+    return NamedProfile(name=profile.name, **msgspec.structs.asdict(profile))
+
+
+def _qualification(artefact: Artefact, standing: Standing) -> Qualification:
+    tables = standing.tables
+    record = tables.record
+    heads = {} if record is None else record.heads
+    return Qualification(
+        verdict=tables.origin,
+        reason=tables.reason,
+        calibrated_under=reference_profile(artefact),
+        done=round(standing.done, 4),
+        measured="" if record is None else record.time,
+        units=0 if record is None else record.units,
+        libraries={} if record is None else record.libraries,
+        heads={
+            name: HeadQualification(
+                head.verdict,
+                head.measure,
+                head.measures[head.measure].flips,
+                head.measures[head.measure].guard,
+                head.sentence,
+            )
+            for name, head in heads.items()
+        },
+    )

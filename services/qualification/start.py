@@ -1,0 +1,177 @@
+"""What a process does about a numeric profile that its artefact was not calibrated under."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from models import replay
+from models.artefact import Artefact, ArtefactError
+from models.qualification import record as records
+from models.qualification.record import Record
+from models.replay import Replayer
+from services.logging import get_logger
+from services.qualification.measure import Measurement
+from services.qualification.records import Records
+from services.qualification.standing import Standing
+from services.qualification.tables import Origin, Tables, own, reference
+from services.qualification.verdict import Machine, agrees, verdict
+
+Mode = Literal["auto", "require", "off"]
+_log = get_logger(__name__)
+
+
+class NotQualified(RuntimeError):
+    """The numeric profile has to be qualified before the service starts, and is not."""
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a qualification touches."""
+
+    records: Records
+    replayer: Callable[[], Replayer]
+    """Opens the artefact's members on the device of the profile."""
+
+
+class Qualification:
+    """Finds the calibrations that hold under the numeric profile of this process.
+
+    ``settle`` decides what needs no measurement; where it leaves something, ``measure`` replays the artefact's stored
+    inputs until its time is spent, and again until the verdict. Both block: run them beside the event loop.
+    """
+
+    def __init__(self, artefact: Artefact, machine: Machine, effects: Effects, *, mode: Mode) -> None:
+        self._artefact = artefact
+        self._machine = machine
+        self._effects = effects
+        self._mode = mode
+        self._measurement: Measurement | None = None
+        self.standing = Standing(self._without("qualifying", f"the numeric profile {self._name} is being qualified"))
+
+    @property
+    def pending(self) -> bool:
+        """Whether the verdict is still to come."""
+        return self.standing.tables.origin == "qualifying"
+
+    def settle(self) -> Tables:
+        """Decide by the artefact's own calibrations, by a record, or by the mode.
+
+        Raises:
+            NotQualified: the mode is ``require``, and there is no record that can be used.
+        """
+        if (found := own(self._artefact, self._machine.profile)) is not None:
+            return self._decided(found)
+        if self._mode == "off":
+            why = f"no calibration under the numeric profile {self._name}, and DEMUR_QUALIFY=off"
+            return self._decided(self._without("unqualified", why))
+        record = self._effects.records.find(self._artefact, self._machine.profile, self._machine.libraries)
+        if record is not None:
+            if self._still_true(record):
+                return self._decided(self._by(record))
+            _log.warning("%s does not compute any more what its record says: it is qualified again", self._name)
+        if self._mode == "require":
+            raise NotQualified(
+                f"{self._artefact.tag} is not qualified for the numeric profile {self._name} on this machine, and "
+                f"DEMUR_QUALIFY=require: run `demur models qualify {self._artefact.tag}` with this machine's settings"
+            )
+        if self._artefact.manifest.replay is None:
+            why = (
+                f"no calibration under the numeric profile {self._name}, and the artefact has no replay set to measure "
+                "it with: build it again with this version, or set a threshold"
+            )
+            return self._decided(self._without("unqualified", why))
+        return self.standing.tables
+
+    def measure(
+        self,
+        seconds: float = float("inf"),
+        *,
+        stopped: Callable[[], bool] = lambda: False,
+        progress: Callable[[float], None] = lambda share: None,
+    ) -> Tables:
+        """Replay the stored inputs; the first of them may refuse the profile, all of them decide.
+
+        Args:
+            seconds: after which no further piece begins.
+            stopped: asked between pieces; once it is true, nothing is decided.
+            progress: told the share done, 0 to 1.
+
+        Raises:
+            ArtefactError: the replay set is damaged.
+            ProviderUnavailable: the device is not there.
+        """
+        if not self.pending:
+            return self.standing.tables
+
+        def told(share: float) -> None:
+            self.standing = replace(self.standing, done=share)
+            progress(share)
+
+        try:
+            if self._measurement is None:
+                self._measurement = Measurement(self._effects.replayer())
+                self._measurement.run(pieces=1, stopped=stopped, progress=told)
+                early = self._verdict(self._measurement)
+                if early.verdict == "refused" and not self._measurement.complete and not stopped():
+                    return self._decided(self._by(early))
+            if self._measurement.run(seconds - self._measurement.seconds, stopped=stopped, progress=told):
+                record = self._verdict(self._measurement)
+                self._keep(record)
+                return self._decided(self._by(record))
+        except ArtefactError as error:
+            return self._decided(self._without("unqualified", f"the replay set cannot be used: {error}"))
+        return self.standing.tables
+
+    def record(self, progress: Callable[[float], None] = lambda share: None) -> Record:
+        """Replay all stored inputs and return the record, also under the artefact's own profile.
+
+        Raises:
+            ArtefactError: the artefact was never calibrated, or has no replay set, or a damaged one.
+            ProviderUnavailable: the device is not there.
+        """
+        if not any(reference(self._artefact).values()):
+            raise ArtefactError(f"{self._artefact.tag} was never calibrated: it has no thresholds to carry over")
+        measurement = Measurement(self._effects.replayer())
+        measurement.run(progress=progress)
+        return self._verdict(measurement)
+
+    @property
+    def _name(self) -> str:
+        return self._machine.profile.name
+
+    def _verdict(self, measurement: Measurement) -> Record:
+        return verdict(self._artefact, self._machine, measurement, replay.reference(self._artefact))
+
+    def _by(self, record: Record) -> Tables:
+        """The calibrations that a record carries over."""
+        origin: Origin = record.verdict
+        carried = {
+            head: None if known is None or origin == "refused" else records.carried(record, head, known).calibration
+            for head, known in reference(self._artefact).items()
+        }
+        return Tables(self._machine.profile, origin, carried, "; ".join(record.lines[1:]), record)
+
+    def _without(self, origin: Origin, reason: str) -> Tables:
+        return Tables(self._machine.profile, origin, dict.fromkeys(self._artefact.manifest.heads), reason)
+
+    def _decided(self, tables: Tables) -> Tables:
+        self.standing = Standing(tables)
+        if tables.origin != "artefact":
+            write = _log.info if tables.origin in ("carried", "mapped") else _log.warning
+            write("numeric profile %s: %s", self._name, tables.reason, extra={"fields": {"verdict": tables.origin}})
+        return tables
+
+    def _keep(self, record: Record) -> None:
+        try:
+            path = self._effects.records.put(record)
+            _log.info("the qualification is recorded in %s", path)
+        except OSError as error:
+            _log.warning("the qualification cannot be recorded (%s), so the next start repeats it", error)
+
+    def _still_true(self, record: Record) -> bool:
+        """Whether the first stored inputs have the scores of the record again."""
+        measurement = Measurement(self._effects.replayer(), batch_sizes=record.batches[-1:])
+        measurement.run(pieces=1)
+        return agrees(measurement.scores(), record, self._artefact.manifest.golden_tolerance)

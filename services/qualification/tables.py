@@ -1,0 +1,100 @@
+"""The calibrations in force under a numeric profile, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from models.artefact import Artefact
+from models.calibration import Calibration, IntervalTable
+from models.profile import Profile
+from models.qualification.record import Record
+
+Origin = Literal["artefact", "carried", "mapped", "refused", "qualifying", "unqualified"]
+ANSWERING: tuple[Origin, ...] = ("artefact", "carried", "mapped")
+"""Origins under which units can be answered by a calibrated threshold."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Calibrations of all heads of an artefact under one numeric profile."""
+
+    profile: Profile
+    origin: Origin
+    by_head: Mapping[str, Calibration | None]
+    """None where there is none: everything is deferred."""
+    reason: str = ""
+    """Why there is none, or how they were carried over, in a sentence; empty for the artefact's own."""
+    record: Record | None = None
+    """What was measured; None for the artefact's own, and while nothing was."""
+
+
+def own(artefact: Artefact, profile: Profile) -> Tables | None:
+    """Return the artefact's own calibrations under a profile.
+
+    Returns:
+        None where it has none of some head, although it is calibrated under another profile.
+    """
+    found = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
+    if None in found.values() and reference_profile(artefact):
+        return None
+    reason = "" if reference_profile(artefact) else "the artefact was never calibrated"
+    return Tables(profile, "artefact", found, reason)
+
+
+def uncarried(artefact: Artefact, profile: Profile) -> Tables:
+    """Return the artefact's own calibrations under a profile, None for each head that has none there."""
+    found = {head: by_profile.get(profile.name) for head, by_profile in artefact.manifest.heads.items()}
+    return Tables(profile, "artefact", found)
+
+
+def reference_profile(artefact: Artefact) -> str:
+    """Return the name of the profile that the artefact was calibrated under; empty where it never was."""
+    manifest = artefact.manifest
+    if manifest.replay is not None:
+        return manifest.replay.profile
+    return next((name for by_profile in manifest.heads.values() for name in by_profile), "")
+
+
+def reference(artefact: Artefact) -> Mapping[str, Calibration | None]:
+    """Return the calibrations by head under the profile that the artefact was calibrated under."""
+    name = reference_profile(artefact)
+    return {head: by_profile.get(name) for head, by_profile in artefact.manifest.heads.items()}
+
+
+class LiveCalibrations(Mapping[str, Calibration | None]):
+    """Calibrations by head that a verdict may replace while the process serves."""
+
+    def __init__(self, by_head: Mapping[str, Calibration | None]) -> None:
+        self._by_head = dict(by_head)
+
+    def put(self, by_head: Mapping[str, Calibration | None]) -> None:
+        """Replace all of them."""
+        self._by_head = dict(by_head)
+
+    def __getitem__(self, head: str) -> Calibration | None:
+        return self._by_head[head]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_head)
+
+    def __len__(self) -> int:
+        return len(self._by_head)
+
+
+class LiveIntervals(Mapping[str, IntervalTable | None]):
+    """The interval tables of calibrations as they are at the moment."""
+
+    def __init__(self, calibrations: Mapping[str, Calibration | None]) -> None:
+        self._calibrations = calibrations
+
+    def __getitem__(self, head: str) -> IntervalTable | None:
+        found = self._calibrations[head]
+        return None if found is None else found.intervals
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._calibrations)
+
+    def __len__(self) -> int:
+        return len(self._calibrations)

@@ -1,0 +1,195 @@
+"""What a process does about a numeric profile that its artefact was not calibrated under: other graphs on this CPU."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from prometheus_client import CollectorRegistry
+
+from models.artefact import Artefact
+from services.assembly import assemble, profile, qualify
+from services.metrics import Metrics
+from services.pipeline import Call
+from services.policy import Decision
+from services.qualification.metrics import QualificationMetrics
+from services.qualification.records import Records
+from services.qualification.standing import model_document
+from services.qualification.start import NotQualified, Qualification
+from services.rows import Packed, RowsRequest
+from services.settings import Settings
+from tests.services.qualification.variants import disordered, not_finite, replayable, rounded, scaled, variant
+
+SETTINGS = Settings(task="vessel", lanes=1, ledger="none")
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
+    return replayable(tmp_path_factory.mktemp("source") / "dnn-10")
+
+
+@pytest.fixture(scope="module")
+def shifted(source: Artefact, tmp_path_factory: pytest.TempPathFactory) -> Artefact:
+    return variant(source, tmp_path_factory.mktemp("shifted") / "dnn-10", scaled(1.5))
+
+
+def measured(found: Artefact, folder: Path, settings: Settings = SETTINGS) -> Qualification:
+    qualification = qualify(found, settings, folder)
+    qualification.settle()
+    qualification.measure()
+    return qualification
+
+
+def test_an_artefact_is_at_home_under_its_own_profile(source: Artefact, tmp_path: Path) -> None:
+    qualification = qualify(source, SETTINGS, tmp_path)
+    tables = qualification.settle()
+    assert tables.origin == "artefact"
+    assert tables.reason == ""
+    assert not qualification.pending
+    assert tables.by_head["power"] == source.manifest.heads["power"]["cpu-fp32-stacked"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_rounding_in_the_last_digits_is_carried_with_a_guard_band(source: Artefact, tmp_path: Path) -> None:
+    found = variant(source, tmp_path / "dnn-10", rounded(19))
+    assert profile(SETTINGS, found).name == "cpu-fp16-stacked"
+    tables = measured(found, tmp_path / "records").standing.tables
+    assert tables.origin == "carried"
+    own = source.manifest.heads["power"]["cpu-fp32-stacked"].retention
+    carried = tables.by_head["power"].retention
+    assert carried.levels == own.levels
+    below = np.subtract(own.thresholds, carried.thresholds)
+    assert (below >= 0).all()
+    assert below.max() > 0
+    np.testing.assert_allclose(carried.thresholds, own.thresholds, rtol=1e-3)
+    assert "rank correlation" in tables.reason
+
+
+def test_another_scale_is_mapped_to_the_same_quantiles(source: Artefact, shifted: Artefact, tmp_path: Path) -> None:
+    tables = measured(shifted, tmp_path).standing.tables
+    assert tables.origin == "mapped"
+    own = source.manifest.heads["power"]["cpu-fp32-stacked"].retention
+    carried = tables.by_head["power"].retention
+    ratio = np.divide(carried.thresholds, own.thresholds)
+    np.testing.assert_allclose(ratio, 1.5, rtol=0.05)
+
+
+@pytest.mark.parametrize("change", [disordered, not_finite, rounded(2)])
+def test_other_scores_are_refused_and_everything_is_deferred(source: Artefact, tmp_path: Path, change) -> None:
+    found = variant(source, tmp_path / "dnn-10", change)
+    tables = measured(found, tmp_path / "records").standing.tables
+    assert tables.origin == "refused"
+    assert tables.by_head == {"power": None}
+    assembled = assemble(found, SETTINGS, Metrics("vessel", CollectorRegistry()), tables)
+    assembled.close()
+    (policy,) = assembled.tenant.pipeline.policies.all()
+    assert policy.mode == "defer_all"
+    assert policy.reason == tables.reason
+
+
+def test_a_record_is_used_again_while_the_scores_are_the_same(shifted: Artefact, tmp_path: Path, monkeypatch) -> None:
+    first = measured(shifted, tmp_path).standing.tables
+    again = qualify(shifted, SETTINGS, tmp_path)
+    assert again.settle().record == first.record
+    assert not again.pending
+    assert again.standing.tables.by_head == first.by_head
+
+    (path,) = tmp_path.iterdir()
+    record = Records(tmp_path).all()[0]
+    other = msgspec.structs.replace(record, libraries=record.libraries | {"onnxruntime": "0.1"})
+    Records(tmp_path).put(other)
+    changed = qualify(shifted, SETTINGS, tmp_path)
+    changed.settle()
+    assert changed.pending, "another version of a library: measured again"
+
+    path.write_text("{")
+    damaged = qualify(shifted, SETTINGS, tmp_path)
+    damaged.settle()
+    assert damaged.pending
+
+
+def test_a_record_of_other_scores_is_not_believed(source: Artefact, shifted: Artefact, tmp_path: Path, caplog) -> None:
+    record = measured(shifted, tmp_path / "records").standing.tables.record
+    assert record is not None
+    other = variant(source, tmp_path / "dnn-10", scaled(1.6))
+    Records(tmp_path / "others").put(msgspec.structs.replace(record, artefact=other.version, tag=other.tag))
+    qualification = qualify(other, SETTINGS, tmp_path / "others")
+    qualification.settle()
+    assert qualification.pending
+    assert "does not compute any more what its record says" in caplog.text
+
+
+def test_modes(shifted: Artefact, tmp_path: Path) -> None:
+    required = replace(SETTINGS, qualify="require")
+    with pytest.raises(NotQualified, match="demur models qualify"):
+        qualify(shifted, required, tmp_path).settle()
+    measured(shifted, tmp_path)
+    assert qualify(shifted, required, tmp_path).settle().origin == "mapped"
+    off = qualify(shifted, replace(SETTINGS, qualify="off"), tmp_path).settle()
+    assert off.origin == "unqualified"
+    assert "DEMUR_QUALIFY=off" in off.reason
+
+
+def test_an_artefact_without_a_replay_set_defers_and_says_so(shifted: Artefact, tmp_path: Path) -> None:
+    manifest = msgspec.structs.replace(shifted.manifest, format=1, replay=None)
+    bare = replace(shifted, manifest=manifest)
+    tables = qualify(bare, SETTINGS, tmp_path).settle()
+    assert tables.origin == "unqualified"
+    assert "no replay set" in tables.reason
+
+
+def test_a_measurement_is_bounded_and_goes_on(shifted: Artefact, tmp_path: Path) -> None:
+    qualification = qualify(shifted, SETTINGS, tmp_path)
+    qualification.settle()
+    shares: list[float] = []
+    assert qualification.measure(0.0, progress=shares.append).origin == "qualifying"
+    assert 0 < qualification.standing.done < 1
+    assert shares == [qualification.standing.done]
+    assert model_document(shifted, qualification.standing).qualification.done == round(shares[0], 4)
+    assert qualification.measure(stopped=lambda: True).origin == "qualifying"
+    assert qualification.measure().origin == "mapped"
+    told = model_document(shifted, qualification.standing)
+    assert told.qualification.verdict == "mapped"
+    assert told.qualification.calibrated_under == "cpu-fp32-stacked"
+    assert told.profile.name == "cpu-fp16-stacked"
+
+
+async def test_a_verdict_that_comes_late_ends_the_deferring(shifted: Artefact, tmp_path: Path) -> None:
+    qualification = qualify(shifted, SETTINGS, tmp_path)
+    qualification.settle()
+    registry = CollectorRegistry()
+    QualificationMetrics("vessel", registry, lambda: qualification.standing)
+    assembled = assemble(shifted, SETTINGS, Metrics("vessel", CollectorRegistry()), qualification.standing.tables)
+    with np.load(shifted.path(shifted.manifest.golden)) as golden:
+        rows = golden["rows"]
+    rows = rows[((rows >= shifted.schema.lower) & (rows <= shifted.schema.upper)).all(axis=1)]
+    request = RowsRequest(Packed(len(rows), rows.astype("<f4").tobytes()))
+    labels = {"task": "vessel", "profile": "cpu-fp16-stacked"}
+    try:
+        assembled.tenant.warm_up()
+        (portion,) = await assembled.tenant.pipeline.answer(request, Call())
+        assert (portion.verdicts["power"].decisions == Decision.DEFER).all()
+        assert "being qualified" in portion.verdicts["power"].policy.reason
+        assert registry.get_sample_value("demur_qualification", {**labels, "verdict": "qualifying"}) == 1
+
+        qualification.measure()
+        assembled.adopt(qualification.standing.tables)
+        (portion,) = await assembled.tenant.pipeline.answer(request, Call())
+        assert (portion.verdicts["power"].decisions == Decision.ANSWER).any()
+        assert portion.profile == "cpu-fp16-stacked"
+        assert registry.get_sample_value("demur_qualification", {**labels, "verdict": "mapped"}) == 1
+        assert registry.get_sample_value("demur_qualification_done_ratio", labels) == 1
+    finally:
+        assembled.close()
+
+
+def test_heads_have_units_in_sentences(shifted: Artefact, tmp_path: Path) -> None:
+    from models.tasks.vessel.spec import HEADS
+
+    (head,) = HEADS
+    record = measured(shifted, tmp_path).standing.tables.record
+    assert record is not None
+    assert f" {head.unit}" in record.heads[head.name].sentence
