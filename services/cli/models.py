@@ -10,8 +10,12 @@ from typing import Any
 
 import msgspec
 
+from models.executors.onnx import ProviderUnavailable
 from services.cli import models_fetch, models_qualify
 from services.cli.output import CommandError, print_json
+from services.cli.providers import PROVIDER_HELP, PROVIDERS, device
+from services.qualification.records import Records
+from services.qualification.standing import recorded
 from services.settings import Settings
 from services.store import Store
 from services.tasks import IMPORTERS, WORKBENCHES
@@ -22,7 +26,9 @@ EXAMPLE = "demur models import vessel ./baselines"
 def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="all artefacts in the store")
-    show = actions.add_parser("show", help="the manifest of one")
+    show = actions.add_parser(
+        "show", help="the manifest of one, and what was measured of it under other numeric profiles"
+    )
     verify = actions.add_parser("verify", help="check a folder or a stored artefact: files, hashes, schema")
     add = actions.add_parser("import", help="a folder into the store: an artefact, or a released checkpoint folder")
     show.add_argument("tag")
@@ -30,6 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add.add_argument("task", choices=sorted(IMPORTERS))
     add.add_argument("directory", type=Path, help="folder with a manifest.json, or with released files (docs)")
     add.add_argument("--data", type=Path, help="labelled files (dev_in …) to calibrate a released checkpoint with")
+    add.add_argument("--provider", choices=PROVIDERS, help=PROVIDER_HELP)
     add.add_argument(
         "--precision", choices=("fp32", "fp16", "int8"), help="translation: of the artefact's graphs; fp16 is for GPUs"
     )
@@ -71,8 +78,10 @@ def _list(store: Store, given: argparse.Namespace) -> int:
 
 
 def _show(store: Store, given: argparse.Namespace) -> int:
-    manifest = store.get(given.tag).manifest
-    print(msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode())
+    found = store.get(given.tag)
+    measured = [recorded(record) for record in Records(store.qualifications).all() if record.artefact == found.version]
+    document = msgspec.to_builtins(found.manifest) | {"qualifications": measured}
+    print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
     return 0
 
 
@@ -101,12 +110,14 @@ def _import(store: Store, given: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory() as scratch:
             try:
                 convert = getattr(importlib.import_module(module), function)
-                convert(given.directory, Path(scratch) / "artefact", _labelled(given), **precision)
+                convert(
+                    given.directory, Path(scratch) / "artefact", _labelled(given), device=device(given), **precision
+                )
             except ModuleNotFoundError as error:
                 raise CommandError(
                     f"{error.name} is missing; install the training extra: pip install -e '.[train]'"
                 ) from error
-            except OSError as error:
+            except (OSError, ProviderUnavailable) as error:
                 raise CommandError(str(error)) from error
             added = store.add(Path(scratch) / "artefact", given.task)
     print_json({"tag": added.tag}) if given.json else print(f"imported {added.tag}")

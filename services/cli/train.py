@@ -6,7 +6,9 @@ import argparse
 import importlib
 from pathlib import Path
 
+from models.executors.onnx import ProviderUnavailable
 from services.cli.output import CommandError, ProgressLine, print_json
+from services.cli.providers import PROVIDER_HELP, PROVIDERS, device
 from services.settings import Settings
 from services.store import Store
 from services.tasks import WORKBENCHES
@@ -26,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--precision", choices=("fp32", "fp16", "int8"), help="translation: of the artefact's graphs; fp16 is for GPUs"
     )
+    parser.add_argument("--provider", choices=PROVIDERS, help=PROVIDER_HELP)
     parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")
     parser.add_argument("--data", type=Path, required=True, help="directory of official CSV files (or of `demur data`)")
     parser.add_argument("--out", type=Path, required=True, help="directory of the artefact")
@@ -50,11 +53,12 @@ def run(given: argparse.Namespace) -> int:
             seed=given.seed,
             preset="full" if given.full else "fast",
             progress=line,
+            device=device(given),
             **precision,
         )
     except ModuleNotFoundError as error:
         raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error
-    except (ValueError, OSError, FloatingPointError) as error:
+    except (ValueError, OSError, FloatingPointError, ProviderUnavailable) as error:
         raise CommandError(str(error)) from error
     if given.store:
         Store(Settings.read().home).add(given.out)

@@ -9,6 +9,7 @@ import msgspec
 
 from models.artefact import Artefact
 from models.profile import Profile
+from models.qualification.record import Record
 from services.qualification.tables import Origin, Tables, reference_profile
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -103,22 +104,47 @@ def model_document(artefact: Artefact, standing: Standing) -> Model:
     )
 
 
+class Recorded(msgspec.Struct, frozen=True):
+    """A qualification as the model store has it."""
+
+    profile: NamedProfile
+    qualification: Qualification
+
+
+def recorded(record: Record) -> Recorded:
+    """Return what a record says, without the scores."""
+    return Recorded(_named(record.profile), _of_record(record, record.verdict, "; ".join(record.lines[1:])))
+
+
 def _named(profile: Profile) -> NamedProfile:
     return NamedProfile(name=profile.name, **msgspec.structs.asdict(profile))
 
 
 def _qualification(artefact: Artefact, standing: Standing) -> Qualification:
     tables = standing.tables
-    record = tables.record
-    heads = {} if record is None else record.heads
+    if tables.record is not None:
+        return _of_record(tables.record, tables.origin, tables.reason)
     return Qualification(
         verdict=tables.origin,
         reason=tables.reason,
         calibrated_under=reference_profile(artefact),
         done=round(standing.done, 4),
-        measured="" if record is None else record.time,
-        units=0 if record is None else record.units,
-        libraries={} if record is None else record.libraries,
+        measured="",
+        units=0,
+        libraries={},
+        heads={},
+    )
+
+
+def _of_record(record: Record, verdict: Origin, reason: str) -> Qualification:
+    return Qualification(
+        verdict=verdict,
+        reason=reason,
+        calibrated_under=record.reference_profile,
+        done=1.0,
+        measured=record.time,
+        units=record.units,
+        libraries=record.libraries,
         heads={
             name: HeadQualification(
                 head.verdict,
@@ -127,6 +153,6 @@ def _qualification(artefact: Artefact, standing: Standing) -> Qualification:
                 head.measures[head.measure].guard,
                 head.sentence,
             )
-            for name, head in heads.items()
+            for name, head in record.heads.items()
         },
     )

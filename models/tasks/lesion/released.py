@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from models import state_files
 from models.artefact import Artefact, ArtefactError
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.tasks.lesion import networks
 from models.tasks.lesion.ensemble import Ensemble
 from models.tasks.lesion.export import exported
@@ -36,7 +37,9 @@ _CHANNELS: Mapping[int, tuple[Channel, ...]] = {1: ("flair",), 2: ("flair", "t1"
 _LARGEST_BYTES = 1 << 30
 
 
-def import_released(directory: Path, out: Path, data: Mapping[str, Sequence[Case]] | None = None) -> Artefact:
+def import_released(
+    directory: Path, out: Path, data: Mapping[str, Sequence[Case]] | None = None, *, device: Device = CPU
+) -> Artefact:
     """Makes an artefact of released members; ``data["dev_in"]``, where given, calibrates it.
 
     Volumes are taken as they lie and the threshold is 0.35, as released.
@@ -48,7 +51,8 @@ def import_released(directory: Path, out: Path, data: Mapping[str, Sequence[Case
 
     ensemble = load_released(directory)
     recipe = Recipe(channels=ensemble.channels, orientation="", window=WINDOW)
-    return build.build(ensemble, recipe, out, calibration=(data or {}).get("dev_in", ()), provenance=PROVENANCE)
+    calibration = (data or {}).get("dev_in", ())
+    return build.build(ensemble, recipe, out, calibration=calibration, provenance=PROVENANCE, device=device)
 
 
 def load_released(directory: Path) -> Ensemble:

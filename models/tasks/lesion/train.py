@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from models.artefact import Artefact
 from models.building import UNSTATED, Provenance
+from models.executors.device import CPU, Device
 from models.tasks.lesion import build, examples, side_by_side
 from models.tasks.lesion import settings as sizes_of
 from models.tasks.lesion.ensemble import Ensemble
@@ -36,6 +37,7 @@ def train_artefact(
     jobs: int | None = None,
     provenance: Provenance = UNSTATED,
     progress: Progress = lambda done, what: None,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on ``data["train"]``, tunes its threshold on ``data["dev_in"]`` and writes the artefact.
 
@@ -45,6 +47,7 @@ def train_artefact(
 
     Args:
         jobs: members that are trained side by side, by default one a core.
+        device: computes what is calibrated, under its numeric profile.
 
     Raises:
         ValueError: unknown family or preset, no members, or no scans to train on or to choose weights by.
@@ -74,6 +77,7 @@ def train_artefact(
         judge={name: cases for name, cases in data.items() if name not in used},
         provenance=provenance,
         threads=jobs or os.cpu_count() or 1,
+        device=device,
         progress=lambda done, what: progress(_TRAINING + (1 - _TRAINING) * done, what),
     )
     shutil.rmtree(parts, ignore_errors=True)

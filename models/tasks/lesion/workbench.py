@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models import building
+from models.executors.device import CPU, Device
 from models.tasks.lesion import train
 from models.tasks.lesion.official import SPLITS, Case, cases
 from models.tasks.lesion.settings import FAMILIES
@@ -27,7 +28,15 @@ _PRESETS = {"fast": "small", "full": "paper"}
 
 
 def train_artefact(
-    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    progress: Progress,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on a directory in the official layout and writes the calibrated artefact.
 
@@ -51,6 +60,7 @@ def train_artefact(
         preset=_PRESETS.get(preset, preset),
         provenance=provenance,
         progress=progress,
+        device=device,
     )
 
 

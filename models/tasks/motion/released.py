@@ -19,6 +19,7 @@ from torch import Tensor
 from models import state_files
 from models.artefact import Artefact, ArtefactError
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.tasks.motion import folders, gathering, shares
 from models.tasks.motion.ensemble import Ensemble
 from models.tasks.motion.examples import Examples
@@ -40,7 +41,7 @@ _CELLS: Mapping[str, Decoder] = {"_decoder.": "bc", "_flow._decoder.": "dim"}
 """How the names of a decoder's recurrent weights begin."""
 
 
-def import_released(directory: Path, out: Path, data: Path | None = None) -> Artefact:
+def import_released(directory: Path, out: Path, data: Path | None = None, *, device: Device = CPU) -> Artefact:
     """Makes an artefact of released members; in-domain development requests of ``data``, if given, calibrate it.
 
     Operators are those that the folder's name tells, otherwise means over members (MA).
@@ -64,6 +65,7 @@ def import_released(directory: Path, out: Path, data: Path | None = None) -> Art
             calibration=None if dev is None else dev.take(~dev.shifted),
             judge={} if dev is None else shares.judging({DEV: dev}),
             provenance=PROVENANCE,
+            device=device,
         )
 
 

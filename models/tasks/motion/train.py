@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -40,6 +41,7 @@ def train_artefact(
     plan: Recipe = RANKED,
     provenance: Provenance = UNSTATED,
     progress: Progress = lambda done, what: None,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on an official folder and writes the calibrated artefact.
 
@@ -50,6 +52,7 @@ def train_artefact(
         parts: where examples and members are kept, so that a run that was cut off goes on, and other families find the
             examples; by default a folder beside ``out`` that is removed when the artefact is there.
         jobs: members that are trained side by side, by default one a core.
+        device: computes what is calibrated, under its numeric profile.
         plan: how plans are ranked.
 
     Raises:
@@ -77,7 +80,7 @@ def train_artefact(
         out,
         plan=plan,
         provenance=provenance,
-        device=Device(threads=jobs or os.cpu_count() or 1),
+        device=replace(device, threads=jobs or os.cpu_count() or 1),
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
     )
     if parts is None:

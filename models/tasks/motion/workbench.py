@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models import building
+from models.executors.device import CPU, Device
 from models.tasks.motion import official_actions, train
 from models.tasks.motion.settings import FAMILIES
 from models.tasks.motion.simulator import actions as simulator_actions
@@ -26,7 +27,15 @@ _PRESETS = {"fast": "small", "full": "paper"}
 
 
 def train_artefact(
-    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    progress: Progress,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on a directory in the official layout and writes the calibrated artefact.
 
@@ -46,6 +55,7 @@ def train_artefact(
         preset=_PRESETS.get(preset, preset),
         provenance=provenance(directory),
         progress=progress,
+        device=device,
     )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.tasks.translation import pairs_folder, released_folder
 from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.ensemble import Ensemble
@@ -24,7 +25,14 @@ CALIBRATED, JUDGED = 1000, 200
 """Pairs that calibrate, and pairs of a domain that figures are of, at most: such models take a second a sentence."""
 
 
-def import_released(directory: Path, out: Path, data: Path | None = None, *, precision: Precision = "int8") -> Artefact:
+def import_released(
+    directory: Path,
+    out: Path,
+    data: Path | None = None,
+    *,
+    precision: Precision = "int8",
+    device: Device = CPU,
+) -> Artefact:
     """Makes an artefact of released checkpoints; held-out pairs of ``data`` (``pairs_folder``), if given, calibrate it.
 
     Raises:
@@ -52,6 +60,7 @@ def import_released(directory: Path, out: Path, data: Path | None = None, *, pre
         calibration=None if folder is None else _first(folder.calibration, CALIBRATED),
         judge={} if folder is None else {name: _first(pairs, JUDGED) for name, pairs in folder.judged.items()},
         provenance=PROVENANCE,
+        device=device,
     )
 
 

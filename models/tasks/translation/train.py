@@ -58,6 +58,7 @@ def train_artefact(
     parts: Path | None = None,
     jobs: int | None = None,
     progress: Tell = lambda done, what: None,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains an ensemble on a folder of pairs (``pairs_folder``) and writes the calibrated artefact. Needs torch.
 
@@ -65,6 +66,7 @@ def train_artefact(
         parts: where pieces and members are kept, so that a run that was cut off goes on; by default a folder beside
             ``out`` that is removed when the artefact is there.
         jobs: members that are trained side by side, by default one a core.
+        device: computes what is calibrated, under its numeric profile.
 
     Raises:
         ValueError: unknown family or preset, no members, or too few pairs.
@@ -84,7 +86,7 @@ def train_artefact(
         folder,
         out,
         precision=precision,
-        device=Device(threads=jobs or os.cpu_count() or 1),
+        device=replace(device, threads=jobs or os.cpu_count() or 1),
         progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
     )
     if parts is None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.tasks.translation import pairs_folder, train
 from models.tasks.translation.conversion import convert
 from models.tasks.translation.settings import Precision
@@ -111,6 +112,7 @@ def train_artefact(
     preset: str,
     progress: Progress,
     precision: Precision = "int8",
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on a folder of pairs and writes the calibrated artefact.
 
@@ -131,6 +133,7 @@ def train_artefact(
         preset=_PRESETS.get(preset, preset),
         precision=precision,
         progress=progress,
+        device=device,
     )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from models.artefact import Artefact, ArtefactError
 from models.building import Provenance
+from models.executors.device import CPU, Device
 from models.tasks.vessel import build
 from models.tasks.vessel.ensemble import DRY_DOCK, DRY_DOCK_DIVISOR, Scaling, TrainedEnsemble
 from models.tasks.vessel.features import NAMES
@@ -32,7 +33,12 @@ PASSES = 10
 
 
 def import_released(
-    directory: Path, out: Path, data: Mapping[str, Table] | None = None, *, sample_seed: int = 0
+    directory: Path,
+    out: Path,
+    data: Mapping[str, Table] | None = None,
+    *,
+    sample_seed: int = 0,
+    device: Device = CPU,
 ) -> Artefact:
     """Makes an artefact of released weights; ``data["dev_in"]``, where given, calibrates it.
 
@@ -44,7 +50,7 @@ def import_released(
         description="weights of the released Shifts vessel baseline; training data not included",
         licence="see the licence that came with the weights",
     )
-    return build.build(ensemble, data or {}, out, provenance=provenance)
+    return build.build(ensemble, data or {}, out, provenance=provenance, device=device)
 
 
 def load_released(directory: Path, *, sample_seed: int = 0) -> TrainedEnsemble:

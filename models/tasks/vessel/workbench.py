@@ -9,6 +9,7 @@ from typing import Any
 
 from models import building
 from models.artefact import Artefact
+from models.executors.device import CPU, Device
 from models.tasks.vessel.ensemble import FAMILIES
 from models.tasks.vessel.simulator.dataset import generalisation, simulate
 from models.tasks.vessel.simulator.table import Table, read_csv
@@ -81,7 +82,15 @@ def read_files(directory: Path) -> dict[str, Table]:
 
 
 def train_artefact(
-    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    progress: Progress,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on a directory of official CSV files and writes the calibrated artefact.
 
@@ -109,6 +118,6 @@ def train_artefact(
         settings=train.PRESETS[preset],
         progress=report,
     )
-    found = build.build(ensemble, data, out, provenance=provenance)
+    found = build.build(ensemble, data, out, provenance=provenance, device=device)
     progress(1.0, found.tag)
     return found

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from models.artefact import Artefact, ArtefactError, Executor
 from models.building import Labelled, Provenance
+from models.executors.device import CPU, Device
 from models.executors.trees.model import open_model
 from models.head import Head
 from models.schema import Schema
@@ -30,7 +31,12 @@ PROVENANCE = Provenance(
 
 
 def import_released(
-    directory: Path, out: Path, data: Mapping[str, Labelled] | None = None, *, schema: Schema = SCHEMA
+    directory: Path,
+    out: Path,
+    data: Mapping[str, Labelled] | None = None,
+    *,
+    schema: Schema = SCHEMA,
+    device: Device = CPU,
 ) -> Artefact:
     """Makes an artefact of released models; ``data["dev_in"]``, where given, calibrates it.
 
@@ -39,7 +45,7 @@ def import_released(
     """
     ensemble = load_released(directory, schema)
     heads = tuple(head for head in HEADS if head.name in ensemble.executors[0].models)
-    return build.build(ensemble, data or {}, out, schema=schema, heads=heads, provenance=PROVENANCE)
+    return build.build(ensemble, data or {}, out, schema=schema, heads=heads, provenance=PROVENANCE, device=device)
 
 
 def load_released(directory: Path, schema: Schema = SCHEMA) -> Ensemble:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from models.artefact import Artefact
 from models.building import Labelled, Provenance
+from models.executors.device import CPU, Device
 from models.tasks.weather import boosting, build
 from models.tasks.weather.ensemble import FAMILIES, VIRTUAL, Ensemble, join
 from models.tasks.weather.features import SCHEMA
@@ -33,10 +34,14 @@ def train_artefact(
     preset: str,
     provenance: Provenance,
     progress: Progress,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on ``data`` (train, dev_in, and what else is to be judged) and writes the artefact.
 
     Finished members lie beside ``out`` until the artefact is there, so that a run that was cut off goes on.
+
+    Args:
+        device: computes what is calibrated, under its numeric profile.
 
     Raises:
         ValueError: unknown family or preset, or no members.
@@ -52,6 +57,7 @@ def train_artefact(
         out,
         schema=SCHEMA,
         provenance=provenance,
+        device=device,
         progress=lambda done, what: progress(0.9 + 0.1 * done, f"judging {what}"),
     )
     shutil.rmtree(parts, ignore_errors=True)

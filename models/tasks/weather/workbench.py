@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from models.evaluation.judged import BadFile
+from models.executors.device import CPU, Device
 from models.tasks.weather import official, partition, split_files
 from models.tasks.weather.ensemble import FAMILIES
 from models.tasks.weather.table import Table
@@ -25,7 +26,15 @@ _RULES = partition.Rules()
 
 
 def train_artefact(
-    family: str, directory: Path, out: Path, *, members: int, seed: int, preset: str, progress: Progress
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    progress: Progress,
+    device: Device = CPU,
 ) -> Artefact:
     """Trains a family on a directory of official files and writes the calibrated artefact.
 
@@ -43,7 +52,15 @@ def train_artefact(
     source = directory / split_files.PROVENANCE
     provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
     return training.train_artefact(
-        family, data, out, members=members, seed=seed, preset=preset, provenance=provenance, progress=progress
+        family,
+        data,
+        out,
+        members=members,
+        seed=seed,
+        preset=preset,
+        provenance=provenance,
+        progress=progress,
+        device=device,
     )
 
 

@@ -1,0 +1,19 @@
+"""The option ``--provider`` of commands that make artefacts."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import get_args
+
+from models.executors.device import Device
+from models.profile import Provider
+from services.settings import Settings
+
+PROVIDERS: tuple[str, ...] = get_args(Provider)
+PROVIDER_HELP = "device that computes what is calibrated, under its numeric profile; default: cpu"
+
+
+def device(given: argparse.Namespace) -> Device:
+    """Return the device that the option names, with the arithmetic that the settings say."""
+    return replace(Settings.read().device, provider=given.provider or "cpu")
