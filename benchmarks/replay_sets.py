@@ -26,7 +26,7 @@ from models.artefact import MANIFEST, Artefact
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
 VESSEL_SCALE, WEATHER_SCALE = 0.2, 0.04
-MOTION_SCENES = {("dev", "Moscow"): 54, ("dev", "Skolkovo"): 9, ("dev", "Innopolis"): 9, ("dev", "Modiin"): 9}
+MOTION_SCENES = {("dev", "Moscow"): 100, ("dev", "Skolkovo"): 16, ("dev", "Innopolis"): 16, ("dev", "Modiin"): 16}
 """Simulated scenes by split and city; ``MOTION_REQUESTS`` of each."""
 MOTION_REQUESTS = 4
 LESION_SCANS = {("site_a", "dev_in"): 3, ("site_b", "dev_in"): 3, ("site_c", "dev_in"): 3, ("site_d", "dev_in"): 2}

@@ -226,6 +226,18 @@ def share(artefact: Artefact) -> Artefact:
     return read(artefact.directory)
 
 
+def copy(artefact: Artefact, directory: Path) -> Artefact:
+    """Copies manifest and files of an artefact into a folder, which then holds all that it needs.
+
+    Other files of the artefact's folder stay behind; of the target, those of the same name are replaced.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(artefact.directory / MANIFEST, directory / MANIFEST)
+    for file in artefact.manifest.files:
+        shutil.copyfile(artefact.path(file), directory / file)
+    return read(directory)
+
+
 def read(directory: Path, task: str | None = None) -> Artefact:
     """Reads and verifies an artefact.
 

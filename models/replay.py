@@ -207,8 +207,10 @@ def passes(units: int, first: int, count: int, batch: int) -> list[slice]:
 
 def units_of(provenance: Provenance) -> str:
     """Source of inputs that are units of labelled data."""
-    data = f"{provenance.description}; licence {provenance.licence}"
-    return f"units of the data that calibrated it, and of shifted data beside them ({data})"
+    return (
+        f"units of the labelled data that the artefact was made with, in-domain and shifted; {provenance.description}; "
+        f"licence {provenance.licence}"
+    )
 
 
 def array(arrays: Arrays, name: str, kind: str, *shape: int | None) -> NDArray[Any]:

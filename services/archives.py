@@ -1,4 +1,4 @@
-"""Unpacking an archive that is not trusted: plain files of one folder, bounded, and nothing else.
+"""Unpacking an archive that is not trusted: plain files of one folder and beside it, bounded, and nothing else.
 
 Whatever a tar file may hold besides - links, devices, absolute names, ``..``, several folders, the same name twice,
 headers of gigabytes - is refused by name before anything of it is written.
@@ -56,7 +56,7 @@ class _Forward:
 
 
 def unpack(archive: Path, target: Path, *, most_bytes: int) -> None:
-    """Writes the files of a ``.tar`` or ``.tar.gz`` of one folder, or of the files alone, into an existing folder.
+    """Writes the files of a ``.tar`` or ``.tar.gz`` into an existing folder: of one folder, or beside it, or alone.
 
     Args:
         most_bytes: of the archive when it is unpacked, headers and all.
@@ -72,7 +72,7 @@ def unpack(archive: Path, target: Path, *, most_bytes: int) -> None:
                     raise ArchiveError(f"it has more than {MOST_FILES} entries")
                 top, name = _placed(member)
                 tops.add(top)
-                if len(tops) > 1:
+                if len(tops - {""}) > 1:
                     raise ArchiveError(f"it has files of several folders: {', '.join(sorted(map(repr, tops)))}")
                 if name:
                     _write(tar, member, target / name)

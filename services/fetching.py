@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import time
 import urllib.error
 import urllib.request
@@ -70,6 +71,12 @@ def below(url: str, name: str) -> str:
     """Address of a file in a folder."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{name}"))
+
+
+def beside(url: str, name: str) -> str:
+    """Address of a file that lies next to a folder."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(path=posixpath.join(posixpath.dirname(parts.path.rstrip("/")), name)))
 
 
 @contextmanager

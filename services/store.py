@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from models import artefact
-from models.artefact import MANIFEST, Artefact, ArtefactError
+from models.artefact import Artefact, ArtefactError
 from services.variables import SettingsError
 
 
@@ -68,8 +67,7 @@ class Store:
             except ArtefactError:
                 _models().delete(found.tag)
             with _models().create(found.tag) as model:
-                for file in (*found.manifest.files, MANIFEST):
-                    shutil.copyfile(directory / file, Path(model.path) / file)
+                artefact.copy(found, Path(model.path))
             return self._get(found.tag)
 
     def get(self, tag: str, task: str | None = None) -> Artefact:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,7 +16,7 @@ from models import artefact
 from models.artefact import MANIFEST, Artefact, ArtefactError, Manifest
 from services.archives import ArchiveError, unpack
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json
-from services.fetching import FetchError, below, download
+from services.fetching import FetchError, below, beside, download
 
 EXAMPLE = "demur models fetch https://host/vessel-dnn-10.tar.gz --sha256 5f1d… --to /artefacts"
 MOST_MEGABYTES = 4096.0
@@ -24,7 +26,10 @@ _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", help="of a .tar or .tar.gz of one artefact's folder, or of the folder itself")
+    parser.add_argument(
+        "url",
+        help="of a .tar or .tar.gz of one artefact's folder (and shared inputs beside it), or of the folder itself",
+    )
     parser.add_argument("--sha256", required=True, help="of the archive; of a folder, that of its manifest.json")
     parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="as DEMUR_ARTEFACTS: gets TASK/NAME")
     parser.add_argument("--task", help="refuse an artefact of another task")
@@ -86,9 +91,23 @@ def _fetch(url: str, scratch: Path, sha256: str, most_bytes: int, seconds: float
     for name, digest in sorted(manifest.files.items()):
         if Path(name).name != name or name in ("", "..", MANIFEST) or "\0" in name:
             raise ArtefactError(f"{below(url, MANIFEST)}: {name!r} is not a plain file name inside the artefact")
-        download(below(url, name), folder / name, sha256=digest, most_bytes=left, seconds=seconds)
+        shared = manifest.replay is not None and name == manifest.replay.inputs
+        _file(url, name, shared, partial(download, sha256=digest, most_bytes=left, seconds=seconds), folder / name)
         left -= (folder / name).stat().st_size
     return folder
+
+
+def _file(url: str, name: str, shared: bool, get: Callable[[str, Path], None], target: Path) -> None:
+    """A file of a folder; what artefacts of a task share may lie next to the folder instead."""
+    try:
+        get(below(url, name), target)
+    except FetchError as error:
+        if not shared or target.exists():
+            raise
+        try:
+            get(beside(url, name), target)
+        except FetchError as other:
+            raise FetchError(f"{error}; and next to the folder: {other}") from other
 
 
 def _place(found: Artefact, to: Path, sha256: str) -> Artefact:

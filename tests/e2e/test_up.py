@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from models import artefact
 from services.cli import up
 from services.cli.places import Running
 from tests.e2e.conftest import PROJECT, Installation
@@ -116,7 +116,7 @@ def test_wrong_usage_is_exit_code_2(served: Installation) -> None:
 
 def test_a_corrupt_artefact_is_refused_at_start(installations: Callable[[], Installation], tmp_path: Path) -> None:
     folder = tmp_path / "artefacts" / "vessel"
-    shutil.copytree(PROJECT / "artefacts" / "vessel" / "dnn-10", folder / "dnn-10")
+    artefact.copy(artefact.read(PROJECT / "artefacts" / "vessel" / "dnn-10"), folder / "dnn-10")
     (graph,) = folder.glob("dnn-10/*.onnx")
     content = bytearray(graph.read_bytes())
     content[1000] ^= 1

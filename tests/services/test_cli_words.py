@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from models import artefact
 from models.tasks.vessel.ensemble import FAMILIES
 from services import __version__
 from services.cli import main
@@ -50,7 +50,7 @@ def test_a_folder_that_does_not_exist_cannot_be_imported(tmp_path: Path, capsys:
 
 def test_an_artefact_of_another_task_is_not_imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "artefact"
-    shutil.copytree(PROJECT / "artefacts" / "vessel" / "dnn-1", folder)
+    artefact.copy(artefact.read(PROJECT / "artefacts" / "vessel" / "dnn-1"), folder)
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps(manifest | {"task": "weather"}))
     assert main(["models", "import", "vessel", str(folder)]) == 1

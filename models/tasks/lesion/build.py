@@ -20,7 +20,7 @@ from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
 from models.profile import profile
-from models.tasks.lesion import calibrating, examples, recipe, spec, tuning
+from models.tasks.lesion import calibrating, examples, recipe, replaying, spec, tuning
 from models.tasks.lesion import members as members_of
 from models.tasks.lesion.calibrating import Found
 from models.tasks.lesion.ensemble import Ensemble
@@ -50,7 +50,8 @@ def build(
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
-    Without calibration scans nothing is calibrated: everything is deferred until a threshold is set.
+    Without calibration scans nothing is calibrated: everything is deferred until a threshold is set. The replay set
+    takes crops of these, and of scans that are judged.
 
     Args:
         plan: how scans are prepared; its threshold holds where none is tuned.
@@ -119,7 +120,7 @@ def build(
         GOLDEN: npz.encode(golden),
         CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
     }
-    return write(directory, manifest, files)
+    return replaying.attached(write(directory, manifest, files), calibration, judge, provenance, device=device)
 
 
 def judged(

@@ -25,7 +25,7 @@ from models.tasks.lesion.spec import HEADS, LESIONS
 
 UNITS = 32
 """Crops of a set, where data have so many scans."""
-EDGE = 80
+EDGE = 72
 """Voxels of a crop's edge, where scan and window are as large; zeros fill the window up."""
 LEVELS = 255
 """Intensities that voxels of the brain are rounded to."""

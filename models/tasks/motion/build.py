@@ -19,7 +19,7 @@ from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
 from models.profile import profile
-from models.tasks.motion import appearance, calibrating, export, recipe, spec
+from models.tasks.motion import appearance, calibrating, export, recipe, replaying, spec
 from models.tasks.motion import members as members_of
 from models.tasks.motion.ensemble import GRAPH, Ensemble
 from models.tasks.motion.examples import Examples
@@ -47,7 +47,8 @@ def build(
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
-    Without calibration requests nothing is calibrated: everything is deferred until a threshold is set.
+    Without calibration requests nothing is calibrated: everything is deferred until a threshold is set. The replay set
+    takes requests of these, and shifted ones that are judged.
 
     Args:
         plan: how plans are ranked; its grid is that of the members.
@@ -95,7 +96,7 @@ def build(
         GOLDEN: npz.encode(members_of.golden(members)),
         CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
     }
-    return write(directory, manifest, files)
+    return replaying.attached(write(directory, manifest, files), calibration, judge or {}, provenance, device=device)
 
 
 def opened(ensemble: Ensemble, plan: Recipe, *, device: Device = CPU) -> Members:

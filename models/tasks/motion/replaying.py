@@ -21,7 +21,7 @@ from models.tasks.motion.spec import HEADS, TRAJECTORIES
 
 Float32 = NDArray[np.float32]
 
-UNITS = 320
+UNITS = 600
 """Requests of a set, where data have so many."""
 _RUNS, _SKIPS, _LENGTHS, _VALUES = "runs", "skips", "lengths", "values"
 

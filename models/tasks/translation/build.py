@@ -20,7 +20,7 @@ from models.building import CARD, GOLDEN, UNSTATED, Provenance
 from models.calibration import Calibration
 from models.executors.device import CPU, Device, described
 from models.profile import profile
-from models.tasks.translation import appearance, calibrating, members, recipe, spec
+from models.tasks.translation import appearance, calibrating, members, recipe, replaying, spec
 from models.tasks.translation.corpus import Corpus
 from models.tasks.translation.ensemble import Ensemble, executor, opened
 from models.tasks.translation.recipe import RECIPE
@@ -50,7 +50,7 @@ def build(
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
     Without calibration pairs nothing is calibrated: everything is deferred until a threshold is set, and fewer bits are
-    not compared with float32.
+    not compared with float32. The replay set takes sentences of these, and of pairs that are judged.
 
     Args:
         train: pairs that the members were trained on; they say what is typical.
@@ -96,7 +96,9 @@ def build(
         GOLDEN: npz.encode(members.golden(translator, ensemble.sizes.source)),
         CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
     }
-    return write(directory, manifest, files)
+    return replaying.attached(
+        write(directory, manifest, files), translator, calibration, judge or {}, provenance, device=device
+    )
 
 
 def admitted(

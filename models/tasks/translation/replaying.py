@@ -83,7 +83,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Sentences:
     """
     texts = decoded(arrays)
     translator = members.translator(artefact, device=device)
-    if len(fitting := usable(texts, translator)) < len(texts):
+    if len(fitting := set(usable(texts, translator))) < len(texts):
         odd = next((text for text in texts if text not in fitting), texts[0])
         raise npz.BadArrays(f"{odd[:60]!r} is there twice, or is not English, or too long to be translated whole")
     return Sentences(artefact.manifest, translator, tuple(map(translator.asked, texts)))

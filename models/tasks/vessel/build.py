@@ -22,7 +22,7 @@ from models.executors.onnx import OnnxGraph
 from models.predictive import Gaussian
 from models.profile import profile
 from models.schema import Schema
-from models.tasks.vessel import scoring, spec
+from models.tasks.vessel import replaying, scoring, spec
 from models.tasks.vessel.ensemble import TrainedEnsemble
 from models.tasks.vessel.export import export
 from models.tasks.vessel.features import FEATURES
@@ -50,8 +50,8 @@ def build(
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
     ``data`` may hold train (training range, fingerprint), dev_in (calibration) and further labelled
-    tables (quality figures). Without dev_in the artefact has no calibration and can be served only with a
-    fixed threshold or deferring everything.
+    tables (quality figures). Without dev_in the artefact has neither calibration nor replay set and can be
+    served only with a fixed threshold or deferring everything. The replay set takes rows of dev_in and dev_out.
 
     Args:
         device: computes what is calibrated, under its numeric profile.
@@ -93,7 +93,7 @@ def build(
         files={},
     )
     files = {GRAPH: content, GOLDEN: npz.encode(golden), CARD: card.text(manifest, HEADS, spec.CARD).encode()}
-    return write(directory, manifest, files)
+    return replaying.attached(write(directory, manifest, files), data, provenance, device=device)
 
 
 def calibrate(predictive: Gaussian, power: NDArray[Any]) -> Calibration:

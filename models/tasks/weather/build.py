@@ -25,7 +25,7 @@ from models.executors.reduced import Reduced
 from models.head import Head
 from models.profile import profile
 from models.schema import Schema
-from models.tasks.weather import scoring, serving, spec
+from models.tasks.weather import replaying, scoring, serving, spec
 from models.tasks.weather.ensemble import Ensemble
 
 GOLDEN_TOLERANCE = 2e-3
@@ -53,7 +53,8 @@ def build(
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
     ``data`` may hold train (training range, fingerprint), dev_in (calibration) and further labelled tables (quality
-    figures). Without dev_in nothing is calibrated: everything is deferred until a threshold is set.
+    figures). Without dev_in nothing is calibrated: everything is deferred until a threshold is set. The replay set
+    takes rows of dev_in and dev_out.
 
     Args:
         heads: of the task, those that the ensemble predicts.
@@ -108,7 +109,7 @@ def build(
     )
     text = card.text(manifest, tuple(heads), spec.CARD)
     files: dict[str, bytes | Path] = {**ensemble.files, GOLDEN: npz.encode(golden), CARD: text.encode()}
-    return write(directory, manifest, files)
+    return replaying.attached(write(directory, manifest, files), data, provenance, device=device)
 
 
 def _tell(progress: Callable[[float, str], None], number: int, tables: int, name: str, done: float) -> None:

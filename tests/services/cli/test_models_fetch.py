@@ -28,6 +28,14 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def pack(tar: tarfile.TarFile) -> None:
+    """The reference artefact, and beside its folder what it shares with others."""
+    tar.add(REFERENCE, "dnn-10")
+    for file in artefact.read(REFERENCE).manifest.files:
+        if not (REFERENCE / file).exists():
+            tar.add(REFERENCE.parent / file, file)
+
+
 @pytest.fixture
 def fetch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
     """Runs the command into ``tmp_path/to``; its exit code and what it said."""
@@ -45,7 +53,7 @@ def archive(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """The reference artefact, packed."""
     path = tmp_path / ("a.tar" if request.param == "tar" else "a.tar.gz")
     with tarfile.open(path, "w" if request.param == "tar" else "w:gz") as tar:
-        tar.add(REFERENCE, "dnn-10")
+        pack(tar)
     return path
 
 
@@ -94,7 +102,7 @@ class Web(BaseHTTPRequestHandler):
 def web(tmp_path: Path) -> Iterator[str]:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as tar:
-        tar.add(REFERENCE, "dnn-10")
+        pack(tar)
     Web.content = packed.getvalue()
     Web.asked.clear()
     with ThreadingHTTPServer(("127.0.0.1", 0), Web) as server:
@@ -123,7 +131,7 @@ def test_an_archive_becomes_a_folder_that_services_find(
 
 
 def test_a_folder_is_known_by_its_manifest(fetch: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
-    source = shutil.copytree(REFERENCE, tmp_path / "source")
+    source = artefact.copy(artefact.read(REFERENCE), tmp_path / "source").directory
     (source / "stranger.txt").write_text("nobody vouches for me")
     assert fetch(f"file://{source}", sha256(source / "manifest.json"))[0] == 0
     assert artefact.read(tmp_path / "to" / "vessel" / "dnn-10").tag == TAG
@@ -133,6 +141,45 @@ def test_a_folder_is_known_by_its_manifest(fetch: Callable[..., tuple[int, str]]
     code, said = fetch(source, sha256(source / "manifest.json"))
     assert code == 1
     assert "ensemble.onnx: sha256 is" in said
+    assert left_behind(tmp_path / "to") == []
+
+
+def sharing(folder: Path) -> Path:
+    """Two artefacts of a task that share the inputs of their replay sets, which lie beside their folders."""
+    for name in ("dnn-10", "dnn-1"):
+        artefact.share(artefact.copy(artefact.read(REFERENCE.parent / name), folder / name))
+    return folder
+
+
+def test_shared_inputs_beside_the_folder_are_fetched_with_it(
+    fetch: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    source = sharing(tmp_path / "source" / "vessel") / "dnn-10"
+    replay = artefact.read(source).manifest.replay
+    assert replay is not None
+    assert not (source / replay.inputs).exists()
+    assert fetch(f"file://{source}", sha256(source / "manifest.json"))[0] == 0
+    fetched = artefact.read(tmp_path / "to" / "vessel" / "dnn-10")
+    assert fetched.tag == TAG
+    assert fetched.path(replay.inputs).parent == fetched.directory
+    shutil.rmtree(tmp_path / "to")
+    (source.parent / replay.inputs).unlink()
+    code, said = fetch(f"file://{source}", sha256(source / "manifest.json"))
+    assert code == 1
+    assert replay.inputs in said
+    assert "and next to the folder" in said
+    assert left_behind(tmp_path / "to") == []
+
+
+def test_an_archive_without_the_shared_inputs_says_what_is_missing(
+    fetch: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    source = sharing(tmp_path / "source" / "vessel") / "dnn-10"
+    with tarfile.open(tmp_path / "bare.tar", "w") as tar:
+        tar.add(source, "dnn-10")
+    code, said = fetch(tmp_path / "bare.tar", sha256(tmp_path / "bare.tar"))
+    assert code == 1
+    assert "the inputs of its replay set" in said
     assert left_behind(tmp_path / "to") == []
 
 
@@ -184,7 +231,7 @@ def test_a_newer_version_takes_the_place_of_an_older_one(
     fetch: Callable[..., tuple[int, str]], archive: Path, tmp_path: Path
 ) -> None:
     assert fetch(archive, sha256(archive))[0] == 0
-    newer = shutil.copytree(REFERENCE, tmp_path / "newer")
+    newer = artefact.copy(artefact.read(REFERENCE), tmp_path / "newer").directory
     manifest = artefact.read(newer).manifest
     text = msgspec.json.encode(msgspec.structs.replace(manifest, seeds=(*manifest.seeds, 99)))
     (newer / "manifest.json").write_bytes(text)

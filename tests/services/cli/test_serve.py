@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -65,7 +64,7 @@ def test_the_task_is_given_or_set(serve: Callable[..., dict[str, str]], monkeypa
 def test_a_version_that_is_pinned_is_found_in_the_folder_of_artefacts(
     serve: Callable[..., dict[str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = shutil.copytree(REFERENCE, tmp_path / "artefacts" / "vessel" / "any-name")
+    folder = artefact.copy(artefact.read(REFERENCE), tmp_path / "artefacts" / "vessel" / "any-name").directory
     manifest = artefact.read(folder).manifest  # of another version: BentoML keeps the first store of a process
     (folder / "manifest.json").write_bytes(msgspec.json.encode(msgspec.structs.replace(manifest, seeds=(4711,))))
     pinned = artefact.read(folder).tag
