@@ -26,9 +26,7 @@ EXAMPLE = "demur models import vessel ./baselines"
 def arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="all artefacts in the store")
-    show = actions.add_parser(
-        "show", help="the manifest of one, and what was measured of it under other numeric profiles"
-    )
+    show = actions.add_parser("show", help="the manifest of one, and its qualifications for numeric profiles")
     verify = actions.add_parser("verify", help="check a folder or a stored artefact: files, hashes, schema")
     add = actions.add_parser("import", help="a folder into the store: an artefact, or a released checkpoint folder")
     show.add_argument("tag")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,16 +12,21 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from models.artefact import Artefact
+from models.profile import Profile
 from services.assembly import assemble, profile, qualify
+from services.ledger.database import Database
 from services.metrics import Metrics
 from services.pipeline import Call
 from services.policy import Decision
+from services.policy_changes import PolicyChange
+from services.policy_keeper import QUALIFICATION
 from services.qualification.metrics import QualificationMetrics
 from services.qualification.records import Records
 from services.qualification.standing import model_document
 from services.qualification.start import NotQualified, Qualification
 from services.rows import Packed, RowsRequest
 from services.settings import Settings
+from tests.ledger_reader import Reader
 from tests.services.qualification.variants import disordered, not_finite, replayable, rounded, scaled, variant
 
 SETTINGS = Settings(task="vessel", lanes=1, ledger="none")
@@ -193,3 +199,42 @@ def test_heads_have_units_in_sentences(shifted: Artefact, tmp_path: Path) -> Non
     record = measured(shifted, tmp_path).standing.tables.record
     assert record is not None
     assert f" {head.unit}" in record.heads[head.name].sentence
+
+
+async def test_a_deployed_policy_goes_along_to_another_profile(source: Artefact, tmp_path: Path, monkeypatch) -> None:
+    """The same artefact under a second profile, as on another device: the operator's policy becomes an event there."""
+    settings = replace(SETTINGS, home=tmp_path, ledger="sqlite")
+    before = assemble(source, settings, Metrics("vessel", CollectorRegistry()))
+    await before.start()
+    assert before.keeper is not None
+    set_here = await before.keeper.set(PolicyChange("power", threshold=2e6, author="ada"))
+    await before.stop()
+    before.close()
+
+    other = Profile(provider="cuda", version="1.0", architecture="sm_90")
+    monkeypatch.setattr("services.assembly.described", lambda device: other)
+    qualification = measured(source, tmp_path / "records", settings)
+    tables = qualification.standing.tables
+    assert tables.origin == "carried"
+    after = assemble(source, settings, Metrics("vessel", CollectorRegistry()), tables)
+    await after.start()
+    try:
+        assert after.keeper is not None
+        while (event := (await after.keeper.history("power"))[0]).number == set_here.number:
+            await asyncio.sleep(0.01)
+        assert event.author == QUALIFICATION
+        assert set_here.policy.version in event.reason
+        assert event.policy.profile == "cuda-1.0-fp32-stacked-sm_90-notf32-heuristic"
+        assert event.policy.mode == "fixed"
+        assert 2e6 * 0.999 < event.policy.threshold <= 2e6
+    finally:
+        await after.stop()
+        after.close()
+    assert settings.ledger_url is not None
+    reader = Reader(Database(settings.ledger_url))
+    streams = {row["profile"]: row["model"] for row in reader.read({}).deployments}
+    reader.close()
+    assert streams == {
+        "cpu-fp32-stacked": source.tag,
+        event.policy.profile: f"{source.tag}@{event.policy.profile}",
+    }, "units of another profile are a stream of their own"
