@@ -20,6 +20,7 @@ from models.head import Head
 from models.profile import Profile
 from models.replay import replayer
 from services.access.caller import charge
+from services.device_health import DeviceHealth
 from services.labels.desk import Desk
 from services.labels.opening import Labelling, labelling
 from services.ledger.database import Database
@@ -59,6 +60,8 @@ class Assembled:
     tenant: Tenant
     scheduler: Scheduler
     offload: Offload
+    health: DeviceHealth
+    """Of the device that the scheduler's lanes run on."""
     ledger: DurableLedger | None
     """None where nothing is recorded."""
     labelling: Labelling | None
@@ -97,6 +100,7 @@ class Assembled:
 
     def close(self) -> None:
         """Cancels what is left and ends the threads."""
+        self.health.close()
         self.scheduler.close()
         self.offload.close()
 
@@ -130,6 +134,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         LedgerRefused: the ledger's address is none, or its driver is not installed.
         SettingsError: settings that do not fit the artefact's heads and what was calibrated for them.
     """
+    health = DeviceHealth()
     scheduler = Scheduler(
         Limits(
             lanes=settings.lane_count,
@@ -140,11 +145,13 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         time.monotonic,
         metrics.quantum,
         metrics.begun,
+        health,
     )
     offload = Offload(inline_bytes=settings.inline_bytes)
     metrics.watch(scheduler)
     numeric = profile(settings, artefact)
     tables = tables or uncarried(artefact, numeric)
+    metrics.watch_device(health)
     measures = {
         name: measure
         for name, measure in settings.measure_by_head.items()
@@ -215,6 +222,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
     build = getattr(importlib.import_module(module), function)
     tolerance = artefact.manifest.golden_tolerance if tables.origin == "artefact" else math.inf
     tenant = build(artefact, settings, Parts(pipeline, calibrations, tolerance))
+    health.probe_with(lambda: scheduler.in_lane(tenant.probe))
     book = tenant.pipeline.policies
     ledger = kept[0] if kept else None
     found = keeper = None
@@ -244,7 +252,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
             for one in chosen.values():
                 book.put(one)
 
-    return Assembled(tenant, scheduler, offload, ledger, found, keeper, adopt)
+    return Assembled(tenant, scheduler, offload, health, ledger, found, keeper, adopt)
 
 
 def store_of(settings: Settings) -> Store:

@@ -78,12 +78,16 @@ def row_tenant(
     pipeline = parts.pipeline(task)
     intervals = LiveIntervals(parts.calibrations)
 
+    golden = artefact.path(manifest.golden)
+
+    def probe() -> None:
+        replay(model.replayed, golden, parts.golden_tolerance)
+
     def warm_up() -> None:
-        golden = artefact.path(manifest.golden)
         with np.load(golden) as recorded:
             rows: NDArray[np.float32] = recorded["rows"]
         prepare(rows)
-        replay(model.replayed, golden, parts.golden_tolerance)
+        probe()
         model.plain.measure(rows)
         model.with_members.measure(rows)
 
@@ -102,4 +106,5 @@ def row_tenant(
         http=http.row_binding(description, intervals),
         oip=oip_rows.row_binding(description, intervals, ensemble=manifest.ensemble),
         warm_up=warm_up,
+        probe=probe,
     )
