@@ -2,10 +2,12 @@
 # make test  - all that CI runs: style, types, stubs, tests
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
+# make gpu   - everything that a machine with a GPU is asked, part by part; PROVIDER=cpu asks a CPU the same (docs/gpu)
 # make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
 # make image, image-gpu, artefact-image, sbom - container images, with docker, podman or buildah (deploy/images/README.md)
 
 PYTHON ?= python3
+PROVIDER ?= cuda
 VENV := .venv
 OIP := .venv-oip
 BIN := $(VENV)/bin
@@ -14,7 +16,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
-.PHONY: up down test check audit bench protos policy image image-gpu artefact-image sbom
+.PHONY: up down test check audit bench gpu protos policy image image-gpu artefact-image sbom
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -41,6 +43,10 @@ $(VENV)-audit/bin/pip-audit: # what it needs has nothing to do with what we need
 
 bench: $(VENV)/train
 	$(BIN)/python -m benchmarks
+
+# With what is installed: a machine with a GPU may have no network.
+gpu:
+	@$(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON)) -m benchmarks.gpu --provider $(PROVIDER) $(GPU)
 
 protos: $(VENV)/train
 	$(BIN)/python -m tests.regenerate_stubs

@@ -10,6 +10,7 @@ import torch
 
 from models import nifti
 from models.artefact import read
+from models.executors.device import CPU, Device
 from models.executors.onnx import OnnxGraph
 from models.tasks.lesion import members as ensembles
 from models.tasks.lesion import networks
@@ -30,21 +31,21 @@ LESION_SHARE = 0.002
 """Of voxels that random weights call lesion."""
 
 
-def opened(name: str, *, as_served: bool = True) -> tuple[Members, Recipe]:
-    """The members and recipe of an artefact's folder, or of ``FULL``, on the CPU in one thread.
+def opened(name: str, *, as_served: bool = True, device: Device = CPU) -> tuple[Members, Recipe]:
+    """The members and recipe of an artefact's folder, or of ``FULL``.
 
     Args:
         as_served: else in sessions as ONNX Runtime makes them, each with an arena and a memory pattern of its own.
     """
     if name != FULL:
         artefact = read(Path(name))
-        return ensembles.members(artefact, shared_arena=as_served), recipes.read(artefact)
+        return ensembles.members(artefact, device=device, shared_arena=as_served), recipes.read(artefact)
     graphs = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(MEMBERS):
             path = Path(folder) / f"{seed}.onnx"
             path.write_bytes(_full(seed))
-            graphs.append(OnnxGraph(path, shared_arena=as_served))
+            graphs.append(OnnxGraph(path, device, shared_arena=as_served))
     return Members(graphs), Recipe()
 
 

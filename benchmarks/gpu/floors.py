@@ -1,0 +1,77 @@
+"""Least times that a device could need, from the work of a benchmark and two rates that are measured on it.
+
+Work is counted on paper for the released sizes: multiplications and additions of matrix products and convolutions, and
+bytes that have to be read or written at least once. A floor is the longer of both, without any overhead.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.gpu.parts import Setting
+
+SIDE, QUICK_SIDE = 8192, 1024
+"""Of the square matrices whose product is timed."""
+COPY_BYTES, QUICK_COPY_BYTES = 4 << 30, 256 << 20
+_TIMES = 5
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a benchmark computes at least."""
+
+    flop: float
+    moved_bytes: float
+
+    def floor_seconds(self, rates: dict[str, float]) -> float:
+        """Return the least time at ``flop_per_second`` and ``bytes_per_second``."""
+        return max(self.flop / rates["flop_per_second"], self.moved_bytes / rates["bytes_per_second"])
+
+
+VESSEL_ROW = Work(flop=318e3, moved_bytes=112e3)
+"""A row through 100 variational predictors; activations of the unfused graph."""
+SCAN = Work(flop=1.47e12, moved_bytes=25e9)
+"""Five U-Nets of 32 to 512 channels over 27 windows of 96 voxels a side."""
+MOTION = Work(flop=17e9, moved_bytes=0.1e9)
+"""K = 5, Q = 10, 512 hidden units: the encoders, and 7500 steps of a recurrent cell."""
+TRANSLATION_STEP_BYTES = {"fp32": 1.55e9, "fp16": 0.78e9, "int8": 0.39e9}
+"""Weights of three Transformer-Big that a decoding step reads."""
+
+
+def rates(setting: Setting) -> dict[str, Any]:
+    """Measure products of float32 matrices without TF32, and copies, by PyTorch."""
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = setting.device.tf32
+    place = torch.device("cpu" if setting.device.provider == "cpu" else f"cuda:{setting.device.index}")
+    side, size = (QUICK_SIDE, QUICK_COPY_BYTES) if setting.quick else (SIDE, COPY_BYTES)
+    left, right = torch.randn(2, side, side, device=place)
+    source = torch.empty(size // 4, dtype=torch.float32, device=place).normal_()
+    target = torch.empty_like(source)
+    product = _least(place, lambda: torch.mm(left, right))
+    copied = _least(place, lambda: target.copy_(source))
+    return {
+        "flop_per_second": 2 * side**3 / product,
+        "bytes_per_second": 2 * source.numel() * 4 / copied,
+        "tf32": setting.device.tf32,
+        "side": side,
+        "copied_bytes": source.numel() * 4,
+    }
+
+
+def _least(place: Any, call: Any) -> float:
+    """Shortest of some times, seconds."""
+    import torch
+
+    took = []
+    for _ in range(_TIMES + 2):
+        if place.type == "cuda":
+            torch.cuda.synchronize(place)
+        start = time.perf_counter()
+        call()
+        if place.type == "cuda":
+            torch.cuda.synchronize(place)
+        took.append(time.perf_counter() - start)
+    return min(took[2:])

@@ -1,0 +1,213 @@
+"""How long the models take on the device, as they are served, over the least time that it could need."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from benchmarks import inputs, wire
+from benchmarks.gpu import floors
+from benchmarks.gpu.parts import Setting
+from benchmarks.gpu.work import RATES
+from models.executors.device import Device
+from models.executors.onnx import OnnxGraph
+from models.executors.rows import RowGraph
+
+VESSEL = "variational-10x10"
+TIMES, QUICK_TIMES = 20, 3
+LESION_MOST_SECONDS, LESION_MOST_GIB, MOTION_MOST_SECONDS = 0.8, 12.0, 0.005
+"""Targets on one GPU of the class of an H100."""
+
+
+def rows(setting: Setting) -> dict[str, Any]:
+    """A million rows in quanta as they are served."""
+    found = inputs.artefact("vessel", VESSEL)
+    graph = OnnxGraph(found.path(found.manifest.executor.file), setting.device)
+    quantum = 16_384 if setting.device.provider == "cuda" else 1024
+    run = RowGraph(graph, ("mean", "mvar", "varm"), pass_rows=quantum, quantum_rows=quantum)
+    count = 4096 if setting.quick else 1_000_000
+    given = inputs.rows(found, count)
+    seconds = _median(lambda: run(given), 1 if setting.quick else 3)
+    work = floors.Work(floors.VESSEL_ROW.flop * count, floors.VESSEL_ROW.moved_bytes * count)
+    return {"artefact": found.tag, "rows": count, "rows_a_second": count / seconds} | _over(seconds, work, setting)
+
+
+def transformer(setting: Setting) -> dict[str, Any]:
+    """Rows through five FT-Transformers with first weights of the paper's size."""
+    from benchmarks import weather_transformer as cases
+    from models.executors.graph_members import GraphMembers
+    from models.tasks.weather.transformer.export import export
+    from models.tasks.weather.transformer.settings import PAPER, SMALL
+
+    sizes, members = (SMALL, 2) if setting.quick else (PAPER, 10)
+    ensemble = cases.untrained(sizes, members)
+    path = setting.folder / "transformer.onnx"
+    path.write_bytes(export(ensemble))
+    pass_rows = 512 if setting.device.provider == "cuda" else 8
+    run = GraphMembers(OnnxGraph(path, setting.device), ensemble.heads, pass_rows=pass_rows)
+    count = 16 if setting.quick else 4096
+    given = cases.rows(count)
+    seconds = _median(lambda: run(given), QUICK_TIMES)
+    work = floors.Work(float(cases.operations(sizes)) * members * count, path.stat().st_size)
+    return {"members": members, "rows": count, "rows_a_second": count / seconds} | _over(seconds, work, setting)
+
+
+def scan(setting: Setting) -> dict[str, Any]:
+    """A scan from file to maps: time by stage, and memory of the device."""
+    from benchmarks.lesion_volume import ensembles
+    from models.tasks.lesion import segment
+    from models.tasks.lesion.image import read_scan
+    from models.tasks.lesion.preparation import prepare
+
+    reference = str(inputs.ARTEFACTS / "lesion" / "unet-5")
+    members, recipe = ensembles.opened(reference if setting.quick else ensembles.FULL, device=setting.device)
+    content = _small_scan() if setting.quick else ensembles.scan_file()
+    memory = _Memory(setting.device)
+    stages: dict[str, list[float]] = {}
+    for _ in range(2 if setting.quick else 4):
+        spent: dict[str, float] = {}
+        clock = time.perf_counter()
+        read = read_scan({"flair": content}, recipe.channels)
+        clock = _lap(spent, "reading", clock)
+        prepared = prepare(read, recipe)
+        clock = _lap(spent, "preparing", clock)
+        work = segment.work(prepared, members, recipe)
+        results: Any = None
+        while True:
+            try:
+                batch = work.send(results)
+            except StopIteration:
+                break
+            results = [call.function() for call in batch.calls]
+            clock = _lap(spent, batch.stage, clock)
+        for name, seconds in spent.items():
+            stages.setdefault(name, []).append(seconds)
+    medians = {name: float(np.median(took[1:] or took)) for name, took in stages.items()}
+    total = sum(medians.values())
+    over = {} if setting.quick else _over(total, floors.SCAN, setting)
+    return {
+        "network": "reference artefact" if setting.quick else ensembles.FULL,
+        "seconds": total,
+        "stages_seconds": medians,
+        "device_memory_gib": memory.gib(),
+        "targets": {"seconds": LESION_MOST_SECONDS, "device_memory_gib": LESION_MOST_GIB},
+    } | over
+
+
+def motion(setting: Setting) -> dict[str, Any]:
+    """A request's map to ranked plans, with members of the released size."""
+    from benchmarks.motion_planning.ensembles import members as drawn
+    from models.tasks.motion.export import export
+    from models.tasks.motion.members import opened
+    from models.tasks.motion.planning import Planning
+    from models.tasks.motion.recipe import Recipe
+    from models.tasks.motion.settings import RELEASED_BC, SMALL_BC
+
+    sizes = SMALL_BC if setting.quick else RELEASED_BC
+    path = setting.folder / "members.onnx"
+    path.write_bytes(export(drawn(sizes)))
+    recipe = Recipe(size=sizes.grid)
+    planning = Planning(opened(path, recipe, device=setting.device), recipe)
+    given = np.random.default_rng(0).standard_normal((1, planning.row_values), np.float32)
+    seconds = _median(lambda: planning(given), QUICK_TIMES if setting.quick else TIMES)
+    over = {} if setting.quick else _over(seconds, floors.MOTION, setting)
+    return {"seconds": seconds, "targets": {"seconds": MOTION_MOST_SECONDS}} | over
+
+
+def translation(setting: Setting) -> dict[str, Any]:
+    """A sentence of 25 tokens, beam 5: fp16 on a GPU, int8 on a CPU, weights of the released size."""
+    from benchmarks.translation_decoding import full_size
+    from benchmarks.translation_decoding.ensembles import MEMBERS, drawn, write
+    from models.tasks.translation.settings import PRESETS, RELEASED
+
+    precision = "fp16" if setting.device.provider == "cuda" else "int8"
+    sizes = PRESETS["tiny"].sizes if setting.quick else RELEASED
+    members = drawn(sizes)
+    write(members.weights, members.sizes, setting.folder, precision)
+    found = full_size.measured(setting.folder, setting.device.provider, sizes, times=1 if setting.quick else 5)
+    told = {"precision": precision, "members": MEMBERS, "sentence_alone_seconds": found["alone"]}
+    told |= {"sentence_together_seconds": found["together"], "tokens": found["tokens"]}
+    if setting.quick:
+        return told
+    work = floors.Work(0.0, floors.TRANSLATION_STEP_BYTES[precision] * found["tokens"])
+    return told | _over(found["alone"], work, setting)
+
+
+def service(setting: Setting) -> dict[str, Any]:
+    """One caller over gRPC to ``demur serve vessel`` with its defaults: one row, and a thousand."""
+    import grpc
+
+    from benchmarks.service import running
+
+    cores = os.sched_getaffinity(0)
+    told: dict[str, Any] = {}
+    with running(cores, "vessel", provider=setting.device.provider) as served:
+        source = inputs.artefact("vessel")
+        with grpc.insecure_channel(served.grpc) as channel:
+            stub = wire.stub(channel, "vessel")
+            for count in (1, 1000):
+                body = wire.protobuf_body("vessel", source.schema, inputs.rows(source, count))
+                times = 20 if setting.quick else 500
+                took = _times(lambda body=body: stub(body), times)  # type: ignore[misc]
+                told[f"{count}_rows"] = {
+                    "first_ms": 1e3 * took[0],
+                    "p50_ms": 1e3 * float(np.median(took)),
+                    "p99_ms": 1e3 * float(np.quantile(took, 0.99)),
+                }
+        told["start_seconds"] = served.start_seconds
+    return told
+
+
+def _small_scan() -> bytes:
+    """Noise of 96 voxels a side, as a NIfTI file."""
+    from models import nifti
+
+    draw = np.random.default_rng(0)
+    return nifti.write(draw.gamma(9, 10, (96, 96, 96)).astype(np.float32), np.diag([1.0, 1.0, 1.0, 1.0]))
+
+
+def _over(seconds: float, work: floors.Work, setting: Setting) -> dict[str, Any]:
+    """The time over the floor, with what the rates of this device were measured to be."""
+    rates: Mapping[str, float] = json.loads((setting.folder.parent / RATES).read_text())["found"]
+    floor = work.floor_seconds(dict(rates))
+    return {"seconds": seconds, "floor_seconds": floor, "over_floor": seconds / floor}
+
+
+def _median(call: Callable[[], object], times: int) -> float:
+    return float(np.median(_times(call, times + 1)[1:]))
+
+
+def _times(call: Callable[[], object], times: int) -> list[float]:
+    took = []
+    for _ in range(times):
+        start = time.perf_counter()
+        call()
+        took.append(time.perf_counter() - start)
+    return took
+
+
+def _lap(spent: dict[str, float], name: str, since: float) -> float:
+    now = time.perf_counter()
+    spent[name] = spent.get(name, 0.0) + now - since
+    return now
+
+
+class _Memory:
+    """What this process takes of the device's memory; nothing on a CPU."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def gib(self) -> float | None:
+        if self._device.provider == "cpu":
+            return None
+        command = ["nvidia-smi", "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        used = [line.split(", ") for line in done.stdout.splitlines()]
+        return sum(float(size) for pid, size in used if int(pid) == os.getpid()) / 1024 if used else None

@@ -1,0 +1,57 @@
+"""The default artefact of a task, replayed on the device."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from benchmarks.gpu.parts import Setting
+from models import artefact, replay
+from models.qualification.record import Record
+from services.assembly import qualify
+from services.qualification.measure import Measurement
+from services.reference import folders
+from services.settings import Settings
+from services.tasks import DEFAULT_MODELS
+
+QUICK_UNITS = 64
+
+
+def run(setting: Setting, *, task: str) -> dict[str, Any]:
+    """Return the verdict with its numbers, and how long each batch size takes."""
+    name = DEFAULT_MODELS[task].removeprefix(f"{task}-")
+    (folder,) = [path for path in folders(task) if path.name == name]
+    found = artefact.read(folder, task)
+    settings = Settings(task=task, provider=setting.device.provider)
+    opened = replay.replayer(found, setting.device)
+    units = min(opened.units, QUICK_UNITS) if setting.quick else opened.units
+    seconds = {}
+    for batch in replay.batches(opened):
+        start = time.perf_counter()
+        opened(0, units, batch)
+        seconds[str(batch)] = round((time.perf_counter() - start) / units, 6)
+    told: dict[str, Any] = {"artefact": found.tag, "units": units, "seconds_a_unit": seconds}
+    if setting.quick:
+        measurement = Measurement(opened)
+        measurement.run(pieces=1)
+        return told | {"verdict": "", "measured": measurement.done}
+    record = qualify(found, settings, setting.folder).record()
+    return told | _told(record)
+
+
+def _told(record: Record) -> dict[str, Any]:
+    return {
+        "verdict": record.verdict,
+        "profile": record.profile_name,
+        "against": record.reference_profile,
+        "lines": list(record.lines),
+        "heads": {
+            name: {
+                "correlation": head.measures[head.measure].correlation,
+                "flips": head.measures[head.measure].flips,
+                "guard": head.measures[head.measure].guard,
+                "mean_shift": head.measures[head.measure].mean_shift,
+            }
+            for name, head in record.heads.items()
+        },
+    }

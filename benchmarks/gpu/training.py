@@ -1,0 +1,258 @@
+"""The networks of each task in PyTorch on the device: do they train as on the CPU, and say what their graphs say?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from benchmarks import weather_transformer
+from benchmarks.gpu.parts import Setting
+from models.executors.graph_members import GraphMembers
+from models.executors.onnx import OnnxGraph
+from models.tasks.lesion import export as lesion_export
+from models.tasks.lesion import networks as lesion
+from models.tasks.lesion import settings as lesion_settings
+from models.tasks.motion import settings as motion_settings
+from models.tasks.motion.members import STEPS
+from models.tasks.motion.networks.network import Network as MotionNetwork
+from models.tasks.translation import settings as translation_settings
+from models.tasks.translation.networks.transformer import Transformer
+from models.tasks.translation.tokens import SPECIAL
+from models.tasks.vessel import networks as vessel
+from models.tasks.vessel.ensemble import Scaling, TrainedEnsemble
+from models.tasks.vessel.export import export as vessel_export
+from models.tasks.vessel.features import NAMES
+from models.tasks.weather.transformer import network as weather
+from models.tasks.weather.transformer.export import export as weather_export
+from models.tasks.weather.transformer.settings import PAPER, SMALL
+
+STEPS_TRAINED = 3
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network with inputs, and a loss of both that needs no labels of its own."""
+
+    network: nn.Module
+    inputs: tuple[Tensor, ...]
+    loss: Callable[[nn.Module, tuple[Tensor, ...]], Tensor]
+
+
+def steps(setting: Setting) -> dict[str, Any]:
+    """Return, by task, how far losses of the same steps lie apart, relative, and the CPU's time over the device's."""
+    _exact(setting)
+    place = _place(setting)
+    found = {}
+    for task, make in CASES.items():
+        cpu, cpu_seconds = _trained(make(setting.quick), torch.device("cpu"))
+        own, own_seconds = _trained(make(setting.quick), place)
+        apart = max(abs(a - b) / max(abs(a), 1e-6) for a, b in zip(cpu, own, strict=True))
+        found[task] = {
+            "losses": own,
+            "largest_relative_difference": apart,
+            "step_seconds": own_seconds,
+            "cpu_over_device": cpu_seconds / own_seconds,
+        }
+    return found
+
+
+def exports(setting: Setting) -> dict[str, Any]:
+    """Return, by task, how far a network on the device lies from its exported graph on the CPU.
+
+    In units of the largest magnitude of the graph's output.
+    """
+    _exact(setting)
+    place = _place(setting)
+    found = {}
+    for task, compare in _EXPORTS.items():
+        said, graph = compare(place, setting)
+        scale = float(np.abs(graph).max()) or 1.0
+        found[task] = {"largest_difference": float(np.abs(said - graph).max()) / scale, "values": int(graph.size)}
+    return found
+
+
+def _exact(setting: Setting) -> None:
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = setting.device.tf32
+    torch.use_deterministic_algorithms(False)
+
+
+def _place(setting: Setting) -> torch.device:
+    """
+    Raises:
+        RuntimeError: PyTorch does not see the device.
+    """
+    if setting.device.provider == "cpu":
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise RuntimeError("PyTorch sees no CUDA device: install a build of torch 2.13 with CUDA")
+    return torch.device(f"cuda:{setting.device.index}")
+
+
+def _trained(case: Case, place: torch.device) -> tuple[list[float], float]:
+    """Losses of some steps, and the time of one, seconds; the first is not timed."""
+    network, inputs = case.network.to(place).train(), tuple(one.to(place) for one in case.inputs)
+    optimiser = torch.optim.SGD(network.parameters(), lr=1e-4)
+    losses, took = [], 0.0
+    for number in range(STEPS_TRAINED):
+        start = time.perf_counter()
+        loss = case.loss(network, inputs)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(float(loss.detach()))
+        took += (time.perf_counter() - start) * (number > 0)
+    return losses, took / (STEPS_TRAINED - 1)
+
+
+def _vessel(quick: bool) -> Case:
+    network = vessel.build("dnn", tuple(range(10)), _vessel_scaling(), NAMES)
+    rows = _noise((10, 64 if quick else 1024, len(NAMES)))
+
+    def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+        mean, std = module(*inputs)
+        found: Tensor = (mean.square() / std.square() + std.log()).mean()
+        return found
+
+    return Case(network, (rows,), loss)
+
+
+def _weather(quick: bool) -> Case:
+    torch.manual_seed(SEED)
+    scaling = weather_transformer.untrained(SMALL, 1).scaling
+    torch.manual_seed(SEED)
+    network = weather.Network(SMALL if quick else PAPER, scaling, classes=9)
+    rows = torch.from_numpy(weather_transformer.rows(16 if quick else 128))
+
+    def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+        outputs = module(*inputs)
+        mean, std = weather.gaussian(outputs["temperature"])
+        found: Tensor = (mean.square() / std.square() + std.log()).mean() + outputs["precipitation"].logsumexp(1).mean()
+        return found
+
+    _without_dropout(network)
+    return Case(network, (rows,), loss)
+
+
+def _motion(quick: bool) -> Case:
+    torch.manual_seed(SEED)
+    network = MotionNetwork(motion_settings.SMALL_BC if quick else motion_settings.RELEASED_BC)
+    _without_dropout(network)
+    grid = network.sizes.grid
+    maps, plans = _noise((4, 17, grid, grid)), _noise((4, STEPS, 2)).cumsum(1)
+
+    def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+        found: Tensor = -module.likelihood(*inputs).mean()
+        return found
+
+    return Case(network, (maps, plans), loss)
+
+
+def _lesion(quick: bool) -> Case:
+    torch.manual_seed(SEED)
+    sizes = lesion_settings.UNetSizes((4, 8, 16)) if quick else lesion_settings.RELEASED
+    edge = 32 if quick else 96
+    network = lesion.network(sizes, edge)
+    _without_dropout(network)
+
+    def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+        found: Tensor = module(*inputs).square().mean()
+        return found
+
+    return Case(network, (_noise((2, sizes.inputs, edge, edge, edge)),), loss)
+
+
+def _translation(quick: bool) -> Case:
+    torch.manual_seed(SEED)
+    sizes = translation_settings.PRESETS["tiny" if quick else "small"].sizes
+    network = Transformer(sizes)
+    draw = torch.Generator().manual_seed(SEED)
+    source, before = (torch.randint(SPECIAL, sizes.target, (8, length), generator=draw) for length in (25, 20))
+
+    def loss(module: nn.Module, inputs: tuple[Tensor, ...]) -> Tensor:
+        found: Tensor = module(*inputs).logsumexp(-1).mean()
+        return found
+
+    return Case(network, (source, before), loss)
+
+
+CASES: dict[str, Callable[[bool], Case]] = {
+    "vessel": _vessel,
+    "weather": _weather,
+    "motion": _motion,
+    "lesion": _lesion,
+    "translation": _translation,
+}
+
+
+def _vessel_export(place: torch.device, setting: Setting) -> tuple[NDArray[Any], NDArray[Any]]:
+    scaling = _vessel_scaling()
+    network = vessel.build("dnn", tuple(range(10)), scaling, NAMES).eval()
+    ensemble = TrainedEnsemble("dnn", scaling, vessel.export(network), tuple(range(10)))
+    rows = _noise((256, len(NAMES)))
+    with torch.no_grad():
+        mean, _ = network.to(place)(rows.to(place)[None].expand(10, -1, -1))
+    graph = _graph(setting, "vessel.onnx", vessel_export(ensemble))
+    (said,) = graph.run({"rows": rows.numpy()}, ("member_mean",))
+    return mean.cpu().numpy() * scaling.power_std + scaling.power_mean, said
+
+
+def _weather_export(place: torch.device, setting: Setting) -> tuple[NDArray[Any], NDArray[Any]]:
+    ensemble = weather_transformer.untrained(SMALL, 1)
+    network = weather.Network(SMALL, ensemble.scaling, classes=9)
+    weather.restore(network, {name: values[0] for name, values in ensemble.weights.items()})
+    rows = weather_transformer.rows(64)
+    with torch.no_grad():
+        said = network.eval().to(place)(torch.from_numpy(rows).to(place))["precipitation"].softmax(-1)
+    graph = _graph(setting, "weather.onnx", weather_export(ensemble))
+    return said.cpu().numpy(), GraphMembers(graph, ensemble.heads)(rows)["precipitation"][0]
+
+
+def _lesion_export(place: torch.device, setting: Setting) -> tuple[NDArray[Any], NDArray[Any]]:
+    sizes = lesion_settings.UNetSizes((4, 8, 16)) if setting.quick else lesion_settings.RELEASED
+    edge = 32 if setting.quick else 96
+    torch.manual_seed(SEED)
+    member = lesion.Plain(lesion.folded(lesion.network(sizes, edge))).eval()
+    window = _noise((1, sizes.inputs, edge, edge, edge))
+    graph = _graph(setting, "lesion.onnx", lesion_export.export(member, sizes.inputs, (edge, edge, edge)))
+    (said,) = graph.run({"window": window.numpy()}, ("difference",))
+    with torch.no_grad():
+        own = member.to(place)(window.to(place))
+    return own.cpu().numpy().reshape(said.shape), said
+
+
+_EXPORTS: dict[str, Callable[[torch.device, Setting], tuple[NDArray[Any], NDArray[Any]]]] = {
+    "vessel": _vessel_export,
+    "weather": _weather_export,
+    "lesion": _lesion_export,
+}
+
+
+def _graph(setting: Setting, name: str, content: bytes) -> OnnxGraph:
+    """On the CPU, whatever the device."""
+    path: Path = setting.folder / name
+    path.write_bytes(content)
+    return OnnxGraph(path)
+
+
+def _vessel_scaling() -> Scaling:
+    return Scaling(np.zeros(len(NAMES)), np.ones(len(NAMES)), 10_000.0, 5_000.0)
+
+
+def _noise(shape: tuple[int, ...]) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(SEED))
+
+
+def _without_dropout(network: nn.Module) -> None:
+    """Masks would be drawn by another generator on another device."""
+    for module in network.modules():
+        if isinstance(module, nn.Dropout | nn.Dropout3d):
+            module.p = 0.0

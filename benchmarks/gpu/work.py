@@ -1,0 +1,85 @@
+"""The folder that a run keeps its parts in, so that what is done is not done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu.facts import missing
+from benchmarks.gpu.parts import MOST_SECONDS, Outcome, Part
+
+RATES = "rates.json"
+"""Kept outcome of the part that floors are computed from."""
+
+
+class Work:
+    """Outcomes by part, each in a file; another provider, size or set of versions has files of its own."""
+
+    def __init__(self, folder: Path, provider: str, quick: bool, versions: dict[str, str]) -> None:
+        self.folder = folder / f"{provider}{'-quick' * quick}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._versions = versions
+
+    def kept(self, part: Part) -> Outcome | None:
+        """Return what an earlier run found, with the same versions; None where it has to be run."""
+        path = self._path(part)
+        if not path.exists():
+            return None
+        found = json.loads(path.read_text())
+        if found.pop("versions") != self._versions or found["state"] != "done":
+            return None
+        return Outcome(**found)
+
+    def keep(self, part: Part, outcome: Outcome) -> None:
+        """Write an outcome, whole or not at all."""
+        path = self._path(part)
+        staged = path.with_suffix(".part")
+        staged.write_text(json.dumps(asdict(outcome) | {"versions": self._versions}, indent=1))
+        staged.replace(path)
+
+    def run(self, part: Part, provider: str, quick: bool, unavailable: str) -> Outcome:
+        """Run a part in a process of its own, at most ``MOST_SECONDS``, and keep what it found."""
+        if absent := missing(part.needs):
+            return self._kept(part, Outcome("missing", reason=absent))
+        if part.provider and unavailable:
+            return self._kept(part, Outcome("missing", reason=unavailable))
+        answer = self.folder / f"{part.name}.answer"
+        answer.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "benchmarks.gpu", "--one", part.name, "--provider", provider]
+        command += ["--work", str(self.folder), *(["--quick"] if quick else [])]
+        start = time.perf_counter()
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return self._kept(part, Outcome("failed", float(MOST_SECONDS), f"not done after {MOST_SECONDS} s"))
+        seconds = round(time.perf_counter() - start, 1)
+        if done.returncode or not answer.exists():
+            last = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
+            (self.folder / f"{part.name}.log").write_text(done.stdout + done.stderr)
+            return self._kept(part, Outcome("failed", seconds, last[:500]))
+        return self._kept(part, Outcome("done", seconds, found=json.loads(answer.read_text())))
+
+    def _kept(self, part: Part, outcome: Outcome) -> Outcome:
+        self.keep(part, outcome)
+        return outcome
+
+    def _path(self, part: Part) -> Path:
+        return self.folder / f"{part.name}.json"
+
+
+def answer(folder: Path, part: Part, found: dict[str, Any]) -> None:
+    """Write what a part found, in its own process."""
+    (folder / f"{part.name}.answer").write_text(json.dumps(found))
+
+
+def scratch(folder: Path, part: Part) -> Path:
+    """Return a folder for a part's files."""
+    place = folder / f"{part.name}.{os.getpid()}"
+    place.mkdir()
+    return place
