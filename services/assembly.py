@@ -18,6 +18,7 @@ from models.executors.device import described
 from models.head import Head
 from models.profile import Profile
 from services.access.caller import charge
+from services.device_health import DeviceHealth
 from services.labels.desk import Desk
 from services.labels.opening import Labelling, labelling
 from services.ledger.database import Database
@@ -52,6 +53,8 @@ class Assembled:
     tenant: Tenant
     scheduler: Scheduler
     offload: Offload
+    health: DeviceHealth
+    """Of the device that the scheduler's lanes run on."""
     ledger: DurableLedger | None
     """None where nothing is recorded."""
     labelling: Labelling | None
@@ -88,6 +91,7 @@ class Assembled:
 
     def close(self) -> None:
         """Cancels what is left and ends the threads."""
+        self.health.close()
         self.scheduler.close()
         self.offload.close()
 
@@ -105,6 +109,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
         LedgerRefused: the ledger's address is none, or its driver is not installed.
         SettingsError: settings that do not fit the artefact's heads and what was calibrated for them.
     """
+    health = DeviceHealth()
     scheduler = Scheduler(
         Limits(
             lanes=settings.lane_count,
@@ -115,9 +120,11 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
         time.monotonic,
         metrics.quantum,
         metrics.begun,
+        health,
     )
     offload = Offload(inline_bytes=settings.inline_bytes)
     metrics.watch(scheduler)
+    metrics.watch_device(health)
     numeric = profile(settings, artefact).name
     calibrated = {name: by_profile.get(numeric) for name, by_profile in artefact.manifest.heads.items()}
     measures = {
@@ -185,15 +192,16 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics) -> Assemb
     module, _, function = TENANTS[artefact.manifest.task].partition(":")
     build = getattr(importlib.import_module(module), function)
     tenant = build(artefact, settings, Parts(pipeline, calibrations))
+    health.probe_with(lambda: scheduler.in_lane(tenant.probe))
     if not kept:
-        return Assembled(tenant, scheduler, offload, None, None, None)
+        return Assembled(tenant, scheduler, offload, health, None, None, None)
     (ledger,) = kept
     found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
     bound = Bound(artefact.manifest.task, artefact.tag, in_force)
     keeper = PolicyKeeper(
         tenant.pipeline.policies, ledger.writer, bound, calibrations, ledger.clock, settings.audit_floor
     )
-    return Assembled(tenant, scheduler, offload, ledger, found, keeper)
+    return Assembled(tenant, scheduler, offload, health, ledger, found, keeper)
 
 
 def store_of(settings: Settings) -> Store:

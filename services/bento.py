@@ -136,8 +136,19 @@ class Process:
         gc.collect()
         gc.freeze()  # what is loaded stays: later collections need not walk through it
         lifecycle.reason = ""
+        lifecycle.trouble = lambda: assembled.health.reason
+        assembled.health.on_change(self._device_changed)
         await self._grpc.ready()
         _log.info("ready", extra={"fields": {"ports": settings.ports, "tracing": settings.tracing}})
+
+    async def _device_changed(self) -> None:
+        """Tells gRPC's probes of a device that failed or is back; those of HTTP ask the lifecycle."""
+        assert self._grpc is not None
+        assert self.lifecycle is not None
+        if self.lifecycle.ready:
+            await self._grpc.ready()
+        elif not self.lifecycle.leaving:
+            await self._grpc.unready()
 
     async def _open(self, metrics: Metrics) -> Access:
         """Puts the door before all routes and bounds connections, before anything listens.

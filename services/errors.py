@@ -14,6 +14,7 @@ DemurError
 ├── MethodNotAllowed      the route is there, but not for this method
 ├── Draining              the process is shutting down; another replica answers
 ├── NotReady              artefacts are still loading or failed their self-test
+├── DeviceUnavailable     the device failed; nothing runs until golden inputs pass again
 ├── LedgerUnavailable     what has to be durable cannot be written now; nothing was acknowledged
 ├── LedgerAbsent          the service keeps no ledger, and the call needs one
 ├── Unsupported           a protocol that is spoken here has it, this service has not
@@ -24,6 +25,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
+
+from models.executors.failures import DeviceFailed
+
+DEVICE_RETRY_SECONDS = 1.0
 
 
 @dataclass(eq=False)  # an exception is itself only, and can be hashed
@@ -96,6 +101,10 @@ class NotReady(DemurError):
     """Artefacts are still loading or failed their self-test."""
 
 
+class DeviceUnavailable(DemurError):
+    """The device failed; nothing runs, here or on another provider, until golden inputs pass on it again."""
+
+
 class LedgerUnavailable(DemurError):
     """What has to be durable cannot be written (or read) now; nothing was acknowledged, the call may be repeated."""
 
@@ -134,6 +143,7 @@ _STATUS: dict[type[DemurError], Status] = {
     MethodNotAllowed: Status(405, "UNIMPLEMENTED"),
     Draining: Status(503, "UNAVAILABLE"),
     NotReady: Status(503, "UNAVAILABLE"),
+    DeviceUnavailable: Status(503, "UNAVAILABLE"),
     LedgerUnavailable: Status(503, "UNAVAILABLE"),
     LedgerAbsent: Status(501, "UNIMPLEMENTED"),
     Unsupported: Status(501, "UNIMPLEMENTED"),
@@ -178,12 +188,26 @@ def execution_failed(error: BaseException) -> DemurError:
     """What a caller is told of a model that failed: no text of the exception leaves the process."""
     if isinstance(error, DemurError):
         return error
+    if isinstance(error, DeviceFailed):
+        return device_unavailable(error.kind, error)
     failure = ExecutionFailed(
         f"the model failed on this input ({type(error).__name__}); tell the service's owner when it happened, "
         "the input itself is kept out of the logs",
         code="execution_failed",
     )
     failure.__cause__ = error
+    return failure
+
+
+def device_unavailable(kind: str, cause: BaseException | None = None) -> DeviceUnavailable:
+    """Return what a caller is told while the device does not compute; its units have no answer, so a human decides."""
+    failure = DeviceUnavailable(
+        f"the device failed ({kind}), and nothing is computed elsewhere instead: take these units as deferred, or ask "
+        "again, another replica may answer",
+        code="device_failed",
+        retry_after_seconds=DEVICE_RETRY_SECONDS,
+    )
+    failure.__cause__ = cause
     return failure
 
 

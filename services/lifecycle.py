@@ -35,6 +35,8 @@ class Lifecycle:
     def __init__(self) -> None:
         self.reason = "starting"
         """Why the process is not ready; empty once it is."""
+        self.trouble: Callable[[], str] = str
+        """What keeps it from answering for a while, such as a failed device; empty where nothing does."""
         self.leaving = False
         """The process was told to end."""
         self.draining = False
@@ -45,7 +47,7 @@ class Lifecycle:
 
     @property
     def ready(self) -> bool:
-        return not self.reason and not self.leaving
+        return not self.reason and not self.leaving and not self.trouble()
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:

@@ -20,6 +20,7 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.samples import Exemplar
 from prometheus_client.utils import floatToGoString
 
+from services.device_health import DeviceHealth
 from services.pipeline import Portion
 from services.policy import Decision
 from services.schedule import Scheduler
@@ -80,6 +81,7 @@ class Metrics:
         self._begun = 0
         self._waited = 0.0
         self._scheduler: Scheduler | None = None
+        self._device: DeviceHealth | None = None
         self._turned_away: Callable[[], Mapping[tuple[str, str], int]] = dict
         self._running: tuple[str, ...] | None = None
         registry.register(self)
@@ -123,6 +125,10 @@ class Metrics:
         """Exports the queue as it is at each scrape."""
         self._scheduler = scheduler
 
+    def watch_device(self, health: DeviceHealth) -> None:
+        """Exports the health of the device as it is at each scrape."""
+        self._device = health
+
     def turned_away(self, counts: Callable[[], Mapping[tuple[str, str], int]]) -> None:
         """Exports calls that were refused before they were calls, by protocol and status; they have no duration."""
         self._turned_away = counts
@@ -160,6 +166,14 @@ class Metrics:
             build = GaugeMetricFamily("demur_build_info", "Version of what runs.", labels=("task", *_BUILD))
             build.add_metric((self._task, *self._running), 1)
             yield build
+        if (device := self._device) is not None:
+            yield self._gauge(
+                "demur_device_healthy", "1 while the device computes, 0 after a failure.", not device.reason
+            )
+            failures = {(kind,): count for kind, count in device.failures.items()}
+            yield self._counter("demur_device_failures", "Failures that took the device out.", ("kind",), failures)
+            probes = {(outcome,): count for outcome, count in device.probes.items()}
+            yield self._counter("demur_device_probes", "Probes after failures, by outcome.", ("outcome",), probes)
         if (queue := self._scheduler) is not None:
             yield self._gauge("demur_queue_requests", "Requests waiting or running.", queue.active)
             yield self._gauge("demur_queue_seconds", "Declared device time waiting or running.", queue.queued_seconds)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from models.executors.failures import DeviceFailed
 from services.work import Joinable, Quantum, RowBatch, Shared
 
 
@@ -34,6 +35,8 @@ def run(quanta: list[Any], clock: Callable[[], float]) -> tuple[list[Any], float
     else:
         try:
             results = _run_joined(quanta)
+        except DeviceFailed as error:  # alone they would fail, too, or run on a device that nobody has tried again
+            results = [error] * len(quanta)
         except Exception:
             results = [_attempt(quantum) for quantum in quanta]
     return results, start, clock() - start

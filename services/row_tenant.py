@@ -77,12 +77,16 @@ def row_tenant(
     pipeline = parts.pipeline(task)
     intervals = {name: None if found is None else found.intervals for name, found in parts.calibrations.items()}
 
+    golden = artefact.path(manifest.golden)
+
+    def probe() -> None:
+        replay(model.replayed, golden, manifest.golden_tolerance)
+
     def warm_up() -> None:
-        golden = artefact.path(manifest.golden)
         with np.load(golden) as recorded:
             rows: NDArray[np.float32] = recorded["rows"]
         prepare(rows)
-        replay(model.replayed, golden, manifest.golden_tolerance)
+        probe()
         model.plain.measure(rows)
         model.with_members.measure(rows)
 
@@ -101,4 +105,5 @@ def row_tenant(
         http=http.row_binding(description, intervals),
         oip=oip_rows.row_binding(description, intervals, ensemble=manifest.ensemble),
         warm_up=warm_up,
+        probe=probe,
     )

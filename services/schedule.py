@@ -18,9 +18,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
 
+from models.executors.failures import DeviceFailed
 from services import passes
 from services.admission import Room
-from services.errors import DeadlineExceeded, Draining, execution_failed
+from services.device_health import DeviceHealth
+from services.errors import DeadlineExceeded, Draining, device_unavailable, execution_failed
 from services.job import Job, Turn
 from services.system import lower_priority
 from services.tracing.trace import current
@@ -66,14 +68,17 @@ class Scheduler:
         clock: Callable[[], float],
         observe: Callable[[float, int, str], None] = lambda seconds, requests, trace_id: None,
         begun: Callable[[float], None] = lambda seconds: None,
+        health: DeviceHealth | None = None,
     ) -> None:
         """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: duration, requests, trace or nothing;
-        ``begun`` of each request that begins to run: how long it waited."""
+        ``begun`` of each request that begins to run: how long it waited; ``health`` of passes in which the device
+        failed, and while it is bad nothing runs."""
         self.limits = limits
         self._room = Room(limits.lanes, limits.queue_seconds, limits.queue_bytes, limits.lane_calls, clock)
         self._clock = clock
         self._observe = observe
         self._begun = begun
+        self._health = health or DeviceHealth()
         self._jobs: tuple[set[Job], ...] = (set(), set())
         self._ready: tuple[deque[Job], ...] = (deque(), deque())
         self._served = [0.0, 0.0]
@@ -116,9 +121,12 @@ class Scheduler:
         Raises:
             Busy: the queue holds as much as it may, see ``services.admission``.
             Draining: the process is shutting down.
+            DeviceUnavailable: the device failed and has not recovered.
         """
         if self._draining:
             raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+        if self._health.reason:
+            raise device_unavailable(self._health.reason)
         self._room.enter(seconds, nbytes, priority)
         job = Job(work, seconds, nbytes, priority, deadline)
         job.waits_since = self._clock()
@@ -133,6 +141,10 @@ class Scheduler:
     def is_quick(self, job: Job) -> bool:
         """Whether what it wants next is run by the event loop itself."""
         return job.quantum is None or job.quantum.seconds <= self.limits.inline_seconds
+
+    async def in_lane(self, call: Callable[[], None]) -> None:
+        """Runs a call in a lane when one is free, whatever the device's health; for its probes."""
+        await asyncio.get_running_loop().run_in_executor(self._lanes, call)
 
     def drain(self) -> None:
         """Refuses new work from now on; what was taken is finished."""
@@ -236,6 +248,8 @@ class Scheduler:
         if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
             late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
             job.end("finished", late)
+        if job.state == "active" and self._health.reason:
+            job.end("finished", device_unavailable(self._health.reason))
         return job.state == "active" and job.quantum is not None
 
     def _gather(self, job: Job, place: int, longest: float) -> list[Begun]:
@@ -286,6 +300,10 @@ class Scheduler:
 
     def _finish(self, group: list[Begun], results: list[Any], start: float, seconds: float) -> None:
         self._observe(seconds, len(group), _traced(group, start, seconds))
+        for failure in results:
+            if isinstance(failure, DeviceFailed):
+                self._health.failed(failure.kind)
+                break
         for begun, result in zip(group, results, strict=True):
             job, turn = begun.job, begun.turn
             job.running -= 1
@@ -293,7 +311,9 @@ class Scheduler:
                 self._room.free(job.nbytes)
             if job.turn is not turn:
                 continue  # the job ended, or went on without this one
-            if isinstance(result, BaseException):
+            if isinstance(result, DeviceFailed):
+                job.end("finished", execution_failed(result))
+            elif isinstance(result, BaseException):
                 job.turn = None
                 self._advance(job, None, execution_failed(result))
             elif turn.put(begun.place, result):

@@ -32,5 +32,7 @@ class Tenant:
     oip: OipBinding
     warm_up: Callable[[], None] = lambda: None
     """Runs once before ready: replays golden inputs (``ArtefactError`` on a mismatch), warms up, measures speed."""
+    probe: Callable[[], None] = lambda: None
+    """Replays golden inputs on a device that failed; raises where it fails again or says something else."""
     reflected: bool = True
     """False where the service has no protobuf description (toy tenants)."""

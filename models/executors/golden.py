@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import ArtefactError
+from models.executors.failures import DeviceFailed
 
 
 class Replayed(Protocol):
@@ -29,6 +30,7 @@ def replay(graph: Replayed, path: Path, tolerance: float) -> float:
         neither extreme inputs nor values near zero hide a difference elsewhere.
 
     Raises:
+        DeviceFailed: the device failed.
         ArtefactError: an output differs by more than ``tolerance``, or nothing was recorded.
     """
     try:
@@ -48,6 +50,8 @@ def replay(graph: Replayed, path: Path, tolerance: float) -> float:
     worst = 0.0
     try:
         answers = graph.run(given, outputs)
+    except DeviceFailed:
+        raise
     except Exception as error:
         raise ArtefactError(f"{path}: the graph does not take the recorded inputs: {error}") from error
     for name, value in zip(outputs, answers, strict=True):

@@ -49,6 +49,8 @@ def service_text() -> str:
     metrics.decided(portion)
     queue: Any = SimpleNamespace(active=1, queued_seconds=0.5, queued_bytes=100, limits=Limits())
     metrics.watch(queue)
+    device: Any = SimpleNamespace(reason="EPFail", failures={"EPFail": 1}, probes={"failed": 1})
+    metrics.watch_device(device)
     metrics.info("1", "toy:1")
     access = AccessMetrics("toy", registry)
     access.refused("no_token")

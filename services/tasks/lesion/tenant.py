@@ -37,8 +37,11 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     description = Description(task=manifest.task, model=artefact.tag, schema=schema, heads=HEADS, max_rows=1)
     pipeline = parts.pipeline(task)
 
-    def warm_up() -> None:
+    def probe() -> None:
         replay(members, artefact.path(manifest.golden), manifest.golden_tolerance)
+
+    def warm_up() -> None:
+        probe()
         window = np.random.default_rng(0).standard_normal((len(recipe.channels), *recipe.window), np.float32)
         durations = []
         for _ in range(_REPEATS):
@@ -59,4 +62,5 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         http=bodies.binding(),
         oip=tensors.binding(recipe, ensemble=manifest.ensemble),
         warm_up=warm_up,
+        probe=probe,
     )

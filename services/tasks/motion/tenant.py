@@ -40,8 +40,11 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     )
     pipeline = parts.pipeline(task)
 
-    def warm_up() -> None:
+    def probe() -> None:
         replay(members, artefact.path(manifest.golden), manifest.golden_tolerance)
+
+    def warm_up() -> None:
+        probe()
         values = np.random.default_rng(0).standard_normal((_MEASURED, math.prod(recipe.grid.shape)), np.float32)
         planning.measure(values)
 
@@ -57,4 +60,5 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         http=bodies.binding(),
         oip=tensors.binding(recipe.grid, ensemble=manifest.ensemble),
         warm_up=warm_up,
+        probe=probe,
     )

@@ -28,8 +28,11 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     description = Description(task=manifest.task, model=artefact.tag, schema=None, heads=HEADS, max_rows=MOST_SENTENCES)
     pipeline = parts.pipeline(task)
 
-    def warm_up() -> None:
+    def probe() -> None:
         replay(Golden(translator.decoder), artefact.path(manifest.golden), manifest.golden_tolerance)
+
+    def warm_up() -> None:
+        probe()
         stepping.measure([_MEASURED] * translator.recipe.width)
 
     return Tenant(
@@ -44,4 +47,5 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         http=bodies.binding(),
         oip=tensors.binding(ensemble=manifest.ensemble),
         warm_up=warm_up,
+        probe=probe,
     )

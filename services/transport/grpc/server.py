@@ -104,6 +104,11 @@ class GrpcServer:
         self._serving = True
         await self._report(health_pb2.HealthCheckResponse.SERVING)
 
+    async def unready(self) -> None:
+        """Reports NOT_SERVING for a while; calls are still taken, and refused by what is behind them."""
+        self._serving = False
+        await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
+
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
         self._serving = False

@@ -1,0 +1,29 @@
+"""Failures of a device, apart from failures of an input."""
+
+from __future__ import annotations
+
+OUT_OF_MEMORY = ("out of memory", "failed to allocate", "cudaerrormemoryallocation")
+"""What messages of ONNX Runtime and CUDA say of memory that is used up, in lower case."""
+
+
+class ProviderUnavailable(RuntimeError):
+    """CUDA was asked for and cannot compute the graph; the message says why and what to do."""
+
+
+class DeviceFailed(RuntimeError):
+    """A pass over the device failed; nothing was computed on another provider instead."""
+
+    def __init__(self, kind: str) -> None:
+        """
+        Args:
+            kind: class of the runtime's error, or ``OutOfMemory``; its text, which may tell of inputs, is the cause's.
+        """
+        super().__init__(f"the device failed: {kind}")
+        self.kind = kind
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the kind of a device's failure: ``OutOfMemory``, or the class of the error."""
+    if isinstance(error, MemoryError) or any(words in str(error).lower() for words in OUT_OF_MEMORY):
+        return "OutOfMemory"
+    return type(error).__name__

@@ -1,0 +1,143 @@
+"""Sessions of ONNX Runtime that compute on one provider, or are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, NamedTuple
+
+import onnxruntime as ort
+
+from models.artefact import ArtefactError
+from models.executors import cuda_libraries
+from models.executors.device import Device
+from models.executors.failures import ProviderUnavailable
+from models.profile import Provider
+
+PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+_FALLBACK_REFUSED = "fallback to CPU EP has been explicitly disabled"
+"""Part of ONNX Runtime's message where nodes are left to the CPU and may not be."""
+_NAMED_NODES = 5
+EXACT_OPERATORS = frozenset(
+    (
+        *("Shape", "Size", "Constant", "ConstantOfShape", "Range", "Identity"),
+        *("Gather", "GatherElements", "GatherND", "Slice", "Split", "Concat", "Tile", "Expand"),
+        *("Reshape", "Squeeze", "Unsqueeze", "Transpose", "Flatten", "Cast"),
+        *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Not", "Where"),
+        *("Add", "Sub", "Mul", "Div", "Mod", "Min", "Max", "Neg", "Abs"),
+    )
+)
+"""Operators that ONNX Runtime keeps on the CPU on purpose, for sizes of tensors: moving, comparing, and single
+operations that IEEE 754 rounds alike everywhere. They change no score."""
+
+
+class Node(NamedTuple):
+    """A node of a graph as it was placed."""
+
+    provider: str
+    operator: str
+    name: str
+
+
+def opened(graph: bytes, name: str, device: Device, *, shared_arena: bool = False) -> ort.InferenceSession:
+    """Return a session whose scores come from the device's provider alone.
+
+    ONNX Runtime computes on the CPU what a provider does not take, at creation and, after an ``EPFail``, in ``run``.
+    Both are switched off.
+
+    Args:
+        name: of the graph, for messages.
+
+    Raises:
+        ArtefactError: the graph cannot be loaded.
+        ProviderUnavailable: the provider cannot be had, or does not take all nodes that compute scores.
+    """
+    if device.provider == "cpu":
+        return _created(graph, name, _options(device, shared_arena=shared_arena), device)
+    cuda_libraries.load()
+    try:
+        return _created(graph, name, _options(device, {"session.disable_cpu_ep_fallback": "1"}), device)
+    except ArtefactError as error:
+        if _FALLBACK_REFUSED not in str(error):
+            raise
+    session = _created(graph, name, _options(device, {"session.record_ep_graph_assignment_info": "1"}), device)
+    refuse_strays(placement(session), PROVIDERS[device.provider], name)
+    return session
+
+
+def placement(session: ort.InferenceSession) -> list[Node]:
+    """Return where each node was placed; the session was created with ``session.record_ep_graph_assignment_info``."""
+    parts = session.get_provider_graph_assignment_info()
+    return [Node(part.ep_name, node.op_type, node.name) for part in parts for node in part.get_nodes()]
+
+
+def refuse_strays(nodes: Iterable[Node], provider: str, name: str) -> None:
+    """
+    Raises:
+        ProviderUnavailable: a node that computes scores is on another provider.
+    """
+    strays = [node for node in nodes if node.provider != provider and node.operator not in EXACT_OPERATORS]
+    if strays:
+        named = ", ".join(f"{node.operator} {node.name!r}" for node in strays[:_NAMED_NODES])
+        more = f" and {len(strays) - _NAMED_NODES} more" if len(strays) > _NAMED_NODES else ""
+        raise ProviderUnavailable(
+            f"{name}: {provider} does not take {len(strays)} nodes, which would be computed on {strays[0].provider}: "
+            f"{named}{more}; use a version of ONNX Runtime that has them, another precision, or DEMUR_PROVIDER=cpu"
+        )
+
+
+def cuda_options(device: Device) -> dict[str, str]:
+    """Return the options of the CUDA provider, in ONNX Runtime's words."""
+    options = {
+        "device_id": str(device.index),
+        "use_tf32": str(int(device.tf32)),
+        "cudnn_conv_algo_search": device.convolution_search.upper(),
+        "arena_extend_strategy": {"same": "kSameAsRequested", "double": "kNextPowerOfTwo"}[device.growth],
+    }
+    if device.memory_bytes:
+        options["gpu_mem_limit"] = str(device.memory_bytes)
+    if device.graphs:
+        options["enable_cuda_graph"] = "1"
+    return options
+
+
+def _created(graph: bytes, name: str, options: ort.SessionOptions, device: Device) -> ort.InferenceSession:
+    wanted = PROVIDERS[device.provider]
+    providers: list[Any] = [wanted] if device.provider == "cpu" else [(wanted, cuda_options(device))]
+    try:
+        session = ort.InferenceSession(graph, options, providers=providers, enable_fallback=0)
+    except Exception as error:
+        raise ArtefactError(f"{name}: ONNX Runtime cannot load the graph: {error}") from error
+    session.disable_fallback()
+    if session.get_providers()[0] != wanted:
+        raise ProviderUnavailable(
+            f"{name}: {wanted} was asked for, the session has {', '.join(session.get_providers())}; check the driver "
+            "and the device with nvidia-smi, or set DEMUR_PROVIDER=cpu"
+        )
+    return session
+
+
+def _options(
+    device: Device, entries: dict[str, str] | None = None, *, shared_arena: bool = False
+) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = device.threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = 4  # what fails is raised; its lines would tell of inputs, such as indices
+    if shared_arena:
+        _make_shared_arena()
+        options.add_session_config_entry("session.use_env_allocators", "1")
+        options.enable_mem_pattern = False  # would set the whole plan of a session aside as one block
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # no other form was looked at
+    for key, value in (entries or {}).items():
+        options.add_session_config_entry(key, value)
+    return options
+
+
+@cache
+def _make_shared_arena() -> None:
+    """ONNX Runtime keeps one for the whole process."""
+    place = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    ort.create_and_register_allocator(place, None)
