@@ -162,6 +162,19 @@ def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = C
     return write(artefact.directory, msgspec.structs.replace(manifest, format=2, replay=replay), files)
 
 
+def detached(artefact: Artefact) -> Artefact:
+    """Writes the artefact anew without its replay set, in format 1; golden rows stay."""
+    manifest, replay = artefact.manifest, artefact.manifest.replay
+    if replay is None:
+        return artefact
+    files: dict[str, bytes | Path] = {
+        file: artefact.path(file) for file in manifest.files if file not in (replay.inputs, replay.scores)
+    }
+    if CARD in files:
+        files[CARD] = _without_section(artefact.path(CARD).read_text(encoding="utf-8")).encode()
+    return write(artefact.directory, msgspec.structs.replace(manifest, format=1, replay=None), files)
+
+
 def measures(head: Head, manifest: Manifest) -> tuple[str, ...]:
     """The measures of a head that a replay set holds: its own, and all that were calibrated or recorded."""
     names = {head.own_measure(manifest.ensemble)}
@@ -292,9 +305,13 @@ def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
 
 def _card(text: str, replay: Replay) -> str:
     """A model card with what it says of the replay set, in place of what it said before."""
-    kept = text.partition(f"\n{_SECTION}\n")[0].rstrip("\n")
     return (
-        f"{kept}\n\n{_SECTION}\n\n{replay.units} units, in `{replay.inputs}`: {replay.source}. Their scores under the "
-        f"numeric profile {replay.profile} ({replay.cpu}) are in `{replay.scores}`. Another provider or device is "
-        "compared with them before it serves. Whoever passes the artefact on passes these inputs on.\n"
+        f"{_without_section(text)}\n{_SECTION}\n\n"
+        f"{replay.units} units, in `{replay.inputs}`: {replay.source}. Their scores under the numeric profile "
+        f"{replay.profile} ({replay.cpu}) are in `{replay.scores}`. Another provider or device is compared with them "
+        "before it serves. Whoever passes the artefact on passes these inputs on.\n"
     )
+
+
+def _without_section(text: str) -> str:
+    return text.partition(f"\n{_SECTION}\n")[0].rstrip("\n") + "\n"

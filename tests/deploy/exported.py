@@ -12,11 +12,15 @@ import numpy as np
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
+from models.profile import Profile
 from services.access.metrics import AccessMetrics
 from services.ledger.metrics import LedgerMetrics
 from services.metrics import Metrics
 from services.monitor.exporter import Exporter
 from services.policy import Decision
+from services.qualification.metrics import QualificationMetrics
+from services.qualification.standing import Standing
+from services.qualification.tables import Tables
 from services.schedule import Limits
 from services.tracing.opening import TraceMetrics
 from tests.services.monitor.simulated import Book, simulate
@@ -49,7 +53,11 @@ def service_text() -> str:
     metrics.decided(portion)
     queue: Any = SimpleNamespace(active=1, queued_seconds=0.5, queued_bytes=100, limits=Limits())
     metrics.watch(queue)
+    device: Any = SimpleNamespace(reason="EPFail", failures={"EPFail": 1}, probes={"failed": 1})
+    metrics.watch_device(device)
     metrics.info("1", "toy:1", profile="toy")
+    refused = Standing(Tables(Profile(), "refused", {}))
+    QualificationMetrics("toy", registry, lambda: refused)
     access = AccessMetrics("toy", registry)
     access.refused("no_token")
     access.limited("router", "calls")

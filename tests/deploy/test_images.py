@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import json
 import os
@@ -214,3 +215,20 @@ def test_the_readme_names_files_and_targets_that_exist() -> None:
     assert set(re.findall(r"`?make ([a-z-]+)", text)) <= targets
     for name in re.findall(r"`([\w./-]+\.(?:sh|py|txt|yaml)|[\w./]*Containerfile)`", text):
         assert (IMAGES / name).exists() or (PROJECT / name).exists(), name
+
+
+def test_what_artefacts_of_a_task_share_is_in_the_images_context() -> None:
+    """Inputs of replay sets lie beside the folders of artefacts: what takes folders alone would leave them behind."""
+    shared = sorted((PROJECT / "artefacts").glob("*/replay-*.npz"))
+    assert {path.parent.name for path in shared} == {
+        path.name for path in (PROJECT / "artefacts").iterdir() if path.is_dir()
+    }
+    refusing = [
+        line for line in (PROJECT / ".dockerignore").read_text().splitlines() if not line.startswith(("!", "#", "*\n"))
+    ]
+    for path in shared:
+        relative = path.relative_to(PROJECT).as_posix()
+        assert any(fnmatch.fnmatch(relative, pattern) for pattern in BENTOFILE["include"])
+        assert not any(fnmatch.fnmatch(relative, pattern) for pattern in refusing if pattern not in ("", "*"))
+    copies = (IMAGES / "artefacts.Containerfile").read_text()
+    assert copies.count("COPY ${ARTEFACTS}/ /") == 2, "the whole tree, with what lies beside folders"

@@ -10,7 +10,15 @@ from typing import Any
 
 import pytest
 
-from services.errors import _STATUS, DeadlineExceeded, Draining, ExecutionFailed, LedgerUnavailable, NotReady
+from services.errors import (
+    _STATUS,
+    DeadlineExceeded,
+    DeviceUnavailable,
+    Draining,
+    ExecutionFailed,
+    LedgerUnavailable,
+    NotReady,
+)
 from services.monitor.judgement import FIGURES
 from services.monitor.reasons import REASONS
 from services.settings import Settings
@@ -127,7 +135,7 @@ def check_known(expression: str, series: dict[str, set[str]]) -> None:
 
 def test_what_counts_as_failed_is_what_the_table_of_errors_says() -> None:
     """Codes that are the service's fault, over both protocols; no code of a caller's mistake is among them."""
-    ours = (ExecutionFailed, Draining, NotReady, LedgerUnavailable, DeadlineExceeded)
+    ours = (ExecutionFailed, Draining, NotReady, DeviceUnavailable, LedgerUnavailable, DeadlineExceeded)
     texts = [match for rule in rules() for match in re.findall(r'code=~"(5[^"]*)"', rule["expr"])]
     assert len(set(texts)) == 1, "everywhere the same"
     counted = re.compile(texts[0])

@@ -34,6 +34,10 @@ _PER_SCAN = 2
 _RAS = np.eye(4)
 
 
+class NoCrops(ValueError):
+    """Scans of which no crop can be replayed."""
+
+
 def encode(crops: Sequence[Mapping[str, NDArray[np.uint8]]]) -> bytes:
     """A file of inputs: crops by channel, [x, y, z] of one shape, in the order that is given."""
     return npz.encode({name: np.stack([one[name] for one in crops]) for name in crops[0]})
@@ -44,6 +48,8 @@ def crops(
 ) -> Iterator[dict[str, NDArray[np.uint8]]]:
     """Of each labelled scan a crop around a lesion and one elsewhere in the brain, intensities in ``LEVELS`` steps.
 
+    Voxels are taken as they lie, whatever their size. Crops of one intensity are left out.
+
     Raises:
         BadFile: see ``examples.read``.
     """
@@ -53,7 +59,11 @@ def crops(
         brain = scan.brain
         for inside in (truth & brain, brain):
             places = np.argwhere(inside if inside.any() else brain)
-            yield _crop(scan, brain, places[draw.integers(len(places))], window)
+            if not len(places):
+                continue
+            found = _crop(scan, brain, places[draw.integers(len(places))], window)
+            if all(len(np.unique(image[image > 0])) > 1 for image in found.values()):
+                yield found
 
 
 def _crop(
@@ -94,7 +104,10 @@ def attached(
         return artefact
     recipe = recipes.read(artefact)
     others = [case for cases in judge.values() for case in cases]
-    content = chosen(calibration, others, recipe.channels, recipe.window)
+    try:
+        content = chosen(calibration, others, recipe.channels, recipe.window)
+    except NoCrops:
+        return artefact
     return replay.attach(artefact, content, replay.units_of(provenance), device=device)
 
 
@@ -109,10 +122,13 @@ def chosen(
 
     Raises:
         BadFile: see ``examples.read``.
+        NoCrops: all scans are of one intensity.
     """
     inside, outside = replay.chosen(len(known), len(shifted), units // _PER_SCAN)
     cases = [known[at] for at in inside.tolist()] + [shifted[at] for at in outside.tolist()]
     found = list(crops(cases, channels, window))
+    if not found:
+        raise NoCrops("no crop of the scans has more than one intensity; scans of tissue are needed")
     return encode([found[at] for at in replay.shuffled(len(found)).tolist()])
 
 

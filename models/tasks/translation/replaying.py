@@ -66,8 +66,14 @@ def attached(
     known = usable([pair.english for pair in calibration.pairs], translator) if calibration is not None else []
     if not known:
         return artefact
-    shifted = usable([pair.english for corpus in judge.values() for pair in corpus.pairs], translator)
-    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
+    others = usable([pair.english for corpus in judge.values() for pair in corpus.pairs], translator)
+    seen = set(known)
+    return replay.attach(
+        artefact,
+        encode(known, [text for text in others if text not in seen]),
+        replay.units_of(provenance),
+        device=device,
+    )
 
 
 def usable(sentences: Sequence[str], translator: Translator) -> list[str]:
@@ -83,9 +89,9 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Sentences:
     """
     texts = decoded(arrays)
     translator = members.translator(artefact, device=device)
-    if len(fitting := set(usable(texts, translator))) < len(texts):
-        odd = next((text for text in texts if text not in fitting), texts[0])
-        raise npz.BadArrays(f"{odd[:60]!r} is there twice, or is not English, or too long to be translated whole")
+    fitting = set(usable(texts, translator))
+    if odd := [text for text in texts if text not in fitting]:
+        raise npz.BadArrays(f"{odd[0][:60]!r} is not English, or too long to be translated whole")
     return Sentences(artefact.manifest, translator, tuple(map(translator.asked, texts)))
 
 

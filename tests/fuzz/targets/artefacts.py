@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import random
-from collections.abc import Callable
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from prometheus_client import CollectorRegistry
 
-from models import artefact
+from models import artefact, npz
 from models.artefact import MANIFEST, ArtefactError
 from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph, ProviderUnavailable
 from models.executors.trees.cbm import UnreadableTrees, read_trees
+from models.tasks.lesion import replaying as scans
+from models.tasks.motion import replaying as plans
+from models.tasks.motion.grid import Grid
+from models.tasks.translation import replaying as sentences
+from models.tasks.weather import replaying as forecasts
 from services.assembly import assemble
 from services.metrics import Metrics
 from services.variables import SettingsError
-from tests.fuzz import raw, trees, wire
+from tests.fuzz import made, raw, trees, wire
 from tests.fuzz.target import Decoder, Target
 from tests.fuzz.tenants import ARTEFACTS, PROJECT, settings
 
 REFUSED_AT_START = (ArtefactError, LookupError, ProviderUnavailable, RuntimeError, SettingsError)
 """What keeps a process alive, not ready, and saying why; see ``services.bento``."""
+_REPLAY_BYTES = 1 << 20
 _PATHS = ("..", ".", "", "/etc/passwd", "../ensemble.onnx", "a/b", "a\0b", "manifest.json", "ensemble.onnx ", "\\", "~")
 
 
@@ -76,6 +87,75 @@ def golden(folder: Path) -> Decoder:
         replay(graph, place, 1e-4)
 
     return Decoder([(source / "golden.npz").read_bytes()], read, (ArtefactError,))
+
+
+def replays(folder: Path) -> Decoder:
+    """Inputs of replay sets, of each task; what is read can be scored."""
+    grid = made.grid()
+
+    def read(case: bytes) -> None:
+        arrays = npz.decode(case, _REPLAY_BYTES)
+        assert sum(array.nbytes for array in arrays.values()) <= _REPLAY_BYTES
+        taken = 0
+        for task in (_sentences, _rows, _scans, partial(_maps, grid)):
+            try:
+                task(arrays)
+                taken += 1
+            except npz.BadArrays:
+                continue
+        if not taken:
+            raise npz.BadArrays("inputs of no task")
+
+    draw = np.random.default_rng(0)
+    drawn = np.zeros((2, *grid.shape), np.float32)
+    drawn[:, ::5, ::8, 3:9] = 1.5
+    crop = {"flair": draw.integers(0, 255, (4, 4, 4)).astype(np.uint8)}
+    samples = [
+        sentences.encode(["One sentence.", "Another, longer sentence."], ["Überall."]),
+        forecasts.encode(draw.standard_normal((4, 3)), draw.standard_normal((2, 3)), 5),
+        scans.encode([crop, crop]),
+        plans.packed(list(drawn)),
+    ]
+    return Decoder(samples, read, (npz.BadArrays,), _archive)
+
+
+def _sentences(arrays: Mapping[str, NDArray[Any]]) -> None:
+    assert all(sentences.decoded(arrays))
+
+
+def _rows(arrays: Mapping[str, NDArray[Any]]) -> None:
+    rows = forecasts.decoded(arrays)
+    assert rows.ndim == 2
+    assert rows.flags.c_contiguous
+
+
+def _scans(arrays: Mapping[str, NDArray[Any]]) -> None:
+    assert all(scan.flair.ndim == 3 for scan in scans.scans(arrays, ("flair",)))
+
+
+def _maps(grid: Grid, arrays: Mapping[str, NDArray[Any]]) -> None:
+    maps = plans.Maps(arrays, grid)
+    for number in range(min(len(maps), 4)):
+        assert maps.rows(slice(number, number + 1)).shape == (1, int(np.prod(grid.shape)))
+
+
+def _archive(rng: random.Random, sample: bytes) -> bytes:
+    """An archive with changed bytes, or with an entry whose header or numbers are changed."""
+    if rng.random() < 0.3:
+        return raw.mutated(rng, sample)
+    with zipfile.ZipFile(io.BytesIO(sample)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    name = rng.choice(sorted(entries))
+    content = entries[name]
+    start = rng.choice((0, 0, 60, 128))
+    entries[name] = content[:start] + raw.mutated(rng, content[start : start + 256]) + content[start + 256 :]
+    if rng.random() < 0.1:
+        entries[rng.choice(("rows.npy", "flair.npy", "text.npy", "a.txt", "../rows.npy"))] = entries.pop(name)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, packed in entries.items():
+            archive.writestr(entry, packed)
+    return buffer.getvalue()
 
 
 def graphs(folder: Path) -> Decoder:
@@ -142,6 +222,7 @@ TARGETS: dict[str, Target] = {
     "manifests": Target(800, manifests("vessel")),
     "starts-vessel": Target(120, starts("vessel"), apart=True),
     "golden": Target(800, golden),
+    "replays": Target(1_000, replays),
     "graphs": Target(400, graphs, apart=True),
     "trees": Target(1_000, tree_files),
 }
