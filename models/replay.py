@@ -16,6 +16,7 @@ import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 import msgspec
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import npz, uncertainty
-from models.artefact import REPLAY_SCORES, Artefact, ArtefactError, Manifest, Replay, inputs_name, write
+from models.artefact import REPLAY_SCORES, Artefact, ArtefactError, Manifest, Replay, copy, inputs_name, write
 from models.building import CARD, Provenance
 from models.executors.device import CPU, Device, described, instruction_set
 from models.head import Head
@@ -125,6 +126,30 @@ def replayer(artefact: Artefact, device: Device = CPU) -> Replayer:
         raise ArtefactError(f"{path}: {error}") from error
     if found.units != replay.units:
         raise ArtefactError(f"{path}: holds {found.units} units, the manifest says {replay.units}")
+    return found
+
+
+def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
+    """Copy an artefact with units of labelled files of one's own as its replay set, scored on this CPU.
+
+    Args:
+        directory: files as the task's training takes them.
+        scratch: folder of the copy, which is made.
+
+    Raises:
+        ArtefactError: the artefact was not calibrated on a CPU, so that scores of one are no reference; or the files
+            hold nothing to replay.
+        BadFile, OSError, ValueError: files that are missing or cannot be read.
+    """
+    manifest = artefact.manifest
+    own = profile((manifest.executor, *manifest.joined)).name
+    if not any(own in by_profile for by_profile in manifest.heads.values()):
+        raise ArtefactError(
+            f"{artefact.tag} was not calibrated under {own}: only its own replay set says how it scored"
+        )
+    found: Artefact = _module(artefact).of_files(copy(artefact, scratch), directory)
+    if found.manifest.replay is None or found.version == artefact.version:
+        raise ArtefactError(f"{directory}: no units to replay; in-domain development data (dev_in …) are needed")
     return found
 
 
@@ -291,6 +316,16 @@ def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
     Raises:
         BadArrays: arrays of another shape or type than the task's inputs.
     """
+    found: Replayer = _module(artefact).replayer(artefact, arrays, device)
+    return found
+
+
+def _module(artefact: Artefact) -> ModuleType:
+    """What the task brings.
+
+    Raises:
+        ArtefactError: it brings nothing.
+    """
     task = artefact.manifest.task
     name = f"models.tasks.{task}.replaying"
     try:
@@ -299,8 +334,7 @@ def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
         known = False
     if not known:
         raise ArtefactError(f"{artefact.directory}: replay sets of the task {task!r} cannot be scored here")
-    found: Replayer = importlib.import_module(name).replayer(artefact, arrays, device)
-    return found
+    return importlib.import_module(name)
 
 
 def _card(text: str, replay: Replay) -> str:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import tempfile
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
+import msgspec
+
+from models import replay
 from models.artefact import Artefact, ArtefactError
 from models.executors.onnx import ProviderUnavailable
 from models.qualification.record import Record
 from services.assembly import profile, qualify
 from services.cli.output import CommandError, ProgressLine, print_json
+from services.cli.providers import PROVIDERS
 from services.qualification.records import Records
+from services.qualification.tables import own
 from services.reference import folders
 from services.settings import Settings
 from services.store import Store
@@ -20,7 +29,12 @@ EXAMPLE = "demur models qualify vessel-dnn-10 --provider cuda"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tag", help="name or tag of an artefact in the model store")
-    parser.add_argument("--provider", choices=("cpu", "cuda"), help="device to measure; default: DEMUR_PROVIDER")
+    parser.add_argument("--provider", choices=PROVIDERS, help="device to measure; default: DEMUR_PROVIDER")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder of your own labelled files, as for training: measure with their dev_in instead of the replay set",
+    )
 
 
 def run(store: Store, given: argparse.Namespace) -> int:
@@ -35,8 +49,8 @@ def run(store: Store, given: argparse.Namespace) -> int:
         settings = replace(settings, provider=given.provider)
     line = ProgressLine(f"replaying {artefact.tag} under {profile(settings, artefact).name}")
     try:
-        record = qualify(artefact, settings, store.qualifications).record(line)
-    except (ArtefactError, ProviderUnavailable) as error:
+        record = _measured(artefact, settings, store, given.data, line)
+    except (ArtefactError, ProviderUnavailable, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
     path = Records(store.qualifications).put(record)
     if given.json:
@@ -44,7 +58,22 @@ def run(store: Store, given: argparse.Namespace) -> int:
     else:
         _print(record)
         print(f"recorded in {path}")
+    if own(artefact, record.profile) is not None:
+        print(f"{artefact.tag} was calibrated under {record.profile_name}: its own thresholds hold", file=sys.stderr)
+        return 0
     return 1 if record.verdict == "refused" else 0
+
+
+def _measured(
+    artefact: Artefact, settings: Settings, store: Store, data: Path | None, progress: Callable[[float], None]
+) -> Record:
+    """Replays the artefact's own set, or units of labelled files, which this CPU scores for comparison."""
+    if data is None:
+        return qualify(artefact, settings, store.qualifications).record(progress)
+    with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
+        copy = replay.of_files(artefact, data, Path(scratch) / "artefact")
+        record = qualify(copy, settings, store.qualifications).record(progress)
+    return msgspec.structs.replace(record, artefact=artefact.version, tag=artefact.tag)
 
 
 def _print(record: Record) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from models import npz, replay
 from models.artefact import Artefact
-from models.building import Provenance
+from models.building import UNSTATED, Provenance
 from models.executors.device import CPU, Device
 from models.nifti import BadImage
 from models.replay import Arrays, Passes, Scores
@@ -152,6 +153,19 @@ def scans(arrays: Arrays, channels: Sequence[Channel]) -> list[Scan]:
         )
         for number in range(len(flair))
     ]
+
+
+def of_files(artefact: Artefact, directory: Path) -> Artefact:
+    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+
+    Raises:
+        BadFile, OSError, ValueError: files that are missing or cannot be read.
+    """
+    from models.tasks.lesion.workbench import read_files
+
+    data = read_files(directory)
+    others = {name: cases for name, cases in data.items() if name not in ("train", "dev_in")}
+    return attached(artefact, data.get("dev_in", ()), others, UNSTATED)
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import npz, replay
 from models.artefact import Artefact
-from models.building import Provenance
+from models.building import UNSTATED, Provenance
 from models.executors.device import CPU, Device
 from models.replay import Arrays, Passes, Scores
 from models.tasks.motion import members as ensembles
@@ -23,6 +25,8 @@ Float32 = NDArray[np.float32]
 
 UNITS = 600
 """Requests of a set, where data have so many."""
+MOST_SCENES = 300
+"""Of a folder of one's own, from which requests are taken."""
 _RUNS, _SKIPS, _LENGTHS, _VALUES = "runs", "skips", "lengths", "values"
 
 
@@ -109,6 +113,20 @@ def attached(
         return artefact
     shifted = [part.take(part.shifted) for part in judge.values()]
     return replay.attach(artefact, encode(calibration, shifted), replay.units_of(provenance), device=device)
+
+
+def of_files(artefact: Artefact, directory: Path) -> Artefact:
+    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+
+    Raises:
+        BadFile, OSError, ValueError: files that are missing or cannot be read.
+    """
+    from models.tasks.motion import folders, gathering, shares
+
+    with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
+        split = folders.split(directory, shares.DEV)
+        dev = gathering.stored(split, Path(scratch) / shares.DEV, recipes.read(artefact).grid, most_scenes=MOST_SCENES)
+        return attached(artefact, dev.take(~dev.shifted), shares.judging({shares.DEV: dev}), UNSTATED)
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from models import npz, replay
 from models.artefact import Artefact, Manifest
-from models.building import Provenance
+from models.building import UNSTATED, Provenance
 from models.executors.device import CPU, Device
 from models.replay import Arrays, Scores
 from models.tasks.translation import members
@@ -74,6 +75,19 @@ def attached(
         replay.units_of(provenance),
         device=device,
     )
+
+
+def of_files(artefact: Artefact, directory: Path) -> Artefact:
+    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+
+    Raises:
+        BadFile, OSError, ValueError: files that are missing or cannot be read.
+    """
+    from models.tasks.translation import pairs_folder
+
+    folder = pairs_folder.read(directory)
+    translator = members.translator(artefact)
+    return attached(artefact, translator, folder.calibration, folder.judged, UNSTATED)
 
 
 def usable(sentences: Sequence[str], translator: Translator) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from models import npz, replay
 from models.artefact import Artefact, ArtefactError
-from models.building import Labelled, Provenance
+from models.building import UNSTATED, Labelled, Provenance
 from models.executors.device import CPU, Device
 from models.executors.reduced import MOST_ROWS, Reduced
 from models.replay import Arrays, Passes, Scores
@@ -53,6 +54,17 @@ def attached(
     known = data["dev_in"].features
     shifted = data["dev_out"].features if "dev_out" in data else known[:0]
     return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
+
+
+def of_files(artefact: Artefact, directory: Path) -> Artefact:
+    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+
+    Raises:
+        BadFile, OSError, ValueError: files that are missing or cannot be read.
+    """
+    from models.tasks.weather.workbench import read_files
+
+    return attached(artefact, read_files(directory), UNSTATED)
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
