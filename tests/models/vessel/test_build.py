@@ -108,7 +108,9 @@ def test_array_files_hold_no_time(tmp_path) -> None:
         np.testing.assert_array_equal(loaded["b"], arrays["b"])
 
 
-@pytest.mark.parametrize("folder", sorted(REFERENCE.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "folder", sorted(path for path in REFERENCE.iterdir() if path.is_dir()), ids=lambda path: path.name
+)
 def test_reference_artefacts_are_sound(folder: Path) -> None:
     loaded = artefacts.read(folder, task="vessel")
     assert artefacts.name(loaded.manifest) == f"vessel-{folder.name}"
@@ -121,4 +123,4 @@ def test_reference_artefacts_are_sound(folder: Path) -> None:
 
 
 def test_reference_artefacts_stay_small() -> None:
-    assert sum(path.stat().st_size for path in REFERENCE.rglob("*") if path.is_file()) <= 2_000_000
+    assert sum(path.stat().st_size for path in REFERENCE.rglob("*") if path.is_file()) <= 3_000_000
