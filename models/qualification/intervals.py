@@ -98,7 +98,7 @@ def carried_intervals(table: IntervalTable, means: Means) -> IntervalTable | Non
     for level, multiplier in zip(table.levels, table.multipliers, strict=True):
         with np.errstate(invalid="ignore"):
             found = _high((multiplier * scale + offset).max(axis=0))
-        if found <= WIDEST * multiplier * usual:
+        if math.isfinite(found) and found <= WIDEST * multiplier * usual:
             kept[level] = float(np.nextafter(found, np.inf))
     return IntervalTable(table.units, tuple(kept), tuple(kept.values())) if kept else None
 

@@ -12,8 +12,9 @@ Below ``COUNTED`` units the count says too little. Flips are bounded by the prod
 density (Poisson, k nearest units of the steeper side) and of E|Δu| (Student's t).
 
 Guard band: quantile 0.999 of |Δu|, the largest over batch sizes, among the units nearest to τ by score: a tenth, at
-least 50. Where these are fewer than 999, it is the larger of their maximum and 3.29 root mean squares, the quantile of
-a normal law. τ' = τ - guard, rounded down to float32.
+least 50. Where these are fewer than 999, it is the larger of their maximum and |mean| + 3.29 standard deviations, the
+quantile of a normal law. τ' = τ - guard, rounded down to float32. Where that would defer more than ``MOST_LOST``
+beside, τ is mapped.
 
 Scores of few values: where at least ten units sit within two guards below τ and the next larger score is more than
 four guards away, τ lies in a gap, and anywhere in the gap it decides alike. Then τ' stays one guard above the units
@@ -39,6 +40,8 @@ COUNTED = 3000
 FEWEST = 20
 """Units below which nothing is said."""
 MOST_FLIPS = 0.001
+MOST_LOST = 0.02
+"""Share that a guard band may defer beside; about the band of a calibration from 5000 units."""
 LEAST_CORRELATION = 0.9999
 QUANTILE = 0.999
 NORMAL_QUANTILE = 3.2905
@@ -105,7 +108,7 @@ def carry(replay: Replayed, threshold: float, correlation: float | None) -> Carr
     compared = as_compared(threshold)
     below = replay.reference <= compared
     near = _near(replay, compared)
-    guard = _guard(replay.largest[near])
+    guard = _guard(replay.shift[:, near])
     gap = _gap_floor(replay, compared, guard)
     at = compared if gap is None else np.float32(max(float(_down(compared, guard)), gap))
     flips, predicted, limits = _flips(replay, below, at, compared, near, gap is not None)
@@ -114,10 +117,13 @@ def carry(replay: Replayed, threshold: float, correlation: float | None) -> Carr
         verdict, why = _disorder(correlation)
         return _outcome(replay, threshold, -math.inf, verdict, why, below, flips, predicted, limits, guard)
     few = max(flips, predicted) if n >= COUNTED else max(limits[0], lower_limit(round(flips * n), n))
-    if few <= MOST_FLIPS:
-        return _outcome(replay, threshold, carried, "carried", "", below, flips, predicted, limits, guard)
     what = "flip" if n >= COUNTED else "may flip (upper 95 % limit)"
     why = f"{few:.3%} of units {what} at the threshold, more than {MOST_FLIPS:.1%}"
+    if few <= MOST_FLIPS:
+        found = _outcome(replay, threshold, carried, "carried", "", below, flips, predicted, limits, guard)
+        if found.lost <= MOST_LOST * n:
+            return found
+        why = f"a guard band of {guard:.3g} would defer {found.lost / n:.1%} of units, more than {MOST_LOST:.0%}"
     if correlation is None:
         why += ", and the reference scores are all tied, so no order can be mapped"
         return _outcome(replay, threshold, -math.inf, "refused", why, below, flips, predicted, limits, guard)
@@ -201,12 +207,14 @@ def _near(replay: Replayed, threshold: np.float32) -> NDArray[np.intp]:
 
 
 def _guard(shifts: Float64) -> float:
-    """Quantile of absolute shifts [m], of a normal law where m does not reach it."""
-    m = len(shifts)
+    """Quantile of the absolute shifts [B, m], of a normal law where m does not reach it."""
+    largest = np.abs(shifts).max(axis=0)
+    m = len(largest)
     rank = math.ceil((m + 1) * QUANTILE)
     if rank <= m:
-        return float(np.partition(shifts, rank - 1)[rank - 1])
-    return max(float(shifts.max()), NORMAL_QUANTILE * math.sqrt(float(np.mean(shifts**2))))
+        return float(np.partition(largest, rank - 1)[rank - 1])
+    normal = np.abs(shifts.mean(axis=1)) + NORMAL_QUANTILE * shifts.std(axis=1)
+    return max(float(largest.max()), float(normal.max()))
 
 
 def _gap_floor(replay: Replayed, threshold: np.float32, guard: float) -> float | None:
@@ -216,7 +224,8 @@ def _gap_floor(replay: Replayed, threshold: np.float32, guard: float) -> float |
     if guard == 0 or count == 0:
         return None
     last = float(ordered[count - 1])
-    following = float(ordered[count]) if count < len(ordered) else math.inf
+    widest = max(float(ordered[-1] - ordered[0]), 1e-3 * abs(last))  # nothing is known above the largest score
+    following = float(ordered[count]) if count < len(ordered) else last + widest
     crowd = count - int(np.searchsorted(ordered, last - 2 * guard, "left"))
     return last + guard if crowd >= 10 and following - last > 4 * guard else None
 

@@ -1,0 +1,135 @@
+"""Certificates: what is added to a risk, and when they are void."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.certification.certificate import About
+from models.certification.choose import Capacity, Goal, JointRisk, LeastCost, SelectiveRisk, TargetRetention, choose
+from models.certification.cost import Costs
+from models.certification.units import units
+from models.qualification.intervals import MeansVerdict
+from models.qualification.promise import CarriedCertificate, carried_certificate
+from models.qualification.replayed import lower_limit, replayed, upper_limit
+from models.qualification.threshold import JOINT, CarriedThreshold, carry
+
+RNG = np.random.default_rng(12)
+SCORES = RNG.random(6000)
+ERRORS = (RNG.random(6000) < 0.2 * SCORES).astype(np.float64)
+
+
+def certified(goal: Goal, errors: Any = ERRORS, **about: Any) -> tuple[float, dict[str, Any]]:
+    found = choose(units(SCORES, errors), goal, About("u", date(2026, 11, 23), error="error", **about))
+    assert found.threshold is not None
+    assert found.certificate is not None
+    return found.threshold, found.certificate.plain()
+
+
+def at(threshold: float, noise: float = 1e-6) -> CarriedThreshold:
+    return carry(replayed(SCORES, SCORES + noise * np.random.default_rng(1).normal(size=6000)), threshold, 1.0)
+
+
+def carried(text: dict[str, Any], threshold: CarriedThreshold, means: MeansVerdict | None = None) -> CarriedCertificate:
+    return carried_certificate(text, threshold, profile="new", reference_profile="old", means=means)
+
+
+def test_selective_risk_grows_by_what_may_be_newly_answered_and_lost_over_the_answered() -> None:
+    threshold, text = certified(SelectiveRisk(0.1))
+    one = at(threshold)
+    found = carried(text, one)
+    assert found.certificate is not None
+    newly, lost = upper_limit(one.newly, 6000, JOINT), upper_limit(one.lost, 6000, JOINT)
+    answered = lower_limit(one.answered, 6000, JOINT)
+    assert found.certificate["alpha"] == pytest.approx(0.1 + (0.1 * lost + newly) / answered)
+    assert 0.1 < found.certificate["alpha"] < 0.102
+    assert found.certificate["delta"] == pytest.approx(0.1)
+    assert (found.certificate["profile"], found.certificate["measure"]) == ("new", "u")
+    assert found.certificate["carried"]["alpha"] == 0.1
+    assert "carried from old to new: selective risk at most 0.10" in found.certificate["statement"]
+    assert json.loads(json.dumps(found.certificate)) == found.certificate
+
+
+def test_joint_risk_grows_by_what_may_be_newly_answered() -> None:
+    threshold, text = certified(JointRisk(0.05))
+    one = at(threshold)
+    found = carried(text, one)
+    assert found.certificate is not None
+    assert found.certificate["alpha"] == pytest.approx(0.05 + upper_limit(one.newly, 6000, JOINT))
+    assert found.certificate["delta"] is None
+
+
+def test_bounded_losses_count_by_their_bound() -> None:
+    threshold, text = certified(JointRisk(0.1, bound=2.0), ERRORS * 2)
+    one = at(threshold)
+    found = carried(text, one)
+    assert found.certificate is not None
+    assert found.certificate["alpha"] == pytest.approx(0.1 + 2 * upper_limit(one.newly, 6000, JOINT))
+
+
+@pytest.mark.parametrize("goal", [TargetRetention(0.8), Capacity(20, 100)])
+def test_promises_of_retention_say_what_may_be_lost(goal: Goal) -> None:
+    threshold, text = certified(goal)
+    one = at(threshold)
+    found = carried(text, one)
+    assert found.certificate is not None
+    assert f"at most {one.lost_limit:.3g} of all units fewer are answered" in found.certificate["statement"]
+    assert found.certificate["low"] == pytest.approx(text["low"] - one.lost_limit)
+    if text["retention"] is not None:
+        assert found.certificate["retention"] == pytest.approx(0.8 - one.lost_limit)
+
+
+def test_unbounded_errors_are_void_unless_nothing_flips() -> None:
+    threshold, text = certified(LeastCost(Costs(1.0, 0.1)), ERRORS)
+    moved = replace(at(threshold), newly=0, lost=1)
+    assert (
+        "losses have no bound, and of 6000 units 0 are newly answered and 1 newly deferred"
+        in carried(text, moved).reason
+    )
+    assert carried(text, moved).certificate is None
+    still = carried(text, at(threshold, 0.0))
+    assert still.certificate is not None
+    few = replace(at(threshold), newly=0, lost=0, units=300, predicted=1e-7)
+    assert carried(text, few).certificate is None  # of 300 units none flipping says little
+
+
+@pytest.mark.parametrize("verdict", ["mapped", "refused"])
+def test_thresholds_that_are_not_carried_void_their_certificate(verdict: Any) -> None:
+    threshold, text = certified(SelectiveRisk(0.1))
+    found = carried(text, replace(at(threshold), verdict=verdict, reason="why"))
+    assert (found.certificate, found.reason) == (None, f"certificate void: its threshold is {verdict}: why")
+
+
+def test_groups_are_void() -> None:
+    threshold, text = certified(SelectiveRisk(0.1), group="atlas")
+    assert "one group" in carried(text, at(threshold)).reason
+
+
+def test_means_that_move_add_to_losses_of_a_limit_or_void() -> None:
+    threshold, text = certified(SelectiveRisk(0.1, acceptable=0.5))
+    plain = carried(text, at(threshold)).certificate
+    moved = carried(text, at(threshold), MeansVerdict("carried", 1e-4, 1e-3, 0.1, "")).certificate
+    assert plain is not None
+    assert moved is not None
+    assert moved["alpha"] - plain["alpha"] == pytest.approx(
+        3 * 0.8 * 1e-4 / lower_limit(at(threshold).answered, 6000, JOINT)
+    )
+    void = carried(text, at(threshold), MeansVerdict("mapped", 0.02, 0.05, 0.1, "means move"))
+    assert void.reason == "certificate void: means move"
+
+
+def test_a_promise_that_grows_to_the_largest_loss_is_void() -> None:
+    threshold, text = certified(SelectiveRisk(0.1))
+    found = carried(text, replace(at(threshold), joint=(0.9, 0.9, 0.9)))
+    assert "is not below the largest loss, 1" in found.reason
+
+
+def test_a_certificate_of_the_new_profile_stays_as_it_is() -> None:
+    threshold, text = certified(SelectiveRisk(0.1))
+    bound = text | {"profile": "new"}
+    assert carried(bound, replace(at(threshold), verdict="refused")).certificate == bound

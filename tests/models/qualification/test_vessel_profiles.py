@@ -1,0 +1,30 @@
+"""Profiles of this CPU that truly differ: the vessel ensemble with another layout, reduced weights, and damage."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.models.qualification.vessel_profiles import judged
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("members as single graphs", "carried"),
+        ("weights with 16 bits", "carried"),
+        ("weights in bfloat16 (8 bits)", "mapped"),
+        ("variance in another unit (× 1.5)", "mapped"),
+        ("weights as 8-bit integers", "refused"),
+        ("first layer reversed", "refused"),
+    ],
+)
+def test_verdicts_of_true_computations(name: str, verdict: str) -> None:
+    found = judged(name)
+    own = found.measures["tvar"]
+    assert found.verdict == verdict, found.reason
+    assert own.largest_shift > 0  # they do differ
+    assert (found.calibration is None) is (verdict == "refused")
+    if verdict == "carried":
+        assert found.calibration is not None
+        assert own.flips <= 0.001
+        assert all(one.newly == 0 for one in own.thresholds)
