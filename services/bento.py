@@ -29,7 +29,7 @@ from services.access.tokens import TokensError
 from services.access.watched import follow
 from services.admission import Crowd
 from services.assembly import Assembled, assemble
-from services.errors import NotReady
+from services.errors import DemurError, NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.reference import find
@@ -101,6 +101,7 @@ class Process:
         except (
             ArtefactError,
             CertificateError,
+            DemurError,
             ImportError,
             LookupError,
             OSError,
@@ -123,6 +124,7 @@ class Process:
         self._assembled = assembled = assemble(artefact, settings, metrics)
         tenant = assembled.tenant
         tenant.warm_up()
+        await assembled.warm()
         await assembled.start()
         metrics.info(__version__, artefact.tag, settings.provider)
         metrics.turned_away(lambda: {("http", "429"): self.door.refused})
