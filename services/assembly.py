@@ -49,6 +49,7 @@ from services.settings import Settings
 from services.tasks import TENANTS
 from services.tenant import Parts, Tenant
 from services.variables import SettingsError
+from services.warming import warm
 
 _log = get_logger(__name__)
 
@@ -88,6 +89,14 @@ class Assembled:
             await self.keeper.start()
         if self.labelling is not None:
             self.labelling.housekeeping.start()
+
+    async def warm(self) -> None:
+        """Asks the tenant's examples, so that the first caller pays no more than others.
+
+        Raises:
+            DemurError: one fails.
+        """
+        await warm(self.tenant, self.scheduler, self.offload)
 
     async def stop(self) -> None:
         """Writes what the ledger still holds."""

@@ -31,7 +31,7 @@ from services.access.tokens import TokensError
 from services.access.watched import follow
 from services.admission import Crowd
 from services.assembly import Assembled, assemble, qualify
-from services.errors import NotReady
+from services.errors import DemurError, NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.qualification.metrics import QualificationMetrics
@@ -112,6 +112,7 @@ class Process:
         except (
             ArtefactError,
             CertificateError,
+            DemurError,
             ImportError,
             LookupError,
             OSError,
@@ -176,6 +177,7 @@ class Process:
         self._assembled = assembled = assemble(artefact, settings, metrics, qualification.standing.tables)
         tenant = assembled.tenant
         tenant.warm_up()
+        await assembled.warm()
         await assembled.start()
         metrics.info(__version__, artefact.tag, profile=tenant.pipeline.profile, provider=settings.provider)
         metrics.turned_away(lambda: {("http", "429"): self.door.refused})

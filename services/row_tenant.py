@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from models.executors.golden import Replayed, replay
 from models.head import Head
 from services.pipeline import Description
 from services.qualification.tables import LiveIntervals
-from services.rows import RowTask, Statistics
+from services.rows import Packed, RowsRequest, RowTask, Statistics
 from services.settings import Settings
 from services.tenant import Parts, Tenant
 from services.transport import http
@@ -83,6 +83,23 @@ def row_tenant(
     def probe() -> None:
         replay(model.replayed, golden, parts.golden_tolerance)
 
+    def examples() -> Iterator[RowsRequest]:
+        schema = artefact.schema
+        with np.load(golden) as recorded:
+            rows: NDArray[np.float32] = recorded["rows"]
+        fitting = ((rows >= schema.lower) & (rows <= schema.upper)) | (np.isnan(rows) & schema.nullable)
+        for position, values in schema.enumerated:
+            fitting[:, position] &= np.isin(rows[:, position], values)
+        possible = rows[fitting.all(axis=1)]
+        if not len(possible):
+            return
+        quantum = model.plain.quantum_rows
+        for size in sorted({1, 7, 64, quantum, 2 * quantum + 1}):
+            if size <= settings.max_rows:
+                packed = np.resize(possible, (size, rows.shape[1])).astype("<f4").tobytes()
+                for members in (False, True):
+                    yield RowsRequest(Packed(size, packed), members=members)
+
     def warm_up() -> None:
         with np.load(golden) as recorded:
             rows: NDArray[np.float32] = recorded["rows"]
@@ -106,5 +123,6 @@ def row_tenant(
         http=http.row_binding(description, intervals),
         oip=oip_rows.row_binding(description, intervals, ensemble=manifest.ensemble),
         warm_up=warm_up,
+        examples=examples,
         probe=probe,
     )

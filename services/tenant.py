@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ class Tenant:
     oip: OipBinding
     warm_up: Callable[[], None] = lambda: None
     """Runs once before ready: replays golden inputs (``ArtefactError`` on a mismatch), warms up, measures speed."""
+    examples: Callable[[], Iterable[Any]] = tuple
+    """Requests of each shape that serves, asked before ready (``services.warming``)."""
     probe: Callable[[], None] = lambda: None
     """Replays golden inputs on a device that failed; raises where it fails again or says something else."""
     reflected: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from services.pipeline import Description
 from services.settings import Settings
 from services.tasks.motion import bodies, messages, tensors
 from services.tasks.motion.inputs import MOST_REQUESTS
+from services.tasks.motion.request import MotionRequest, TensorForm
 from services.tasks.motion.task import MotionTask, Pace
 from services.tenant import Parts, Tenant
 
@@ -43,6 +45,13 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     def probe() -> None:
         replay(members, artefact.path(manifest.golden), parts.golden_tolerance)
 
+    def examples() -> Iterator[MotionRequest]:
+        with np.load(artefact.path(manifest.golden)) as recorded:
+            maps = ensembles.enlarged(recorded[ensembles.MAPS], recipe.grid)
+        for size in sorted({1, 2, planning.quantum_rows, 2 * planning.quantum_rows + 1}):
+            values = np.resize(maps, (size, *maps.shape[1:])).astype("<f4")
+            yield MotionRequest(TensorForm(values.tobytes()))
+
     def warm_up() -> None:
         probe()
         values = np.random.default_rng(0).standard_normal((_MEASURED, math.prod(recipe.grid.shape)), np.float32)
@@ -60,5 +69,6 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         http=bodies.binding(),
         oip=tensors.binding(recipe.grid, ensemble=manifest.ensemble),
         warm_up=warm_up,
+        examples=examples,
         probe=probe,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from models.artefact import Artefact
 from models.executors.golden import replay
 from models.tasks.translation import members
@@ -11,10 +13,16 @@ from services.pipeline import Description
 from services.settings import Settings
 from services.tasks.translation import bodies, messages, tensors
 from services.tasks.translation.decoding import Pace, Stepping
+from services.tasks.translation.request import TranslationRequest
 from services.tasks.translation.task import TranslationTask
 from services.tasks.translation.texts import MOST_SENTENCES
 from services.tenant import Parts, Tenant
 
+_EXAMPLES = (
+    "The old bridge was closed last winter, and the road is quiet now.",
+    "It rains.",
+    "Nobody knows where the letters went; she asked for them twice, at the station and at the post office in the town.",
+)
 _MEASURED = "The weather was fine, and the old road along the river was empty."
 """A sentence that the pace of decoding is measured with."""
 
@@ -30,6 +38,10 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
 
     def probe() -> None:
         replay(Golden(translator.decoder), artefact.path(manifest.golden), parts.golden_tolerance)
+
+    def examples() -> Iterator[TranslationRequest]:
+        for size in sorted({1, 2, translator.recipe.width}):
+            yield TranslationRequest(tuple(_EXAMPLES[place % len(_EXAMPLES)] for place in range(size)))
 
     def warm_up() -> None:
         probe()
@@ -47,5 +59,6 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         http=bodies.binding(),
         oip=tensors.binding(ensemble=manifest.ensemble),
         warm_up=warm_up,
+        examples=examples,
         probe=probe,
     )

@@ -1,0 +1,145 @@
+"""First request after a service is ready, against the median of later ones: whether warm-up covers what serves.
+
+    python -m benchmarks.first_request [--tasks vessel weather ...] [--repeats 15] [--starts 3]
+
+Each kind of request is asked of processes of its own, through the pipeline, as the first that it sees after warm-up.
+Times are processor seconds of the whole process, which do not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from prometheus_client import CollectorRegistry
+
+from benchmarks import inputs
+from models import artefact
+from services.assembly import assemble
+from services.metrics import Metrics
+from services.pipeline import Call
+from services.settings import Settings
+from services.tasks import DEFAULT_MODELS
+
+ROOT = Path(__file__).resolve().parents[1]
+KINDS = {
+    "vessel": ("1", "7", "64", "1024", "5000"),
+    "weather": ("1", "7", "64", "1024", "5000"),
+    "translation": ("1", "3", "8"),
+    "motion": ("1", "4", "16"),
+    "lesion": ("1",),
+}
+"""Task to sizes of requests: rows, sentences, maps or scans."""
+_PAUSE = 0.05
+"""Seconds between requests: back to back they find what they need in the processor's caches, as callers do not."""
+_TEXTS = (
+    "The old bridge was closed for repairs last winter.",
+    "Nobody knows where the letters went, and nobody asks.",
+    "She bought three apples, two pears and a loaf of bread at the market.",
+    "It rains.",
+    "Our train leaves at half past seven from the second platform.",
+    "The committee will meet again when the report has been read by everybody concerned.",
+    "He painted the fence green.",
+    "Where is the nearest hospital?",
+)
+
+
+def requests(task: str, source: artefact.Artefact, size: int) -> Any:
+    """A request of so many units."""
+    if task in ("vessel", "weather"):
+        from services.rows import Packed, RowsRequest
+
+        return RowsRequest(Packed(size, inputs.rows(source, size).astype("<f4").tobytes()))
+    if task == "translation":
+        from services.tasks.translation.request import TranslationRequest
+
+        return TranslationRequest(tuple(_TEXTS[n % len(_TEXTS)] for n in range(size)))
+    if task == "motion":
+        from models.tasks.motion import recipe
+        from models.tasks.motion.members import MAPS, enlarged
+        from services.tasks.motion.request import MotionRequest, TensorForm
+
+        with np.load(source.path(source.manifest.golden)) as recorded:
+            maps = enlarged(recorded[MAPS], recipe.read(source).grid)
+        return MotionRequest(TensorForm(np.resize(maps, (size, *maps.shape[1:])).astype("<f4").tobytes()))
+    import nibabel as nib
+
+    from services.tasks.lesion.task import ScanRequest
+
+    draw = np.random.default_rng(0)
+    place = np.indices((96, 96, 96)) - 48
+    brain = ((place**2).sum(axis=0) < 40**2) * (100 + 10 * draw.standard_normal((96, 96, 96)))
+    image = nib.Nifti1Image(brain.astype(np.float32), np.eye(4)).to_bytes()
+    return ScanRequest(image, t1=image)
+
+
+async def measured(task: str, size: int, repeats: int, examples: bool) -> dict[str, float]:
+    """Processor seconds of the first request, and of the median and the largest of later ones."""
+    folder = ROOT / "artefacts" / task / DEFAULT_MODELS[task].removeprefix(f"{task}-")
+    source = artefact.read(folder, task)
+    settings = Settings.read({"DEMUR_LEDGER": "none", "DEMUR_LANES": "1"}, task=task)
+    assembled = assemble(source, settings, Metrics(task, CollectorRegistry()))
+    began = time.process_time()
+    assembled.tenant.warm_up()
+    if examples:
+        await assembled.warm()
+    warm = time.process_time() - began
+    request = requests(task, source, size)
+    gc.collect()
+    gc.freeze()  # as a process does before it is ready
+    times = []
+    for _ in range(repeats + 1):
+        await asyncio.sleep(_PAUSE)
+        start = time.process_time()
+        await assembled.tenant.pipeline.answer(request, Call())
+        times.append(time.process_time() - start)
+    assembled.close()
+    return {"first": times[0], "median": float(np.median(times[1:])), "warm_up": warm}
+
+
+def main() -> None:
+    """Prints a row for each task and size: the median over starts of first/median, and its range."""
+    parser = argparse.ArgumentParser(description="first request against the median")
+    parser.add_argument("--tasks", nargs="+", default=[*KINDS], choices=[*KINDS])
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--starts", type=int, default=3)
+    parser.add_argument("--unwarmed", action="store_true", help="without the examples, for comparison")
+    parser.add_argument("--child", nargs=2)
+    given = parser.parse_args()
+    tell: Callable[[str], object] = sys.stdout.write
+    if given.child:
+        task, size = given.child
+        tell(json.dumps(asyncio.run(measured(task, int(size), given.repeats, not given.unwarmed))) + "\n")
+        return
+    tell(
+        "| task | size | first, ms | median, ms | first / median | range | warm-up, s |\n"
+        "|---|---|---|---|---|---|---|\n"
+    )
+    for task in given.tasks:
+        for size in KINDS[task]:
+            command = [sys.executable, "-m", "benchmarks.first_request", "--child", task, size]
+            command += ["--repeats", str(given.repeats), *(["--unwarmed"] if given.unwarmed else [])]
+            found = []
+            for _ in range(given.starts):
+                ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+                found.append(json.loads(ran.stdout.splitlines()[-1]))
+            ratios = [one["first"] / one["median"] for one in found]
+            first, median, warm = (float(np.median([one[name] for one in found])) for name in found[0])
+            tell(
+                f"| {task} | {size} | {1e3 * first:.2f} | {1e3 * median:.2f} | {np.median(ratios):.2f} | "
+                f"{min(ratios):.2f} to {max(ratios):.2f} | {warm:.1f} |\n"
+            )
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

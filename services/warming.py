@@ -1,0 +1,59 @@
+"""Warm-up by requests: what a task gives as examples goes through pipeline, lanes and encoder before it is ready."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from services.errors import InvalidInput
+from services.logging import get_logger
+from services.offload import Offload
+from services.pipeline import Call, NoLedger, Pipeline, Portion
+from services.schedule import Scheduler
+from services.tenant import Tenant
+
+_log = get_logger(__name__)
+LEAST, MOST = 2, 30
+"""Times that each example is asked."""
+SECONDS = 0.05
+"""After which one is not asked again: what takes long is warm at once, what is short has many small first costs."""
+
+
+class _Unheard:
+    def decided(self, portion: Portion) -> None:
+        """Counts nothing: nobody asked."""
+
+
+async def warm(tenant: Tenant, scheduler: Scheduler, offload: Offload, examples: Iterable[Any] | None = None) -> None:
+    """Asks the tenant's examples, of each shape that serves; nothing is recorded, and no decision is counted.
+
+    Memory of a device grows, algorithms are chosen and code is specialised for each shape when it first comes: that
+    shall not be at a caller's cost.
+
+    Args:
+        examples: in place of the tenant's.
+
+    Raises:
+        DemurError: an example fails, as a request would.
+    """
+    pipeline = Pipeline(
+        tenant.pipeline.task,
+        scheduler,
+        tenant.pipeline.policies,
+        model=tenant.pipeline.model,
+        ledger=NoLedger(),
+        observer=_Unheard(),
+        offload=offload,
+    )
+    for request in tenant.examples() if examples is None else examples:
+        began = time.monotonic()
+        for times in range(1, MOST + 1):
+            try:
+                answers = await pipeline.answer(request, Call())
+            except InvalidInput as error:
+                _log.warning("an example for warm-up is no request of this model: %s", error)
+                break
+            tenant.grpc.response.encode(tenant.grpc.answer(answers))
+            if times >= LEAST and time.monotonic() - began > SECONDS:
+                break
