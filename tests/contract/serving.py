@@ -207,9 +207,14 @@ async def serving(
     tracer: Tracer = OFF,
     **settings: Any,
 ) -> AsyncIterator[Served]:
-    """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings."""
+    """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings.
+
+    Without an ``audit_rate`` in the settings, no answered unit is audited: requests for labels are then known exactly.
+    """
     patient = 1000  # calls may wait: machines that test stand still now and then
-    chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0, waiting_calls=patient), **settings)
+    chosen = replace(
+        Settings(task=toy.name, max_jobs=4, drain_seconds=10.0, waiting_calls=patient, audit_rate=0.0), **settings
+    )
     probe, lifecycle = Probe(), Lifecycle()
     metrics = Metrics(toy.name, CollectorRegistry())
     scheduler = Scheduler(limits or Limits(lanes=lanes), time.monotonic, metrics.quantum)
@@ -229,6 +234,7 @@ async def serving(
                 target_retention=chosen.target_retention,
                 defer_on_shift=chosen.defer_on_shift,
                 withhold=chosen.withhold,
+                audit_rate=chosen.audit_rate,
             )
             for head in task.heads
         }

@@ -35,7 +35,7 @@ async def tabular(**settings: Any) -> AsyncIterator[str]:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[demur.Client]:
-    settings: dict[str, Any] = {"home": tmp_path, "census": "power", "audit_rate": 0.0001, "max_rows": 100_000}
+    settings: dict[str, Any] = {"home": tmp_path, "census": "power", "max_rows": 100_000}
     with background(tabular(recorded=True, **settings)) as target, demur.connect(target, actor="anna") as client:
         yield client
 
@@ -56,10 +56,8 @@ def test_from_a_deferred_row_to_its_resolution(client: demur.Client) -> None:
     assert request.due > time.time() + 29 * 86_400
     assert client.requests.extend(request, seconds=5000) > request.lease_until
     threading.Timer(0.2, lambda: client.requests.submit(request, 27.5, observed=1_700_000_000)).start()
-    start = time.monotonic()
-    resolution = client.resolutions.wait(first, 30)
-    assert time.monotonic() - start < 10
-    assert resolution.resolved
+    resolution = client.resolutions.wait(first, 600)
+    assert resolution.resolved, "told when the label came, not when the time was over"
     assert (resolution.value, resolution.source, resolution.state) == (27.5, "requested", "labelled")
     assert resolution.observed == 1_700_000_000
     client.requests.skip(by_speed[4.0], "no log", unlabelable=True)
