@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,13 @@ settings.load_profile("fixed")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Memory(most_megabytes()), "demur-memory")
+
+
+@pytest.fixture(autouse=True)
+def _torch_draws() -> None:
+    """Draws without a generator are the same in any order of tests."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """Memory of the process that runs the tests: given back after each module, and bounded.
 
-Two things would keep it without being needed: cycles of objects that the collector has not come to, and the free lists
-of malloc, which serve many threads here and return little to the system by themselves.
+Three things would keep it without being needed: caches of test modules (``functools.cache``), cycles of objects that the
+collector has not come to, and the free lists of malloc, which serve many threads and return little by themselves.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import sys
 from collections.abc import Iterator
+from functools import _lru_cache_wrapper
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,19 @@ def resident() -> int:
         return int(_STATUS.read_text().split()[1]) * _PAGE >> 20
     except OSError:
         return 0
+
+
+def clear_caches(ended: Path, following: Path | None) -> None:
+    """Clear the caches of a test module, and of all modules of its folder once tests of another folder follow."""
+    left = following is None or not following.is_relative_to(ended.parent)
+    for module in list(sys.modules.values()):
+        if not (name := getattr(module, "__file__", None)):
+            continue
+        path = Path(name)
+        if path == ended or (left and path.parent == ended.parent):
+            for value in vars(module).values():
+                if isinstance(value, _lru_cache_wrapper):
+                    value.cache_clear()
 
 
 class Memory:
@@ -59,6 +74,7 @@ class Memory:
         result = yield
         if nextitem is None or nextitem.path != item.path:
             if resident() > self._held + _WORTH_MEGABYTES:
+                clear_caches(item.path, None if nextitem is None else nextitem.path)
                 self._held = self.give_back()
             self._modules.append((self._held, item.nodeid.partition("::")[0]))
         return result

@@ -126,7 +126,7 @@ class Served:
         except grpc.aio.AioRpcError as error:
             return Outcome(error.code().name, error=detail(error))
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         """Waits until something has come to pass."""
         end = time.monotonic() + seconds
         while not condition():

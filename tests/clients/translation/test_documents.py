@@ -107,7 +107,7 @@ def test_the_first_sentence_does_not_wait_for_the_last(client, translation):
     next(document)
     assert len(translation.requests) <= 2 < len(cut(text))
     document.close()
-    assert translation.ended.wait(5)
+    assert translation.ended.wait(60)
 
 
 def test_the_result_alone_is_a_plain_call(client, translation):

@@ -151,7 +151,7 @@ async def test_compressed_messages_and_bodies_are_not_unpacked() -> None:
 async def test_metadata_and_streams_of_one_connection_are_bounded() -> None:
     async with serving(TOY, max_header_bytes=4096, max_connection_calls=2) as served:
         with pytest.raises(grpc.aio.AioRpcError) as error:
-            await served.method()(TOY.good, metadata=(("a", "x" * 5000),), timeout=20)
+            await served.method()(TOY.good, metadata=(("a", "x" * 5000),), timeout=60)
         assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         streams = [served.stream() for _ in range(2)]
         for stream in streams:

@@ -60,7 +60,7 @@ class Heard:
         self.failures.append(reason)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came to pass"
