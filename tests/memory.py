@@ -1,6 +1,6 @@
 """Memory of the process that runs the tests: given back after each module, and bounded.
 
-Three things would keep it without being needed: caches of test modules (``functools.cache``), cycles of objects that the
+Three things would keep it unneeded: caches of test modules (``functools.cache``), cycles of objects that the
 collector has not come to, and the free lists of malloc, which serve many threads and return little by themselves.
 """
 
