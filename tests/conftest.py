@@ -1,17 +1,37 @@
-"""What several kinds of tests use: real inputs, and a database server."""
+"""What several kinds of tests use: real inputs, a database server, and bounded memory of their process."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+from tests.memory import Memory, most_megabytes
 from tests.models.weather.tiny import Tiny
 from tests.postgres import Postgres, running_postgres
 
 PROJECT = Path(__file__).resolve().parents[1]
+
+# Examples are the same in each run, and take as long as they take: a busy machine fails no test.
+# `--hypothesis-profile explore` draws others each time.
+settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", settings.get_profile("explore"), derandomize=True)
+settings.load_profile("fixed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Memory(most_megabytes()), "demur-memory")
+
+
+@pytest.fixture(autouse=True)
+def _torch_draws() -> None:
+    """Draws without a generator are the same in any order of tests."""
+    if (torch := sys.modules.get("torch")) is not None:
+        torch.manual_seed(0)
 
 
 @pytest.fixture(scope="session")

@@ -102,7 +102,7 @@ def without_torch(program: str) -> subprocess.CompletedProcess[str]:
     )
     paths = f"sys.path[:0] = [{str(PROJECT)!r}, {str(CLIENT)!r}]\n"
     command = [sys.executable, "-c", block + paths + program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
 
 def test_serving_needs_no_torch() -> None:
@@ -127,7 +127,7 @@ def test_the_monitor_loads_no_model_and_no_server_of_models() -> None:
         "import services.monitor.page, services.monitor.figures\n"
         "print(sorted(set(sys.modules) & {'torch', 'onnxruntime', 'bentoml', 'grpc', 'onnx', 'matplotlib'}))\n"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
     assert ran.stdout == "[]\n", ran.stdout + ran.stderr
 
 
@@ -145,7 +145,7 @@ def test_importing_models_does_not_import_training_libraries() -> None:
         f"import {', '.join(modules + specs)}\n"
         f"print(sorted(set(sys.modules) & {training!r}))\n"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
     assert ran.stdout == "[]\n", ran.stdout + ran.stderr
 
 
@@ -214,5 +214,5 @@ def test_the_check_for_task_names_can_fail(tmp_path: Path) -> None:
 def test_stubs_are_those_of_the_protos() -> None:
     pytest.importorskip("grpc_tools", reason="grpcio-tools generates the stubs; install the dev extra")
     command = [sys.executable, str(PROJECT / "tests" / "regenerate_stubs.py"), "--check"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr

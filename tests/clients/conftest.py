@@ -74,6 +74,8 @@ class Vessel(VesselServiceServicer):
     """Raised by the next calls, one each."""
     seconds: float = 0.0
     """Spent on every question."""
+    held: threading.Event | None = None
+    """Calls of Predict wait for it."""
     singular: bool = False
     """A single model: no knowledge uncertainty, no calibrated intervals."""
     calls: list[str] = field(default_factory=list)
@@ -155,6 +157,8 @@ class Vessel(VesselServiceServicer):
             context.abort(fault, "out of order")
         if name == "Predict":
             time.sleep(self.seconds)
+            if self.held is not None:
+                self.held.wait(600)
 
     def _rows(self, rows: common.Rows) -> np.ndarray:
         assert rows.WhichOneof("form") == "packed"

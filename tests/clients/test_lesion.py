@@ -220,7 +220,7 @@ def test_closing_cancels(client, lesion):
     stream = client.lesion.predict_many(endless())
     next(stream)
     stream.close()
-    assert lesion.ended.wait(5)
+    assert lesion.ended.wait(60)
     assert client.lesion.predict(b"1").count == 2
 
 

@@ -91,7 +91,7 @@ def test_failure_is_raised_at_its_batch(client, vessel, rows, local):
     if not local:
         assert (caught.value.field, caught.value.index) == ("stw", 7)
     assert next(batches, None) is not None
-    assert vessel.ended.wait(5)
+    assert vessel.ended.wait(60)
     assert list(stream) == []
 
 
@@ -140,7 +140,7 @@ def test_closing_cancels(client, vessel, rows):
     next(stream)
     assert not vessel.ended.is_set()
     stream.close()
-    assert vessel.ended.wait(5)
+    assert vessel.ended.wait(60)
     assert len(client.vessel.predict(rows(1))) == 1
 
 
@@ -151,7 +151,7 @@ def test_an_error_of_the_callers_own_passes_through(client, vessel, rows):
 
     with pytest.raises(LookupError, match="file ended"):
         list(client.vessel.stream(broken()))
-    assert vessel.ended.wait(5)
+    assert vessel.ended.wait(60)
 
 
 def test_timeout_holds_for_the_stream(client, vessel, rows):

@@ -128,7 +128,7 @@ class Served:
         except grpc.aio.AioRpcError as error:
             return Outcome(error.code().name, error=detail(error))
 
-    async def until(self, condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    async def until(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         """Waits until something has come to pass."""
         end = time.monotonic() + seconds
         while not condition():
@@ -209,9 +209,14 @@ async def serving(
     tracer: Tracer = OFF,
     **settings: Any,
 ) -> AsyncIterator[Served]:
-    """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings."""
+    """Serves a toy; lanes are few so that the order of quanta is known. ``recorded``: in the ledger of the settings.
+
+    Without an ``audit_rate`` in the settings, no answered unit is audited: requests for labels are then known exactly.
+    """
     patient = 1000  # calls may wait: machines that test stand still now and then
-    chosen = replace(Settings(task=toy.name, max_jobs=4, drain_seconds=10.0, waiting_calls=patient), **settings)
+    chosen = replace(
+        Settings(task=toy.name, max_jobs=4, drain_seconds=10.0, waiting_calls=patient, audit_rate=0.0), **settings
+    )
     probe, lifecycle = Probe(), Lifecycle()
     metrics = Metrics(toy.name, CollectorRegistry())
     scheduler = Scheduler(limits or Limits(lanes=lanes), time.monotonic, metrics.quantum)
@@ -231,6 +236,7 @@ async def serving(
                 target_retention=chosen.target_retention,
                 defer_on_shift=chosen.defer_on_shift,
                 withhold=chosen.withhold,
+                audit_rate=chosen.audit_rate,
             )
             for head in task.heads
         }

@@ -43,7 +43,7 @@ def run(program: str, *words: object, **options: Any) -> str:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not on the path; install Prometheus and Alertmanager")
     done = subprocess.run(
-        [program, *map(str, words)], capture_output=True, text=True, timeout=110, cwd=FOLDER, check=False, **options
+        [program, *map(str, words)], capture_output=True, text=True, timeout=240, cwd=FOLDER, check=False, **options
     )
     said = done.stdout + done.stderr
     assert done.returncode == 0, said

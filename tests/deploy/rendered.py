@@ -93,7 +93,7 @@ def kustomize(folder: Path) -> tuple[Object, ...]:
     """
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not on the path: manifests cannot be rendered")
-    done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["kubectl", "kustomize", folder], capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     assert not done.stderr, done.stderr
     return tuple(one for one in yaml.load_all(done.stdout, yaml.CSafeLoader) if one)

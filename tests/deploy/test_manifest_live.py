@@ -100,7 +100,7 @@ def pod(name: str, folder: Path, **more: str) -> Iterator[Pod]:
     finally:
         if process.poll() is None:
             process.kill()
-        process.wait(20)
+        process.wait(60)
 
 
 @pytest.fixture(scope="module")

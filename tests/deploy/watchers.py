@@ -123,7 +123,7 @@ def watchers(folder: Path, service: str, monitor: str) -> Iterator[tuple[Prometh
         for process in processes:
             process.terminate()
         for process in processes:
-            process.wait(20)
+            process.wait(60)
         pager.close()
 
 

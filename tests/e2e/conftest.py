@@ -24,7 +24,7 @@ class Installation:
     home: Path
     offset: int
 
-    def run(self, *words: str, timeout: float = 120, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, timeout: float = 240, **environment: str) -> subprocess.CompletedProcess[str]:
         """One `demur` command to its end."""
         return subprocess.run(
             [sys.executable, "-m", "services.cli", *words],

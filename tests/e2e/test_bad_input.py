@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from typing import Any
@@ -81,7 +83,7 @@ def _neighbours(both: Both) -> Any:
     def ask() -> None:
         while not stop.is_set():
             try:
-                outcomes.append(both.stub.Predict(both.good(), timeout=20).power.mean)
+                outcomes.append(both.stub.Predict(both.good(), timeout=60).power.mean)
             except grpc.RpcError as error:
                 outcomes.append(error)
             time.sleep(0.005)
@@ -161,11 +163,28 @@ def test_bytes_that_are_no_message(both: Both) -> None:
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-def test_ten_million_rows_in_one_unary_call(both: Both) -> None:
-    rows = common.Rows(packed=common.PackedRows(row_count=10_000_000, values=bytes(400_000_000)))
-    with pytest.raises(grpc.RpcError) as refused:
-        both.stub.Predict(vessel.VesselPredictRequest(rows=rows), timeout=60)
-    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+LARGE_CALL = """
+import sys
+import grpc
+from demur.v1 import common_pb2 as common
+from demur.v1 import vessel_pb2 as vessel
+from demur.v1.vessel_pb2_grpc import VesselServiceStub
+
+rows = common.Rows(packed=common.PackedRows(row_count=10_000_000, values=bytes(400_000_000)))
+with grpc.insecure_channel(sys.argv[1], [("grpc.max_send_message_length", -1)]) as channel:
+    try:
+        VesselServiceStub(channel).Predict(vessel.VesselPredictRequest(rows=rows), timeout=60)
+    except grpc.RpcError as refused:
+        print(refused.code().name)
+"""
+"""In a process of its own, since message, copy and what is sent take 2 GB."""
+
+
+def test_ten_million_rows_in_one_unary_call(served: Installation, both: Both) -> None:
+    command = [sys.executable, "-c", LARGE_CALL, served.grpc]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert ran.stdout == "RESOURCE_EXHAUSTED\n", ran.stderr
+    rows = common.Rows(packed=common.PackedRows(row_count=10_000_000, values=bytes(17 << 20)))
     body = vessel.VesselPredictRequest(rows=rows).SerializeToString()[: 17 << 20]
     answer = httpx.post(f"{both.http}/v1/predict", content=body, headers={"content-type": "application/protobuf"})
     assert answer.status_code == 413
@@ -201,7 +220,7 @@ def test_cancelled_stream_leaves_nothing_behind(served: Installation, both: Both
         stream = client.vessel.stream(rows for _ in range(1000))
         assert len(next(stream)) == 4096
         stream.close()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         text = httpx.get(f"{both.http}/metrics").text
         queued = [line for line in text.splitlines() if line.startswith("demur_queue_bytes{")]
@@ -223,7 +242,7 @@ def test_a_caller_that_hangs_up_leaves_nothing_behind(served: Installation, both
             timeout=httpx.Timeout(10, read=0.1),
         )
     gone = 'demur_requests_total{code="499",task="vessel",transport="http"} 1.0'
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while gone not in httpx.get(f"{both.http}/metrics").text:
         assert time.monotonic() < deadline, "nobody noticed that the caller went away"
         time.sleep(0.02)

@@ -74,7 +74,7 @@ def outcomes(python: Path, inputs: Path, served: Installation) -> dict[str, str]
         for http, grpc in (default_ports(task),)
     }
     ran = subprocess.run(
-        [str(python), str(SCRIPT), str(inputs), json.dumps(where)], capture_output=True, text=True, timeout=110
+        [str(python), str(SCRIPT), str(inputs), json.dumps(where)], capture_output=True, text=True, timeout=240
     )
     assert ran.returncode == 0, ran.stderr
     found: dict[str, str] = json.loads(ran.stdout)

@@ -34,7 +34,7 @@ def test_what_up_says_to_try_works(served: Installation) -> None:
     said = (served.home / "up.log").read_text()
     command = said.rpartition("Try:\n")[2].split()
     assert command == [".venv/bin/python", "examples/predict.py", served.grpc]
-    tried = subprocess.run([sys.executable, *command[1:]], cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    tried = subprocess.run([sys.executable, *command[1:]], cwd=PROJECT, capture_output=True, text=True, timeout=240)
     assert tried.returncode == 0, tried.stderr
     assert "full speed into a storm" in tried.stdout
 
@@ -148,11 +148,11 @@ def test_services_die_with_up(installations: Callable[[], Installation]) -> None
         stderr=subprocess.DEVNULL,
     )
     try:
-        _wait(lambda: json.loads(installation.run("status", "--json").stdout)["services"]["vessel"]["ready"], 90)
+        _wait(lambda: json.loads(installation.run("status", "--json").stdout)["services"]["vessel"]["ready"], 240)
     finally:
         up.send_signal(signal.SIGKILL)
         up.wait()
-    _wait(lambda: _refused(3005 + installation.offset) and _refused(4005 + installation.offset), 30)
+    _wait(lambda: _refused(3005 + installation.offset) and _refused(4005 + installation.offset), 120)
 
 
 def _refused(port: int) -> bool:

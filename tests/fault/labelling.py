@@ -68,21 +68,21 @@ class Labelling:
 
     async def _answer_some(self, stub: Any, generator: random.Random) -> None:
         message = labels_pb2.ClaimRequest(count=generator.randrange(1, 6), seconds=86_400)
-        for request in (await stub.Claim(message, timeout=20)).requests:
+        for request in (await stub.Claim(message, timeout=60)).requests:
             if request.request in self.claimed:
                 self.twice.add(request.request)
             self.claimed.add(request.request)
             if generator.random() < 0.2:
                 actor = uuid.uuid4().hex
                 skip = labels_pb2.SkipRequest(request=request.request, lease=request.lease, reason="chance")
-                await stub.Skip(skip, timeout=20, metadata=(("demur-actor", actor),))
+                await stub.Skip(skip, timeout=60, metadata=(("demur-actor", actor),))
                 self.skipped.add(actor)
                 continue
             value = generator.random()
             answer = labels_pb2.SubmitClaimedRequest(
                 request=request.request, lease=request.lease, value=labels_pb2.LabelValue(number=value)
             )
-            await stub.SubmitClaimed(answer, timeout=20)
+            await stub.SubmitClaimed(answer, timeout=60)
             self.labelled[request.lease] = value
 
     async def _give_some(self, stub: Any, generator: random.Random) -> None:
@@ -92,7 +92,7 @@ class Labelling:
             batch = _batch(generator)
             self.sent += len(batch.labels)
         self.unsure.append(batch)
-        answer = await stub.Submit(batch, timeout=20)
+        answer = await stub.Submit(batch, timeout=60)
         if batch in self.unsure:  # another call may have sent the same meanwhile
             self.unsure.remove(batch)
         assert labels_pb2.LABEL_OUTCOME_REJECTED not in answer.outcomes

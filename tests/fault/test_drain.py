@@ -136,7 +136,7 @@ async def test_term_under_load(service: Service) -> None:
     assert crossing == {"http", "grpc"}
     refused = [call for call in (*calls, *fresh) if call.outcome == "refused"]
     assert len(refused) == len(callers) + len(fresh)
-    assert max(call.ended - call.begun for call in refused) < 1.0
+    assert max(call.ended - call.begun for call in refused) < DRAIN_SECONDS / 4, "not held until the end"
     assert max(call.begun for call in refused) - moment < DRAIN_SECONDS
     assert answered == batches > 0
     assert code == 0

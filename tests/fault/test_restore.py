@@ -45,7 +45,7 @@ def command(home: Path, *given: str, url: str = "sqlite") -> subprocess.Complete
         [sys.executable, "-m", "services.cli", "ledger", *given],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         cwd=PROJECT,
         env=environment,
     )
@@ -101,7 +101,7 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
         assert labelled(client, 40) == 40
         held = client.requests.claim(count=1)
         moment = time.time()
-        await until(lambda: beats(old, moment), 10)
+        await until(lambda: beats(old, moment), 60)
         before = shown(old, moment)
         made = command(home, "backup", "--to", backups, "--json")
         assert made.returncode == 0, made.stderr
@@ -136,7 +136,7 @@ async def test_a_lost_service_comes_back_with_its_figures(tmp_path: Path) -> Non
         fresh = traffic(client, 6)
         assert set(fresh).isdisjoint({*kept, *lost})
         now = time.time()
-        await until(lambda: beats(new, now), 10)
+        await until(lambda: beats(new, now), 60)
         watch = Watch(new, now=now)
         published = watch.at()
         watch.monitor.close()

@@ -147,14 +147,14 @@ def dims(*lengths: int) -> list[int]:
     return [len(lengths), *lengths, *[1] * (7 - len(lengths))]
 
 
-def refused(content: bytes, code: str, words: str = "", *, megabytes: float = 4, seconds: float = 2) -> BadImage:
-    """Reads what is to be refused, in bounded memory and time."""
+def refused(content: bytes, code: str, words: str = "", *, megabytes: float = 4, seconds: float = 20) -> BadImage:
+    """Reads what is to be refused, in bounded memory and processor time."""
     tracemalloc.start()
-    start = time.monotonic()
+    start = time.process_time()
     try:
         with pytest.raises(BadImage) as caught:
             nifti.read(content)
-        assert time.monotonic() - start < seconds
+        assert time.process_time() - start < seconds
         assert tracemalloc.get_traced_memory()[1] < megabytes * 2**20
     finally:
         tracemalloc.stop()
@@ -207,7 +207,7 @@ def test_damaged_and_foreign_bytes_are_refused() -> None:
     refused(header_with() + b"x", "trailing_bytes")
     refused(packed(HEAD) + b"garbage", "trailing_bytes")
     refused(gzip.compress(header_with() + b"x" * 100), "trailing_bytes")
-    refused(gzip.compress(b"") * 40_000, "truncated", "gzip members", megabytes=8, seconds=10)
+    refused(gzip.compress(b"") * 40_000, "truncated", "gzip members", megabytes=8)
     assert nifti.read(packed(HEAD) + bytes(512)).values.shape == HEAD.shape, "tapes pad with zeros"
 
 

@@ -22,7 +22,7 @@ def write(folder: Path, seed: int, tell: Tell) -> None:
 def fail(seed: int, tell: Tell) -> None:
     if seed == 2:
         raise FloatingPointError("the loss is nan")
-    time.sleep(60)
+    time.sleep(600)  # longer than a test may take
 
 
 def leave(seed: int, tell: Tell) -> None:
@@ -41,10 +41,8 @@ def test_every_member_trains_in_a_process_of_its_own(tmp_path: Path) -> None:
 
 
 def test_a_member_that_fails_says_why_and_stops_the_others() -> None:
-    started = time.monotonic()
     with pytest.raises(RuntimeError, match="member 2: FloatingPointError: the loss is nan"):
         side_by_side.train_members(fail, [1, 2], jobs=2)
-    assert time.monotonic() - started < 40
 
 
 def test_a_process_that_vanishes_is_named() -> None:

@@ -267,9 +267,9 @@ async def test_too_many_rows_are_refused() -> None:
 def test_names_full_of_colons_take_no_time() -> None:
     """Looking for doubled names is linear, else a few megabytes would hold the service for hours."""
     content = json.dumps({"columns": {f"a:{index}": [] for index in range(50_000)}}).encode()
-    start = time.perf_counter()
+    start = time.process_time()
     request, _ = read(content, ("power",), SCHEMA)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 10, "of the processor; a tenth of a second is usual"
     assert len(request.form.columns) == 50_000
 
 

@@ -48,7 +48,7 @@ async def test_both_formats_tell_the_same_and_prometheus_reads_them() -> None:
     assert one == other
     assert opened.text.endswith("# EOF\n")
     checked = subprocess.run(
-        ["promtool", "check", "metrics"], input=text.text, capture_output=True, text=True, timeout=30
+        ["promtool", "check", "metrics"], input=text.text, capture_output=True, text=True, timeout=240
     )
     assert (checked.returncode, checked.stderr) == (0, ""), checked.stdout + checked.stderr
 

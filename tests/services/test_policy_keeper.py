@@ -50,7 +50,7 @@ async def keeping(
         await keeper.stop()
 
 
-async def reached(book: PolicyBook, threshold: float, seconds: float = 2.0) -> None:
+async def reached(book: PolicyBook, threshold: float, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while book["power"].threshold != threshold:
         assert time.monotonic() < end, "the change did not arrive in time"

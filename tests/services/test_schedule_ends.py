@@ -26,7 +26,7 @@ async def test_cancel_drops_what_has_not_run() -> None:
 
     def call() -> None:
         ran.append(1)
-        gate.wait(10)
+        gate.wait(60)
 
     async with scheduler() as made:
         job = submit(made, steps(5, call))
@@ -62,7 +62,7 @@ async def test_a_late_job_is_dropped_before_it_runs() -> None:
     clock, ran = Clock(), []
     gate = threading.Event()
     async with scheduler(clock) as made:
-        held = submit(made, steps(1, lambda: gate.wait(10)))
+        held = submit(made, steps(1, lambda: gate.wait(60)))
         late = submit(made, steps(1, lambda: ran.append(1)), deadline=clock() + 5)
         timely = submit(made, steps(1, lambda: ran.append(2)), deadline=clock() + 50)
         await asyncio.sleep(0.01)
@@ -78,7 +78,7 @@ async def test_a_late_job_does_not_get_into_a_shared_pass() -> None:
     clock, executor = Clock(), Executor()
     gate = threading.Event()
     async with scheduler(clock) as made:
-        held = submit(made, steps(1, lambda: gate.wait(10)))
+        held = submit(made, steps(1, lambda: gate.wait(60)))
         deadlines = (None, clock() + 5, None)
         jobs = [submit(made, batch(executor, float(i)), deadline=d) for i, d in enumerate(deadlines)]
         await asyncio.sleep(0.01)
@@ -130,7 +130,7 @@ async def test_a_drain_refuses_and_finishes() -> None:
 async def test_closing_ends_every_job() -> None:
     gate = threading.Event()
     async with scheduler() as made:
-        jobs = [submit(made, steps(2, lambda: gate.wait(10))) for _ in range(3)]
+        jobs = [submit(made, steps(2, lambda: gate.wait(60))) for _ in range(3)]
         await asyncio.sleep(0.01)
         made.close()
         ends = await asyncio.wait_for(asyncio.gather(*map(end, jobs)), 5)

@@ -30,7 +30,7 @@ async def test_rows_of_many_requests_share_a_pass_and_get_their_own_results() ->
 async def test_quick_rows_share_a_pass_also_behind_long_work_that_waits_for_a_lane() -> None:
     gate, executor = threading.Event(), Executor(row_seconds=1e-5, fixed_seconds=1e-5)
     async with scheduler() as made:
-        held, waiting = (submit(made, steps(1, lambda: gate.wait(10))) for _ in range(2))
+        held, waiting = (submit(made, steps(1, lambda: gate.wait(60))) for _ in range(2))
         await asyncio.sleep(0.01)
         rows = [end(submit(made, batch(executor, float(number)))) for number in range(20)]
         await asyncio.wait_for(asyncio.gather(*rows), 5)

@@ -29,7 +29,7 @@ async def test_results_keep_their_order_whatever_ends_first() -> None:
     first = threading.Event()
 
     def slow() -> str:
-        assert first.wait(10)
+        assert first.wait(60)
         return "slow"
 
     def quick() -> str:
@@ -43,7 +43,7 @@ async def test_results_keep_their_order_whatever_ends_first() -> None:
 
 
 async def test_one_request_fills_all_lanes() -> None:
-    barrier = threading.Barrier(3, timeout=10)
+    barrier = threading.Barrier(3, timeout=60)
     results: list[Any] = []
     async with scheduler(lanes=3) as made:
         await end(submit(made, kept(several(*[barrier.wait] * 3), results)))
@@ -135,11 +135,11 @@ async def test_what_still_runs_after_a_failure_ends_unheard() -> None:
 
     def late() -> str:
         running.set()
-        gate.wait(10)
+        gate.wait(60)
         return "late"
 
     def fail() -> None:
-        running.wait(10)
+        running.wait(60)
         raise ValueError("broken")
 
     def work() -> Work:
@@ -161,7 +161,7 @@ async def test_a_cancelled_request_begins_no_further_quantum() -> None:
 
     def first() -> None:
         held.set()
-        gate.wait(10)
+        gate.wait(60)
 
     def work() -> Generator[Any, Any, None]:
         yield Progress(0.0, "began")
@@ -198,7 +198,7 @@ async def test_rows_side_by_side_keep_their_order_and_share_passes_with_others()
 
 
 async def test_rows_side_by_side_run_at_once() -> None:
-    barrier = threading.Barrier(2, timeout=10)
+    barrier = threading.Barrier(2, timeout=60)
 
     class Meeting(Executor):
         def __call__(self, rows: Any) -> Any:

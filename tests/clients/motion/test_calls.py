@@ -182,7 +182,7 @@ def test_closing_cancels(client, motion):
     stream = client.motion.predict_many(scene() for _ in iter(int, 1))
     next(stream)
     stream.close()
-    assert motion.ended.wait(5)
+    assert motion.ended.wait(60)
 
 
 def test_predict_is_retried_whole(client, motion):

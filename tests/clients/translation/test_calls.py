@@ -156,7 +156,7 @@ def test_closing_cancels(client, translation):
     stream = client.translation.predict_many("One." for _ in iter(int, 1))
     next(stream)
     stream.close()
-    assert translation.ended.wait(5)
+    assert translation.ended.wait(60)
 
 
 def test_predict_is_retried_whole(client, translation):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -16,6 +14,7 @@ from models.estimation.sketch import Sketch
 from models.estimation.weights import ESTIMATORS, Estimator
 from models.estimation.window import BadWindow, Window
 from tests.statistical.streams import Truth, audited
+from tests.work import counted
 
 FIGURES = ("r_auc", "f1_auc", "f1_at_95", "error", "answered_error", "mean_error", "system_error")
 
@@ -194,14 +193,14 @@ def test_a_shifted_stream_still_has_bins() -> None:
     assert found.f1_at_95.estimate == pytest.approx(known.f1_at_95.estimate, rel=2e-3)
 
 
-def test_adding_and_asking_are_fast() -> None:
+def test_adding_and_asking_are_work_on_arrays() -> None:
+    """60 ns a unit and 1 ms a view on a free core; a loop over units or bins would take many times that."""
     one = audited(13, 500_000, 0.01).window
     uncertainty = one.uncertainty.astype(np.float32)
     sketch = filled(one)
-    start = time.process_time()
-    sketch.add_units(uncertainty, one.answered)
-    assert (time.process_time() - start) / 500_000 < 400e-9, "60 ns on a free core"
-    start = time.process_time()
-    for _ in range(20):
+    with counted() as work:
+        sketch.add_units(uncertainty, one.answered)
+    assert work.lines < 500
+    with counted() as work:
         live_figures(sketch.view())
-    assert (time.process_time() - start) / 20 < 5e-3, "1 ms on a free core"
+    assert work.lines < 5_000

@@ -27,6 +27,16 @@ def both(differences: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     return pairs
 
 
+def agree(quick: np.ndarray, slow: np.ndarray) -> None:
+    """Within roundings of float32, relative to 1 or to the largest value.
+
+    About ten of half an eps for each of at most 5 members, and as much again for exp and log, which differ between
+    instruction sets.
+    """
+    largest = max(1.0, float(np.abs(slow).max()))
+    assert np.abs(quick - slow).max() < 50 * np.finfo(np.float32).eps * largest
+
+
 @pytest.mark.parametrize("members", [1, 2, 5])
 @pytest.mark.parametrize("scale", [0.1, 3, 30, 500])
 def test_maps_are_those_of_the_definition(members: int, scale: float) -> None:
@@ -35,14 +45,14 @@ def test_maps_are_those_of_the_definition(members: int, scale: float) -> None:
     shared = rng.standard_normal(voxels) * scale
     differences = (shared + rng.standard_normal((members, voxels)) * scale / 3).astype(np.float32)
     for quick, slow in both(differences):
-        assert np.abs(quick - slow).max() < 4e-6
+        agree(quick, slow)
         assert (quick >= 0).all()
 
 
 @given(hnp.arrays(np.float32, st.tuples(st.integers(1, 4), st.integers(1, 8)), elements=st.floats(-1e4, 1e4, width=32)))
 def test_any_logits_have_maps(differences: np.ndarray) -> None:
     for quick, slow in both(differences):
-        assert np.abs(quick - slow).max() < 1e-5
+        agree(quick, slow)
 
 
 def test_candidates_are_where_any_member_reaches_the_threshold() -> None:

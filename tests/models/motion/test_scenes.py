@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,9 +14,10 @@ from google.protobuf import json_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.motion import scenes
+from models.tasks.motion import scene_message, scenes
 from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.protocol.motion_pb2 import Scene
+from models.tasks.motion.objects import Objects
+from models.tasks.motion.protocol.motion_pb2 import Scene, VehicleTrack
 from models.tasks.motion.render import Renderer
 from models.tasks.motion.scenes import BadScene
 from tests.models.motion import towns, wire
@@ -257,6 +258,31 @@ def test_a_scene_that_is_cut_off_is_none() -> None:
     assert refusal(as_json(towns.town(1))[:-3]).code == "not_json"
 
 
+class Parts:
+    """Parts of a scene that were looked at, and messages and numbers that were made of them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.looked = self.messages = self.objects = 0
+        check, message, vehicles = scene_message._check_parts, scene_message.Scene, scenes.vehicles
+
+        def each(parts: Iterator[object]) -> Iterator[object]:
+            for part in parts:
+                self.looked += 1
+                yield part
+
+        def made() -> Scene:
+            self.messages += 1
+            return message()
+
+        def converted(tracks: Sequence[VehicleTrack]) -> Objects:
+            self.objects += len(tracks)
+            return vehicles(tracks)
+
+        monkeypatch.setattr(scene_message, "_check_parts", lambda parts: check(each(parts)))
+        monkeypatch.setattr(scene_message, "Scene", made)
+        monkeypatch.setattr(scenes, "vehicles", converted)
+
+
 HUGE = {
     "in a step": (100_000, 1, 0, "past_vehicle_tracks[24].tracks"),
     "in all steps": (4_000, 25, 0, "past_vehicle_tracks[0].tracks"),
@@ -267,33 +293,43 @@ HUGE = {
 @pytest.mark.parametrize("form", [packed, as_json])
 @pytest.mark.parametrize(("count", "steps", "future", "field"), HUGE.values(), ids=HUGE)
 def test_a_hundred_thousand_objects_are_refused_soon(
-    form: Callable[[Scene], bytes], count: int, steps: int, future: int, field: str
+    form: Callable[[Scene], bytes], count: int, steps: int, future: int, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Before any of them becomes numbers."""
     town = towns.empty()
     one = towns.VehicleTrack(track_id=1) if form is as_json else towns.vehicle(1, (1.5, 2.5), 0.3, 5.0)
     for _ in range(future):
         town.future_vehicle_tracks.add()
     for step in (*town.past_vehicle_tracks[-steps:], *town.future_vehicle_tracks):
         step.tracks.extend([one] * count)
-    content = form(town)
-    began = time.process_time()
+    content, parts = form(town), Parts(monkeypatch)
     refused = refusal(content)
-    assert time.process_time() - began < 2
+    assert count * (steps + future) <= parts.looked <= scene_message.MOST_PARTS
+    assert (parts.messages, parts.objects) == (1, 0)
     assert (refused.code, refused.unit) == ("too_many", "objects")
     assert refused.field == field
 
 
 @pytest.mark.parametrize("content", [b"\x12\x00", b"\x0a\x00"])
 @pytest.mark.parametrize("number", [2, 7, None])
-def test_many_empty_parts_are_refused_before_they_take_memory(number: int | None, content: bytes) -> None:
+def test_many_empty_parts_are_refused_before_they_take_memory(
+    number: int | None, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three million messages would take 240 MB; of their bytes, as many parts are looked at as may be, and one more."""
     many = content * 3_000_000
     if number == 7:
         many = wire.nested(1, many)
     whole = wire.nested(1, b"s") + (many if number is None else wire.nested(number, many))
-    began = time.process_time()
-    refused = refusal(whole)
+    parts = Parts(monkeypatch)
+    tracemalloc.start()
+    try:
+        refused = refusal(whole)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
     assert (refused.code, refused.field) == ("too_many", "scene")
-    assert time.process_time() - began < 2
+    assert (parts.looked, parts.messages) == (scene_message.MOST_PARTS + 1, 0)
+    assert peak < 320 * scene_message.MOST_PARTS, "at most a place to come back to for each part that is looked at"
 
 
 def test_parts_of_large_scenes_are_counted_as_they_are() -> None:

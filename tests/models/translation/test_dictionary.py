@@ -105,9 +105,9 @@ def test_merges_make_all_tokens_of_their_dictionary_and_not_those_of_another() -
 
 def test_a_word_without_end_takes_time_in_proportion_to_its_length() -> None:
     found = merges.parse(learnt(), "code")
-    begin = time.perf_counter()
+    begin = time.process_time()
     pieces = found.pieces(["museum" * 10_000])
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
     assert "".join(piece.removesuffix(merges.CONTINUED) for piece in pieces) == "museum" * 10_000
     assert all(piece.endswith(merges.CONTINUED) for piece in pieces[:-1])
     assert not pieces[-1].endswith(merges.CONTINUED)

@@ -31,7 +31,7 @@ async def ask(served: Served, protocol: Protocol, token: str | None, body: Any =
     if protocol == "http":
         return seen(await served.http.post("/v1/predict", json=body, headers=bearer(token) if token else {}))
     try:
-        return Outcome("OK", await served.method()(body, metadata=carried(token) if token else None, timeout=20))
+        return Outcome("OK", await served.method()(body, metadata=carried(token) if token else None, timeout=60))
     except grpc.aio.AioRpcError as error:
         return Outcome(error.code().name, error=detail(error))
 
@@ -122,7 +122,7 @@ async def test_the_header_is_one_and_says_bearer(passes: Passes, headers: list[t
         if code:
             assert answer.headers["www-authenticate"].startswith('Bearer realm="demur"')
         try:
-            await served.method("Describe")({}, metadata=tuple(given), timeout=20)
+            await served.method("Describe")({}, metadata=tuple(given), timeout=60)
             found = ""
         except grpc.aio.AioRpcError as error:
             found = "" if error.code() is grpc.StatusCode.UNIMPLEMENTED else detail(error)["code"]
@@ -150,7 +150,7 @@ async def test_what_nobody_declared_is_refused(passes: Passes) -> None:
         for metadata, code in ((None, "UNAUTHENTICATED"), (carried(text), "UNIMPLEMENTED")):
             for method in ("/toy.v1.None/Predict", f"/{served.tenant.grpc.service}/Train", "/x/y"):
                 with pytest.raises(grpc.aio.AioRpcError) as error:
-                    await served.channel.unary_unary(method)(b"", metadata=metadata, timeout=20)
+                    await served.channel.unary_unary(method)(b"", metadata=metadata, timeout=60)
                 assert error.value.code().name == code
 
 
@@ -158,11 +158,11 @@ async def test_probes_need_nothing_and_reflection_any_token(passes: Passes) -> N
     text = passes.give("anna", "metrics")
     async with serving(TOY, tokens=str(passes.path)) as served:
         check = served.channel.unary_unary("/grpc.health.v1.Health/Check")
-        assert health_pb2.HealthCheckResponse.FromString(await check(b"", timeout=20)).status == 1
+        assert health_pb2.HealthCheckResponse.FromString(await check(b"", timeout=60)).status == 1
         listing = b"\x3a\x01*"  # list_services
         reflect = served.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
         with pytest.raises(grpc.aio.AioRpcError) as error:
-            await reflect([listing], timeout=20).read()
+            await reflect([listing], timeout=60).read()
         assert error.value.code() is grpc.StatusCode.UNAUTHENTICATED
         assert (await served.http.get("/metrics")).status_code == 401
         assert (await served.http.get("/metrics", headers=bearer(text))).status_code == 200

@@ -88,7 +88,7 @@ async def test_calls_beyond_the_rate_are_told_when_to_come_back(passes: Passes) 
         assert 0 < answer.json()["error"]["retry_after_seconds"] <= 2
         assert int(answer.headers["retry-after"]) >= 1
         with pytest.raises(grpc.aio.AioRpcError) as error:
-            await asyncio.gather(*(served.method()(TOY.good, metadata=carried(first), timeout=20) for _ in range(3)))
+            await asyncio.gather(*(served.method()(TOY.good, metadata=carried(first), timeout=60) for _ in range(3)))
         assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert detail(error.value)["retry_after_seconds"] > 0
         assert (await served.http.post("/v1/predict", json=TOY.good, headers=bearer(free))).status_code == 200
@@ -160,6 +160,6 @@ async def test_a_token_sends_labels_of_its_sources_only(passes: Passes, tmp_path
         submit = served.channel.unary_unary("/demur.v1.LabelService/Submit")
         message = labels_pb2.SubmitLabelsRequest(labels=[labels_pb2.Label(unit=answered)])
         with pytest.raises(grpc.aio.AioRpcError) as error:
-            await submit(message.SerializeToString(), metadata=carried(meter), timeout=20)
+            await submit(message.SerializeToString(), metadata=carried(meter), timeout=60)
         assert error.value.code() is grpc.StatusCode.PERMISSION_DENIED
         assert (await served.http.post("/v1/requests/claim", json={})).status_code == 403

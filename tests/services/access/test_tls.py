@@ -49,7 +49,7 @@ class Secure:
             options = [("grpc.use_local_subchannel_pool", 1), ("grpc.ssl_target_name_override", host)]
             async with grpc.aio.secure_channel(f"127.0.0.1:{self.served.server.port}", secure, options) as channel:
                 try:
-                    await channel.unary_unary(CHECK)(b"", timeout=20)
+                    await channel.unary_unary(CHECK)(b"", timeout=60)
                     return True
                 except grpc.aio.AioRpcError:
                     return False
@@ -213,7 +213,7 @@ async def test_no_session_of_before_a_change_is_taken_up_again(
 
         def answered(session: ssl.SSLSession | None) -> ssl.SSLSession | None:
             with (
-                socket.create_connection(("127.0.0.1", one.http_port), timeout=20) as raw,
+                socket.create_connection(("127.0.0.1", one.http_port), timeout=60) as raw,
                 context.wrap_socket(raw, server_hostname="localhost", session=session) as wrapped,
             ):
                 wrapped.sendall(b"GET /v1/schema HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
@@ -237,7 +237,7 @@ async def test_old_versions_and_plain_text_are_refused(tmp_path: Path, authority
         for port in (one.http_port, one.served.server.port):
 
             def plain(port: int = port) -> bytes:
-                with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
+                with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
                     raw.sendall(b"GET /v1/schema HTTP/1.1\r\nhost: x\r\n\r\n")
                     try:
                         return raw.recv(1000)
@@ -250,7 +250,7 @@ async def test_old_versions_and_plain_text_are_refused(tmp_path: Path, authority
             context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
 
             def old(port: int = port, context: ssl.SSLContext = context) -> None:
-                with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
+                with socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
                     context.wrap_socket(raw, server_hostname="localhost").close()
 
             with pytest.raises((ssl.SSLError, ConnectionError)):

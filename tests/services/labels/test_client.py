@@ -35,7 +35,7 @@ async def tabular(**settings: Any) -> AsyncIterator[str]:
 
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[demur.Client]:
-    settings: dict[str, Any] = {"home": tmp_path, "census": "power", "audit_rate": 0.0001, "max_rows": 100_000}
+    settings: dict[str, Any] = {"home": tmp_path, "census": "power", "max_rows": 100_000}
     with background(tabular(recorded=True, **settings)) as target, demur.connect(target, actor="anna") as client:
         yield client
 
@@ -57,9 +57,9 @@ def test_from_a_deferred_row_to_its_resolution(client: demur.Client) -> None:
     assert client.requests.extend(request, seconds=5000) > request.lease_until
     threading.Timer(0.2, lambda: client.requests.submit(request, 27.5, observed=1_700_000_000)).start()
     start = time.monotonic()
-    resolution = client.resolutions.wait(first, 30)
-    assert time.monotonic() - start < 10
+    resolution = client.resolutions.wait(first, 60)
     assert resolution.resolved
+    assert time.monotonic() - start < 40, "told when the label came, not when the time was over"
     assert (resolution.value, resolution.source, resolution.state) == (27.5, "requested", "labelled")
     assert resolution.observed == 1_700_000_000
     client.requests.skip(by_speed[4.0], "no log", unlabelable=True)
@@ -74,7 +74,7 @@ def test_from_a_deferred_row_to_its_resolution(client: demur.Client) -> None:
 def test_units_are_watched_until_all_are_final(client: demur.Client) -> None:
     answer = client.vessel.predict(COLUMNS)
     ids = answer.prediction_ids[1:]
-    watched = client.resolutions.watch(ids, timeout=20)
+    watched = client.resolutions.watch(ids, timeout=60)
     threading.Timer(0.2, lambda: client.labels.submit([demur.Label(unit, 5.0) for unit in ids])).start()
     assert sorted(one.unit for one in watched) == sorted(ids)
     again = client.vessel.predict(COLUMNS)

@@ -19,7 +19,7 @@ from tests.services.tabular import TABULAR
 
 ROWS = {"rows": [{"speed": 2.0, "wave": 0.5}, {"speed": 3.0, "wave": 9.0}]}
 """The first is answered, the second is deferred."""
-SETTINGS: dict[str, Any] = {"census": "power", "audit_rate": 0.0001}
+SETTINGS: dict[str, Any] = {"census": "power"}
 
 
 @asynccontextmanager

@@ -39,7 +39,7 @@ async def test_what_was_acknowledged_before_a_backup_is_in_it_once_while_more_co
                 await asyncio.sleep(0)
 
         asking = asyncio.create_task(ask())
-        await until(lambda: len(acknowledged) > 60, 30)
+        await until(lambda: len(acknowledged) > 60, 60)
         manifests = [await asyncio.to_thread(backed_up, ledger_url, home, tmp_path / "backups") for _ in range(3)]
         end.set()
         await asking

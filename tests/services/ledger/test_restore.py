@@ -102,7 +102,7 @@ async def test_processes_that_outlive_their_database_lose_nothing_that_is_still_
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false', name)
         await asyncio.to_thread(statement, postgres, f'DROP DATABASE "{name}"')
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{make_url(made).database}" RENAME TO "{name}"')
-        await until(lambda: found.ledger.writer.up and len(found.units()) >= 3, 20)
+        await until(lambda: found.ledger.writer.up and len(found.units()) >= 3, 60)
         assert (await found.decide([2.0]))[0]
         await until(lambda: bool(table(found.database, gap)))
         assert found.units() == {(1, 0): 1, (1, 1): 1, (1, 3): 1, (1, 4): 1}
@@ -121,7 +121,7 @@ async def test_a_process_of_which_nothing_is_left_says_that_it_was_there(tmp_pat
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false', name)
         await asyncio.to_thread(statement, postgres, f'DROP DATABASE "{name}"')
         await asyncio.to_thread(statement, postgres, f'ALTER DATABASE "{empty}" RENAME TO "{name}"')
-        await until(lambda: found.ledger.writer.up and bool(_gaps(found)), 20)
+        await until(lambda: found.ledger.writer.up and bool(_gaps(found)), 60)
     (lost,) = table(found.database, gap)
     assert lost["from_time"] <= started < lost["to_time"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import time
 from collections import defaultdict
 
 import pytest
@@ -19,6 +18,7 @@ from services.monitor.reasons import REASONS
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import label_asked, simulate
 from tests.services.monitor.watching import Watch
+from tests.work import counted
 
 Samples = dict[str, list[tuple[dict[str, str], float]]]
 
@@ -119,18 +119,18 @@ def test_promtool_has_nothing_to_complain_about(watch: Watch) -> None:
     metrics.info("1", "toy:1", profile="toy")
     empty, _ = scraped(Published(), 0.0)
     for body in (scraped(watch.monitor.published, watch.now)[0], empty, metrics.text()):
-        ran = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True, timeout=60, check=False)
+        ran = subprocess.run(
+            ["promtool", "check", "metrics"], input=body, capture_output=True, timeout=240, check=False
+        )
         assert ran.returncode == 0, ran.stdout + ran.stderr
         assert not ran.stderr
         assert not ran.stdout
 
 
 def test_a_scrape_takes_a_moment_however_many_units_there_are(watch: Watch) -> None:
+    """Well below 5 ms on a free core, for 21,100 units here: what grows with them was done when it was published."""
     exporter = Exporter()
     exporter.publish(watch.monitor.published)
-    seconds = []
-    for _ in range(20):
-        begin = time.perf_counter()
-        exporter.text(watch.now)
-        seconds.append(time.perf_counter() - begin)
-    assert min(seconds) < 0.005
+    with counted() as work:
+        assert len(exporter.text(watch.now)) > 10_000
+    assert work.lines < 2_000

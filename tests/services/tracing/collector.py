@@ -57,7 +57,7 @@ class Collector:
     def children(self, span: Seen) -> list[Seen]:
         return [one for one in self.of(span.trace_id) if one.parent_id == span.span_id]
 
-    def until(self, condition: Callable[[], Any], seconds: float = 20.0) -> None:
+    def until(self, condition: Callable[[], Any], seconds: float = 60.0) -> None:
         """Waits until something has come."""
         end = time.monotonic() + seconds
         while not condition():

@@ -37,7 +37,7 @@ print([name for name in sys.modules if name.startswith('opentelemetry')])
 
 
 def ran(program: str) -> str:
-    done = subprocess.run([sys.executable, "-c", _PATHS + program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", _PATHS + program], capture_output=True, text=True, timeout=240)
     return done.stdout + done.stderr
 
 

@@ -52,9 +52,12 @@ def test_the_flow_makes_the_released_plans_of_the_same_noise() -> None:
 @torch.no_grad()
 def test_scores_on_own_samples_have_the_released_mean_and_deviation() -> None:
     torch.manual_seed(0)
-    count, published = 4000, 200
+    count, published = 1000, 200
     z, y = (tensor(name).repeat(count, *(1,) * (tensor(name).ndim - 1)) for name in ("z", "y"))
-    scores = released("bc").log_prob_on_samples(Start(z), y, torch.randn(y.shape)).reshape(count, -1)
+    decoder = released("bc")
+    scores = torch.cat(  # piece by piece: all at once take 600 MB
+        [decoder.log_prob_on_samples(Start(z), y, torch.randn(y.shape)).reshape(count, -1) for _ in range(4)]
+    )
     deviation, mean = tensor("bc_sampling_mode_score_std_200"), tensor("bc_sampling_mode_score_mean_200")
     assert ((scores.mean(dim=0) - mean).abs() < 3 * deviation / published**0.5).all()
     assert torch.allclose(scores.std(dim=0), deviation, rtol=0.2)

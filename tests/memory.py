@@ -1,0 +1,104 @@
+"""Memory of the process that runs the tests: given back after each module, and bounded.
+
+Three things would keep it unneeded: caches of test modules (``functools.cache``), cycles of objects that the
+collector has not come to, and the free lists of malloc, which serve many threads and return little by themselves.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from functools import _lru_cache_wrapper
+from pathlib import Path
+
+import pytest
+
+MOST_MEGABYTES = 1000
+"""Resident memory after any module, when what it needed is given back; `DEMUR_TEST_MEGABYTES` is another bound."""
+_WORTH_MEGABYTES = 16  # growth from which giving back is worth its time
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_STATUS = Path("/proc/self/statm")
+
+
+def resident() -> int:
+    """Resident memory of this process, MB of 2^20 bytes; 0 where the system does not tell."""
+    try:
+        return int(_STATUS.read_text().split()[1]) * _PAGE >> 20
+    except OSError:
+        return 0
+
+
+def clear_caches(ended: Path, following: Path | None) -> None:
+    """Clear the caches of a test module, and of all modules of its folder once tests of another folder follow."""
+    left = following is None or not following.is_relative_to(ended.parent)
+    for module in list(sys.modules.values()):
+        if not (name := getattr(module, "__file__", None)):
+            continue
+        path = Path(name)
+        if path == ended or (left and path.parent == ended.parent):
+            for value in vars(module).values():
+                if isinstance(value, _lru_cache_wrapper):
+                    value.cache_clear()
+
+
+class Memory:
+    """Plugin of pytest."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held = 0
+        self._modules: list[tuple[int, str]] = []
+        """Resident memory after each module, and the module."""
+        try:
+            self._trim = ctypes.CDLL(None).malloc_trim
+        except (AttributeError, OSError):  # another C library
+            self._trim = lambda left: None
+
+    def give_back(self) -> int:
+        """Return what nobody needs to the system; resident memory after that, MB."""
+        gc.collect()
+        self._trim(0)
+        return resident()
+
+    def pytest_collection_finish(self) -> None:
+        """Modules and tests stay to the end: the collector need not look at them again."""
+        gc.collect()
+        gc.freeze()
+        self._held = resident()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+        result = yield
+        if nextitem is None or nextitem.path != item.path:
+            if resident() > self._held + _WORTH_MEGABYTES:
+                clear_caches(item.path, None if nextitem is None else nextitem.path)
+                self._held = self.give_back()
+            self._modules.append((self._held, item.nodeid.partition("::")[0]))
+        return result
+
+    @property
+    def too_large(self) -> list[tuple[int, str]]:
+        """Modules after which too much was held."""
+        return [one for one in self._modules if one[0] > self._most]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self.too_large and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._modules and (most := max(self._modules))[0]:
+            terminalreporter.write_line(f"memory: at most {most[0]} MB held after a module ({most[1]})")
+        if found := self.too_large:
+            terminalreporter.write_line(
+                f"ERROR memory: {found[0][0]} MB held after {found[0][1]}; at most {self._most} MB are allowed "
+                "(tests/memory.py): give fixtures a smaller scope, keep no large arrays in modules",
+                red=True,
+            )
+
+
+def most_megabytes() -> int:
+    """The bound, MB."""
+    return int(os.environ.get("DEMUR_TEST_MEGABYTES", MOST_MEGABYTES))
