@@ -171,7 +171,8 @@ class Runs:
             f"Scenes: simulator of seed {self._plan.seed} at scale {self._plan.scale:g}; judged requests: "
             f"{'; '.join(counts)}. In-domain is the city that carries the name Moscow, without precipitation; the "
             "other cities are shifted. No city is a model of the place whose name it carries. The simulator was "
-            "adjusted until errors looked like the paper's; the datasheet says how.",
+            "adjusted by hand until errors resembled the paper's, in size and in that those of shifted cities are "
+            "larger ([what was changed](../datasheets/motion-simulator.md#what-was-adjusted-and-why)).",
             f"Dev leaves out the {len(chose)} in-domain requests of the {len(np.unique(chose.scenes))} scenes that "
             "chose the weights of members (every fourth in-domain scene): In, Full and every relation on dev are "
             f"without them. The in-domain requests that are judged also calibrate the artefacts' thresholds, which "

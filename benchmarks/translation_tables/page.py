@@ -104,9 +104,9 @@ def document(found: Found) -> str:
         "",
         "In-domain is news in the paper, shifted Reddit comments; its models are 52 times as large as ours (258 "
         "million weights a member with 40,000 tokens a side), and trained on WMT'20, many times our data. Ours are "
-        "held-out and shifted domains of our own, and once the texts nearest to the paper's dev set: NTREX-128, whose sources "
-        "are those of newstest2019 (another reference), and the Reddit part of WMT22. Our models have seen neither "
-        "kind, so that the last rows are shifted twice.",
+        "held-out and shifted domains of our own, and once the texts nearest to the paper's dev set: NTREX-128, whose "
+        "sources are those of newstest2019 (another reference), and the Reddit part of WMT22. Our models have seen "
+        "neither kind, so that the last rows are shifted twice.",
         "",
         beside(found.results, found.stand_in),
         "",
