@@ -27,6 +27,10 @@ MOTION_FIGURES = {
 }
 
 
+MARK = "†"
+TITLE = "Motion: the tables of the paper on simulated traffic"
+
+
 def quality(task: str, name: str) -> dict[str, dict[str, float]]:
     """Figures of a card, which are written from the manifest."""
     found: dict[str, dict[str, float]] = json.loads((ROOT / "artefacts" / task / name / "manifest.json").read_text())[
@@ -37,10 +41,11 @@ def quality(task: str, name: str) -> dict[str, dict[str, float]]:
 
 def table(page: str, heading: str, row: Sequence[str]) -> dict[str, str]:
     """Cells of a row by the names of their columns."""
-    lines = (ROOT / "docs" / "quality" / page).read_text().partition(f"## {heading}")[2].splitlines()
+    lines = (ROOT / "docs" / "quality" / page).read_text().partition(f"# {heading}")[2].splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("|"))
     heads = cells(lines[start])
-    found = next(cells(line) for line in lines[start + 2 :] if cells(line)[: len(row)] == list(row))
+    rows = (cells(line) for line in lines[start + 2 :])
+    found = next(one for one in rows if [cell.removesuffix(f" {MARK}") for cell in one[: len(row)]] == list(row))
     return dict(zip(heads, found, strict=True))
 
 
@@ -72,12 +77,15 @@ def test_vessel(name: str, split: str) -> None:
 @pytest.mark.parametrize("name", MOTION)
 @pytest.mark.parametrize("part", MOTION_SETS)
 def test_motion(name: str, part: str) -> None:
-    """Development scenes that calibrate are the in-domain ones that the page judges."""
+    """Development scenes that calibrate are those that chose no weights; a page that has both marks Dev."""
     card = quality("motion", name)[part]
     split, column = MOTION_SETS[part]
+    model = f"{MOTION[name]}, MA, K=5"
     for figure, (number, title) in MOTION_FIGURES.items():
-        row = table("motion.md", f"Table {number}", (split, "Deep Ensemble", f"{MOTION[name]}, MA, K=5"))
-        assert same(row[f"{title} {column}"], card[figure]), title
+        row = table("motion.md", f"Table {number}", (split, "Deep Ensemble", model))
+        if part == "calibration" and MARK in row["data"]:
+            row = table("motion.md", TITLE, (model,))
+        assert same(row[f"{title} {column}"].partition(" ")[0], card[figure]), title
 
 
 def test_the_translation_card_names_its_smaller_sample() -> None:
