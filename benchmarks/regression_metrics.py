@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from benchmarks import machine, weights
 from benchmarks.handwritten import rewrite
 from models import artefact as artefacts
 from models.assessment import regression_calibration as calibration
@@ -59,11 +60,11 @@ def main() -> None:
             }
     draw(found, out / "regression-metrics.png")
     page = out / "regression-metrics.md"
-    rewrite(page, document(found, artefact.tag, arrays["shifted"]))
+    rewrite(page, document(found, weights.named(artefact), arrays["shifted"]))
     print(page.read_text())
 
 
-def document(found: dict[str, dict[str, Evaluation]], tag: str, shifted: Any) -> str:
+def document(found: dict[str, dict[str, Evaluation]], model: str, shifted: Any) -> str:
     """The page down to the part that is written by hand."""
     lines = [
         "# Measures of regression uncertainty, on simulated data",
@@ -74,11 +75,13 @@ def document(found: dict[str, dict[str, Evaluation]], tag: str, shifted: Any) ->
         "",
         f"- Data: vessel simulator of this repository, seed {SEED}, scale 1: eval_in {int((shifted == 0).sum())} rows, "
         f"eval_out {int((shifted == 1).sum())} rows, taken together as the note takes its dev set.",
-        f"- Models: `{tag}`; *single* is its first member. Squared error in kW², acceptable up to 500² kW²; R-AUC in "
-        "10^5 kW² (trapezoid, as the released vessel code takes it).",
+        f"- Models: {model}, in brackets the first digits of the sha256 of its weights; *single* is its first member. "
+        "Squared error in kW², acceptable up to 500² kW²; R-AUC in 10^5 kW² (trapezoid, as the released vessel code "
+        "takes it).",
         "- `official` is what released code computes, `paper` what the text says: base-10 against natural logarithm "
         "in LL-FU, pairwise cross-entropy against divergence in epkl, and the axes of F1. ENCE, Cv and LL-FU are about "
         "the mean of the members' variances, as released; the last column of table 1 is about the total variance.",
+        f"- Recorded on {machine.line()}.",
         "",
         "## Table 1: calibration",
         "",

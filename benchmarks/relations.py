@@ -44,8 +44,13 @@ def plain_lower(pair: Pair) -> str:
     return f"{pair.name} {pair.smaller:.4g} against {pair.larger:.4g}"
 
 
-def check(statement: str, pairs: Iterable[Pair], show: Callable[[Pair], str] = percent) -> Relation:
+def check(
+    statement: str, pairs: Iterable[Pair], show: Callable[[Pair], str] = percent, *, ties: bool = False
+) -> Relation:
     """Holds if every first number is above the second; what fails is shown in bold.
+
+    Args:
+        ties: whether equal numbers hold as well.
 
     Raises:
         ValueError: nothing to compare.
@@ -53,9 +58,17 @@ def check(statement: str, pairs: Iterable[Pair], show: Callable[[Pair], str] = p
     all_pairs = list(pairs)
     if not all_pairs:
         raise ValueError(f"nothing to compare for {statement!r}")
-    right = [pair.larger > pair.smaller for pair in all_pairs]
+    right = [pair.larger > pair.smaller or (ties and pair.larger == pair.smaller) for pair in all_pairs]
     found = "; ".join(show(pair) if good else f"**{show(pair)}**" for pair, good in zip(all_pairs, right, strict=True))
     return Relation(statement, all(right), found)
+
+
+def counted(one: Relation) -> Relation:
+    """Return the same with only the failing comparisons listed, after how many hold; for very many comparisons."""
+    parts = one.found.split("; ")
+    failing = [part for part in parts if part.startswith("**")]
+    listed = f": {'; '.join(failing)}" if failing else ""
+    return Relation(one.statement, one.holds, f"{len(parts) - len(failing)} of {len(parts)}{listed}")
 
 
 def table(found: Iterable[Relation]) -> str:

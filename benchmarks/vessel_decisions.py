@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import machine, weights
 from models import artefact as artefacts
 from models.assessment.coverage import coverage
 from models.assessment.errors import rmse
@@ -40,7 +41,8 @@ def main() -> None:
         "Written by `python -m benchmarks.vessel_decisions`. Simulator of this repository, seed 0, scale 1 "
         f"(generalisation set: {given.generalisation_rows} rows, seed 1). Threshold and interval multipliers were "
         f"calibrated on dev_in ({len(data['dev_in'])} rows) for a target retention of {RETENTION}; eval_in is the "
-        "honest test of both, the others show what a shift does to them.",
+        "honest test of both, the others show what a shift does to them. In brackets: the first digits of the sha256 "
+        f"of the weights. Recorded on {machine.line()}.",
         "",
     ]
     for directory in sorted((ROOT / "artefacts" / "vessel").iterdir()):
@@ -63,7 +65,7 @@ def _section(directory: Path, data: dict[str, Table]) -> list[str]:
     assert calibration.intervals is not None
     multipliers = dict(zip(calibration.intervals.levels, calibration.intervals.multipliers, strict=True))
     lines = [
-        f"## {artefact.tag}",
+        f"## {weights.named(artefact)}",
         "",
         f"Deferred above {policy.measure} = {policy.threshold:.0f} kW² (standard deviation "
         f"{policy.threshold**0.5:.0f} kW).",

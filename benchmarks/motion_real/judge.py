@@ -109,7 +109,7 @@ def judged(one: Opened, real: Sequence[Real]) -> Judged:
     ]
     verdict = decide(one.policy, predictive, np.array(odd, np.uint8))
     return Judged(
-        errors=request_errors(future, predictive.plans, weights / weights.sum(axis=1, keepdims=True), padded=False),
+        errors=request_errors(future, predictive.plans, weights / weights.sum(axis=1, keepdims=True)),
         uncertainty=np.asarray(verdict.uncertainty, np.float32),
         answered=np.asarray(verdict.decisions == Decision.ANSWER),
         outside=(verdict.shifts & Shift.OUTSIDE_TRAINING_RANGE) != 0,
@@ -123,7 +123,7 @@ def steady(real: Sequence[Real]) -> dict[str, NDArray[np.float64]]:
     speed = np.array([each.agent.speed for each in real])
     plans = np.zeros((len(real), 1, future.shape[1], 2))
     plans[:, 0, :, 0] = speed[:, None] * STEP * np.arange(1, future.shape[1] + 1)
-    return request_errors(future, plans, np.ones((len(real), 1)), padded=False)
+    return request_errors(future, plans, np.ones((len(real), 1)))
 
 
 def lines(real: Sequence[Real], found: Judged) -> list[Line]:

@@ -83,7 +83,7 @@ def _ask(client: Any, http: str, requests: Sequence[data.Real], sent: Sent) -> s
     future = np.stack([one.future for one in requests])
     weights = np.stack([one.confidences for one in said]).astype(np.float64)
     plans = np.stack([one.trajectories for one in said])
-    errors = request_errors(future, plans, weights / weights.sum(axis=1, keepdims=True), padded=False)
+    errors = request_errors(future, plans, weights / weights.sum(axis=1, keepdims=True))
     sent.errors.append(errors["cnll"])
     sent.uncertainty.append(np.array([one.uncertainty for one in said], np.float32))
     sent.answered.append(np.array([not one.deferred for one in said]))

@@ -61,7 +61,7 @@ def judged(imagined: Imagined, members: Members, operator: Operator) -> Judged:
     said = rip.predictive(plans, scores, Recipe(plan_operator=operator, request_operator=operator))
     weights = np.asarray(said.weights, np.float64)
     weights = weights / weights.sum(axis=1, keepdims=True)
-    return Judged(request_errors(imagined.truth, said.plans, weights, padded=False), said)
+    return Judged(request_errors(imagined.truth, said.plans, weights), said)
 
 
 def score(one: Judged, shifted: NDArray[np.bool_], name: str, measure: str = "request_uncertainty") -> Score:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from benchmarks.motion_tables.judge import Score
 from benchmarks.motion_tables.rows import BACKBONES, METHODS, SIZES, Backbone, Row
-from benchmarks.relations import Pair, Relation, check, percent, plain, plain_lower
+from benchmarks.relations import Pair, Relation, check, counted, percent, plain, plain_lower
 
 Results = Mapping[tuple[str, Row], Mapping[str, Score]]
 """(split, row) to the figures of each set; splits are dev and eval."""
@@ -18,8 +18,10 @@ TITLES = {
     "weightedfde": "weightedFDE",
     "cnll": "cNLL",
 }
-CHANCE = 0.56
-"""ROC-AUC up to which requests are told apart "not particularly well": the largest of Table 21 is 0.545."""
+LARGEST = {"dev": 0.518, "eval": 0.545}
+"""ROC-AUC up to which requests are told apart "not particularly well": the largest of each split in Table 21."""
+_PRINTED = 0.0005
+"""Half of the last digit that Table 21 prints."""
 SAME = 1e-9
 _BETTER: tuple[tuple[str, Backbone, Backbone], ...] = (
     ("weightedade", "BC", "DIM"),
@@ -45,7 +47,8 @@ def _shift(results: Results) -> Relation:
         for (split, row), sets in results.items()
         for name in TITLES
     ]
-    return _counted(check("Errors are larger on shifted than on in-domain data, in every row and metric", pairs, plain))
+    one = counted(check("Errors are larger on shifted than on in-domain data, in every row and metric", pairs, plain))
+    return replace(one, found=f"{one.found}; the simulator was adjusted for this (datasheet)")
 
 
 def _backbones(results: Results) -> Iterator[Relation]:
@@ -71,6 +74,7 @@ def _sizes(results: Results) -> Iterator[Relation]:
                 )
                 for split in _splits(results)
                 for method in METHODS
+                if (split, Row(method, backbone, "MA", 5)) in results
             ]
             yield check(f"Five members are better than one in {TITLES[name]}, RIP-{backbone}", pairs, plain_lower)
 
@@ -89,9 +93,18 @@ def _retention(results: Results) -> Iterator[Relation]:
 
 
 def _detection(results: Results) -> Relation:
-    pairs = [Pair(_named(split, row), CHANCE, sets["full"].roc_auc) for (split, row), sets in results.items()]
-    return _counted(
-        check(f"Request uncertainties do not tell shifted requests well: ROC-AUC below {CHANCE}", pairs, plain)
+    pairs = [
+        Pair(_named(split, row), LARGEST[split] + _PRINTED, sets["full"].roc_auc)
+        for (split, row), sets in results.items()
+    ]
+    bounds = ", ".join(f"{100 * LARGEST[split]:.1f} % on {split}" for split in _splits(results))
+    return counted(
+        check(
+            "Request uncertainties do not tell shifted requests well: ROC-AUC (%) no larger than the paper's largest "
+            f"({bounds})",
+            pairs,
+            lambda pair: f"{pair.name} {100 * pair.smaller:.1f}",
+        )
     )
 
 
@@ -106,7 +119,7 @@ def _one_member(results: Results) -> Relation:
         if row.size == 1 and row.operator == "LQ"
         for name in TITLES
     ]
-    return _counted(check("With one member LQ and MA choose the same plans", pairs, plain))
+    return counted(check("With one member LQ and MA choose the same plans", pairs, plain))
 
 
 def _full(results: Results, split: str, backbone: Backbone, size: int, name: str) -> float:
@@ -120,11 +133,3 @@ def _splits(results: Results) -> tuple[str, ...]:
 
 def _named(split: str, row: Row, title: str = "") -> str:
     return f"{split} {row.method} {row.name} {title}".rstrip()
-
-
-def _counted(one: Relation) -> Relation:
-    """Of very many comparisons only those that fail are listed."""
-    parts = one.found.split("; ")
-    failing = [part for part in parts if part.startswith("**")]
-    listed = f": {'; '.join(failing)}" if failing else ""
-    return Relation(one.statement, one.holds, f"{len(parts) - len(failing)} of {len(parts)}{listed}")

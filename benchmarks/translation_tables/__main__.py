@@ -96,7 +96,7 @@ def write(plan: Plan, source: Path, members: Path, parts: Path, out: Path, worke
         out.parent / "translation-examples.md",
         examples.page(quoted, above, found.policy.threshold, found.model_lines),
     )
-    for one in told.relations:
+    for one in (*told.relations, *told.own):
         sys.stdout.write(f"{'holds' if one.holds else 'FAILS'} {one.statement} | {one.found}\n")
 
 

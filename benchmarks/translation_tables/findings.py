@@ -105,10 +105,8 @@ class Findings:
             measures=measures,
             precision={name: self._on_compared(model) for name, model in (("int8", ENSEMBLE), ("float32", EXACT))},
             compared=len(self._load(EXACT, COMPARED)),
-            relations=[
-                *relations.relations(self.results),
-                *relations.own(self.results, areas, self.decisions, self._answered_as_calibrated()),
-            ],
+            relations=relations.relations(self.results),
+            own=relations.own(self.results, areas, self.decisions, self._answered_as_calibrated()),
         )
 
     def drawn(self) -> dict[tuple[str, str], tuple[Judged, ...]]:

@@ -1,8 +1,8 @@
 """Errors of predicted sets of trajectories (Shifts 1.0, section 5 and appendix E).
 
-A prediction is D weighted modes, each T positions in metres. Requests with fewer modes are padded with modes of weight
-zero, whatever their positions: they count nowhere, neither for the least nor for the average error. The released code
-has no padding; ``padded=False`` reads a weight of zero as it does, as a mode like others.
+A prediction is D weighted modes, each T positions in metres. Requests with fewer modes are padded with modes whose
+positions are all NaN and whose weight is zero; they count nowhere. A mode of weight zero that has positions is a mode
+like the others, as in the released code: it counts for the least and the average error.
 """
 
 from __future__ import annotations
@@ -50,13 +50,12 @@ def mode_squared_distance(truth: Floats, predicted: Floats) -> Float64:
     return _by_mode(truth, predicted, "sum of squares")
 
 
-def aggregate(errors: Floats, weights: Floats, aggregator: Aggregator, *, padded: bool = True) -> Float64:
+def aggregate(errors: Floats, weights: Floats, aggregator: Aggregator) -> Float64:
     """One error a request of its modes' errors, float64 [N], in the error's unit.
 
     Args:
-        errors: error of each mode [N, D].
+        errors: error of each mode [N, D]; NaN for padding, whose weight is zero.
         weights: weight of each mode [N, D]; each row is not negative and sums to one.
-        padded: modes of weight zero are padding; otherwise they count for ``min`` and ``avg``.
 
     Raises:
         WeightsError: a row of weights is no distribution.
@@ -67,8 +66,9 @@ def aggregate(errors: Floats, weights: Floats, aggregator: Aggregator, *, padded
     if aggregator not in ("min", "avg", "top1", "weighted"):
         raise ValueError(f"aggregator is {aggregator!r}: use min, avg, top1 or weighted")
     weights = checked_weights(weights)
-    counts = weights > 0 if padded else np.ones(weights.shape, bool)
-    known = _finite(np.asarray(errors, np.float64), counts)
+    exact = np.asarray(errors, np.float64)
+    counts = _counted(exact, weights)
+    known = _finite(exact, counts)
     if aggregator == "min":
         return np.asarray(np.where(counts, known, np.inf).min(axis=1))
     if aggregator == "avg":
@@ -107,7 +107,7 @@ def cnll(truth: Floats, predicted: Floats, weights: Floats, *, sigma: float = 1.
     if weights.shape != d2.shape:
         raise ValueError(f"weights need one value a mode, shape {d2.shape}, got {weights.shape}")
     weights = checked_weights(weights)
-    d2 = _finite(d2, weights > 0)
+    d2 = _finite(d2, _counted(d2, weights))
     with np.errstate(divide="ignore"):
         exponent = np.log(weights) - d2 / (2 * sigma**2)
     largest = exponent.max(axis=1)
@@ -135,7 +135,7 @@ def checked_weights(weights: Floats) -> Float64:
         row, mode = (int(index[0]) for index in np.nonzero(exact < 0))
         raise WeightsError(
             f"Weights are expected to be non-negative. Weight {exact[row, mode]} of mode {mode} in row {row}; "
-            "allowed is 0 to 1, and 0 for padding."
+            "allowed is 0 to 1."
         )
     return exact
 
@@ -156,6 +156,11 @@ def _blocks(requests: int, positions: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, requests, size))
 
 
+def _counted(errors: Float64, weights: Float64) -> NDArray[np.bool_]:
+    """Return which modes are no padding, [N, D]."""
+    return np.asarray(~np.isnan(errors) | (weights > 0))
+
+
 def _finite(errors: Float64, counts: NDArray[np.bool_]) -> Float64:
     """Errors with zero at modes that do not count."""
     known = np.where(counts, errors, 0.0)
@@ -163,7 +168,7 @@ def _finite(errors: Float64, counts: NDArray[np.bool_]) -> Float64:
         row, mode = (int(index[0]) for index in np.nonzero(~np.isfinite(known)))
         raise ValueError(
             f"the error of mode {mode} in row {row} is {known[row, mode]}: positions are finite, in metres; "
-            "give a mode that does not exist the weight 0"
+            "give a mode that does not exist NaN for all of its positions and the weight 0"
         )
     return known
 

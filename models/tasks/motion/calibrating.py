@@ -61,7 +61,7 @@ def judge(
         parts.append(rip.predictive(*planners(examples.drawn(rows)), recipe))
         progress(len(rows))
     predictive = joined(parts)
-    return Judged(predictive, request_errors(examples.futures, predictive.plans, predictive.weights, padded=False))
+    return Judged(predictive, request_errors(examples.futures, predictive.plans, predictive.weights))
 
 
 def joined(parts: Sequence[Trajectories]) -> Trajectories:

@@ -19,21 +19,25 @@ ACCEPTABLE = {"cnll": 25.0, **dict.fromkeys(DISPLACEMENTS, 1.0)}
 """Shifts 1.0 retains by cNLL, with the limit of its table 21; the released code by displacements only."""
 
 
-def request_errors(truth: Floats, predicted: Floats, weights: Floats, *, padded: bool) -> dict[str, Floats]:
+def request_errors(truth: Floats, predicted: Floats, weights: Floats) -> dict[str, Floats]:
     """All errors by the names of ``UNITS``, float64 [N] each.
 
     Args:
         truth: true positions [N, T, 2], m.
-        predicted: positions of each mode [N, D, T, 2], m.
-        weights: of each mode [N, D]; each row is not negative and sums to one.
-        padded: whether modes of weight zero are padding; otherwise they count among the least and the average.
+        predicted: positions of each mode [N, D, T, 2], m; all of them NaN for padding.
+        weights: of each mode [N, D]; each row is not negative and sums to one, and padding has the weight zero.
 
     Raises:
-        ValueError: other shapes, weights that are no distribution, or a position that is not finite.
+        ValueError: other shapes, weights that are no distribution, or a position that is not finite and not of padding.
     """
     ade, fde = mode_ade(truth, predicted), mode_fde(truth, predicted)
+    lost = np.argwhere(np.isnan(ade))
+    partly = ~np.isnan(predicted[lost[:, 0], lost[:, 1]]).all(axis=(1, 2))
+    if partly.any():
+        row, mode = (int(index) for index in lost[np.argmax(partly)])
+        raise ValueError(f"mode {mode} in row {row} has positions and NaN: all are finite, or all NaN for padding")
     return {
         "cnll": cnll(truth, predicted, weights),
-        **{f"{name}ade": aggregate(ade, weights, name, padded=padded) for name in AGGREGATORS},
-        **{f"{name}fde": aggregate(fde, weights, name, padded=padded) for name in AGGREGATORS},
+        **{f"{name}ade": aggregate(ade, weights, name) for name in AGGREGATORS},
+        **{f"{name}fde": aggregate(fde, weights, name) for name in AGGREGATORS},
     }

@@ -28,9 +28,10 @@ UNCERTAINTY = "uncertainty"
 def read(path: Path, asked: Asked) -> Judged:
     """A submission (``.pb``; its ground truth is the companion ``scenes``) or an NPZ file.
 
-    NPZ: ``trajectories`` [N, D, T, 2] and ``target`` [N, T, 2] in the agents' frames, m; ``weights`` [N, D], zero for
-    padding; ``uncertainty`` [N]; optional ``shifted`` [N] and columns [N] to break figures down by. A submission can
-    be broken down by the tags of its scenes.
+    NPZ: ``trajectories`` [N, D, T, 2] and ``target`` [N, T, 2] in the agents' frames, m; ``weights`` [N, D];
+    ``uncertainty`` [N]; optional ``shifted`` [N] and columns [N] to break figures down by. Padding is a trajectory of
+    NaN with the weight zero; a trajectory of weight zero that has positions counts for the least and average errors,
+    as in the released scorer. A submission can be broken down by the tags of its scenes.
 
     Raises:
         BadFile: the message names file and field, and scene and track where there are.
@@ -56,11 +57,11 @@ def _of_arrays(path: Path, asked: Asked) -> Judged:
     except WeightsError as error:
         raise BadFile(f"{path}: weights: {error}") from error
     _check_metres(path, "target", _near(target, (1, 2)))
-    _check_metres(path, "trajectories", _near(trajectories, (2, 3)) | (weights == 0))
+    _check_metres(path, "trajectories", _near(trajectories, (2, 3)) | _padding(trajectories, weights))
     return _judged(
         path,
         asked,
-        request_errors(target, trajectories, weights, padded=True),
+        request_errors(target, trajectories, weights),
         uncertainty,
         shifted=files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target)),
         groups=files.group_columns(path, arrays, asked.by, len(target)),
@@ -91,12 +92,20 @@ def _near(positions: NDArray[Any], axes: tuple[int, ...]) -> Mask:
     return np.asarray((positions.min(axis=axes) > -FARTHEST) & (positions.max(axis=axes) < FARTHEST))
 
 
+def _padding(trajectories: NDArray[Any], weights: NDArray[np.float64]) -> Mask:
+    """Return which modes are padding, [N, D]; only modes of weight zero are looked at."""
+    found = np.zeros(weights.shape, bool)
+    empty = weights == 0
+    found[empty] = np.isnan(trajectories[empty]).all(axis=(1, 2))
+    return found
+
+
 def _check_metres(path: Path, name: str, good: Mask) -> None:
     if not good.all():
         place = [int(index) for index in np.argwhere(~good)[0]]
         raise BadFile(
             f"{path}: {name}{place} holds a value that is not finite, or {FARTHEST:g} and more; metres are "
-            "needed, and the weight 0 where a mode is padding"
+            "needed; a mode that is padding has NaN in all positions, and the weight 0"
         )
 
 

@@ -31,6 +31,11 @@ def calibrating(dev: Examples) -> Examples:
     return dev.take(others) if others.any() else choosing(dev)
 
 
+def unseen(dev: Examples) -> Examples:
+    """Return all development requests but the in-domain ones that choose weights; tables judge these."""
+    return dev.take(dev.shifted | ~_of_choosing_scenes(dev))
+
+
 def judging(stored: Mapping[str, Examples]) -> dict[str, Examples]:
     """Development and evaluation requests by name, without those that calibrate; parts that are empty are left out."""
     found = {}

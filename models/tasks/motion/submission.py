@@ -112,7 +112,7 @@ def _judge(path: Path, group: list[_Modes], truth: Truth, errors: Mapping[str, N
     predicted = np.stack([modes.trajectories for modes in group])
     weights = np.stack([modes.weights for modes in group])
     try:
-        found = request_errors(truth.trajectories[rows], predicted, weights, padded=False)
+        found = request_errors(truth.trajectories[rows], predicted, weights)
     except WeightsError:
         for modes in group:
             _check_weights(path, modes)

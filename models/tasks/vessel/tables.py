@@ -1,4 +1,4 @@
-"""Tables 3, 19, 20 of Shifts 2.0 (synthetic part) for our artefacts, and the relations it reports.
+"""Tables 3, 19, 20 of Shifts 2.0 (synthetic part) for our artefacts.
 
 One pass of an ensemble's graph gives both kinds of row of the paper: the ensemble, and its members taken one
 by one ("mean ± σ across the individual metric scores of all members"). For sampled families a member is one
@@ -139,52 +139,6 @@ def table_3(results: Sequence[Result]) -> str:
             kind = "single" if single else "ensemble"
             lines.append(f"| {kind} | {LABELS[result.family]} | {' | '.join(cells)} |")
     return "\n".join(lines)
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A statement of the paper and what was found here."""
-
-    statement: str
-    holds: bool
-    found: str
-
-
-def relations(results: Sequence[Result]) -> list[Relation]:
-    """The paper's relations, tested."""
-    checks: list[Relation] = []
-    for data in ("eval_in", "eval_out", "eval_full", "gen"):
-        pairs = [
-            (
-                LABELS[one.family],
-                one.value(data, "r_auc_kw2", single=False)[0],
-                one.value(data, "r_auc_kw2", single=True)[0],
-            )
-            for one in results
-        ]
-        found = ", ".join(f"{name} {whole / 1e5:.2f} against {mean / 1e5:.2f}" for name, whole, mean in pairs)
-        statement = f"{data}: every ensemble has an R-AUC no larger than its members' mean (10^5 kW²)"
-        checks.append(Relation(statement, all(whole <= mean for _, whole, mean in pairs), found))
-    for split in ("dev", "eval"):
-        for figure, unit in (("rmse_kw", "RMSE, kW"), ("r_auc_kw2", "R-AUC, kW²")):
-            pairs = [
-                (
-                    LABELS[one.family],
-                    one.value(f"{split}_in", figure, single=False)[0],
-                    one.value(f"{split}_out", figure, single=False)[0],
-                )
-                for one in results
-            ]
-            found = ", ".join(f"{name} {inside:.0f} to {out:.0f}" for name, inside, out in pairs)
-            statement = f"{split}: shifted data are harder than in-domain data ({unit})"
-            checks.append(Relation(statement, all(out > inside for _, inside, out in pairs), found))
-    for single in (False, True):
-        errors = {LABELS[one.family]: one.value("gen", "rmse_kw", single=single)[0] for one in results}
-        found = ", ".join(f"{name} {value:.0f}" for name, value in sorted(errors.items(), key=lambda x: x[1]))
-        kind = "singles" if single else "ensembles"
-        statement = f"gen: the neural-symbolic model has the smallest RMSE of the {kind} (kW)"
-        checks.append(Relation(statement, min(errors, key=lambda name: errors[name]) == "Symbolic", found))
-    return checks
 
 
 def _cell(value: tuple[float, float], divisor: float, form: str) -> str:

@@ -83,5 +83,5 @@ def _title(answer: demur.MotionAnswer) -> str:
 
 
 def _errors(truth: NDArray[Any], plans: NDArray[Any], weights: NDArray[Any]) -> list[str]:
-    found = request_errors(truth[None], plans[None], weights[None], padded=False)
+    found = request_errors(truth[None], plans[None], weights[None])
     return [words.format(found[name][0]) for name, words in _ERRORS.items()]

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.motion_tables import page
 from benchmarks.motion_tables.judge import MEASURES, SETS, Score
-from benchmarks.motion_tables.relations import Results, relations
+from benchmarks.motion_tables.relations import LARGEST, Results, relations
 from benchmarks.motion_tables.rows import ROWS, Row
 
 PRINTED = json.loads((Path(__file__).parents[2] / "fixtures" / "motion_tables.json").read_text())
@@ -92,6 +92,20 @@ def test_each_statement_can_fail(row: Row, name: str, change: dict[str, Any], wr
     results = paper()
     results["dev", row][name] = replace(results["dev", row][name], **change)
     assert any(statement.startswith(wrong) for statement in failing(results))
+
+
+def test_the_papers_largest_shares_are_those_of_the_statement() -> None:
+    for split, largest in LARGEST.items():
+        printed = [100 * sets["full"].roc_auc for (one, _), sets in paper().items() if one == split]
+        assert max(printed) == pytest.approx(100 * largest)
+
+
+def test_rows_of_deep_ensembles_alone_are_checked_and_laid_out() -> None:
+    results = {(split, row): sets for (split, row), sets in paper().items() if row.method == "Deep Ensemble"}
+    found = relations(results)
+    assert len(found) == len(relations(paper()))
+    assert failing(results) == []
+    assert "Dropout" not in page.document(["data"], ["models"], results, {}, found)
 
 
 def test_the_page_lays_tables_out_as_the_paper() -> None:

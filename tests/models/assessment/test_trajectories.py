@@ -83,10 +83,9 @@ def test_the_corrected_likelihood_is_the_formula() -> None:
     )
 
 
-@pytest.mark.parametrize("filler", [np.nan, np.inf, 0.0, 1e200])
-def test_padding_counts_nowhere_whatever_its_positions(filler: float) -> None:
+def test_padding_counts_nowhere() -> None:
     truth, predicted, weights = batch(3, 6, 3)
-    padded = np.concatenate([predicted, np.full((6, 2, 5, 2), filler)], axis=1)
+    padded = np.concatenate([predicted, np.full((6, 2, 5, 2), np.nan)], axis=1)
     wide = np.concatenate([weights, np.zeros((6, 2))], axis=1)
     np.testing.assert_array_equal(trj.cnll(truth, padded, wide), trj.cnll(truth, predicted, weights))
     errors = trj.mode_ade(truth, padded)
@@ -96,12 +95,24 @@ def test_padding_counts_nowhere_whatever_its_positions(filler: float) -> None:
         )
 
 
-def test_without_padding_a_mode_of_weight_zero_is_a_mode_as_released() -> None:
-    errors, weights = np.array([[3.0, 1.0]]), np.array([[1.0, 0.0]])
-    assert trj.aggregate(errors, weights, "min") == 3
-    assert trj.aggregate(errors, weights, "min", padded=False) == 1
-    assert trj.aggregate(errors, weights, "avg", padded=False) == 2
-    assert trj.aggregate(errors, weights, "weighted", padded=False) == 3
+def test_a_mode_of_weight_zero_is_a_mode_as_released() -> None:
+    errors, weights = np.array([[3.0, 1.0, np.nan]]), np.array([[1.0, 0.0, 0.0]])
+    assert trj.aggregate(errors, weights, "min") == 1
+    assert trj.aggregate(errors, weights, "avg") == 2
+    assert trj.aggregate(errors, weights, "top1") == 3
+    assert trj.aggregate(errors, weights, "weighted") == 3
+
+
+@pytest.mark.parametrize("case", ORACLE["cases"], ids=lambda case: f"{case['mode']}-{len(case['weights'])}")
+def test_the_released_least_errors_do_not_look_at_weights(case: dict) -> None:
+    """All weight on the first mode: the released least and average errors stay, as the rest still counts."""
+    truth, predicted, weights = one(case)
+    sure = np.zeros_like(weights)
+    sure[:, 0] = 1
+    for how in ("min", "avg"):
+        for name, errors in (("ade", trj.mode_ade(truth, predicted)), ("fde", trj.mode_fde(truth, predicted))):
+            found = trj.aggregate(errors, sure, how)
+            np.testing.assert_allclose(found[0], case["official"][f"{how}_{name}"], rtol=1e-9)
 
 
 def test_the_first_of_equal_weights_is_top() -> None:

@@ -107,6 +107,16 @@ def test_shares_are_disjoint_scenes_of_the_domain(stored: Examples) -> None:
     assert len(chosen.scenes) < len(calibrating.scenes)
 
 
+def test_what_tables_judge_leaves_out_the_scenes_that_chose_weights(stored: Examples) -> None:
+    chosen, judged = shares.choosing(stored), shares.unseen(stored)
+    assert len(chosen)
+    assert len(judged) == len(stored) - len(chosen)
+    assert not set(chosen.scenes) & set(judged.scenes[~judged.shifted])
+    assert judged.shifted.sum() == stored.shifted.sum()
+    in_domain = judged.take(~judged.shifted)
+    assert in_domain.fingerprint == shares.calibrating(stored).fingerprint
+
+
 def test_one_scene_chooses_and_calibrates(stored: Examples) -> None:
     one = stored.take(stored.scenes == "scene-0000")
     assert len(shares.choosing(one)) == len(shares.calibrating(one)) == 2

@@ -73,17 +73,33 @@ def test_another_error_and_limit_can_be_asked_for(tmp_path: Path) -> None:
         read(saved(tmp_path, arrays()), Asked(error="speed"))
 
 
-def test_modes_of_weight_zero_are_padding_in_arrays_whatever_they_hold(tmp_path: Path) -> None:
+def widened(content: dict[str, Any], positions: Any) -> dict[str, Any]:
+    """One mode of weight zero more."""
+    return content | {
+        "trajectories": np.concatenate([content["trajectories"], positions], axis=1),
+        "weights": np.concatenate([content["weights"], np.zeros((6, 1))], axis=1),
+    }
+
+
+def test_a_trajectory_of_nan_is_padding(tmp_path: Path) -> None:
     content = arrays()
     plain = read(saved(tmp_path, content), Asked())
-    for rubbish in (0.0, math.nan, 1e300):
-        wide = content | {
-            "trajectories": np.concatenate([content["trajectories"], np.full((6, 1, 25, 2), rubbish)], axis=1),
-            "weights": np.concatenate([content["weights"], np.zeros((6, 1))], axis=1),
-        }
-        padded = read(saved(tmp_path, wide), Asked())
-        for name, column in plain.errors.items():
-            np.testing.assert_array_equal(padded.errors[name].values, column.values, err_msg=name)
+    padded = read(saved(tmp_path, widened(content, np.full((6, 1, 25, 2), math.nan))), Asked())
+    for name, column in plain.errors.items():
+        np.testing.assert_array_equal(padded.errors[name].values, column.values, err_msg=name)
+
+
+def test_a_mode_of_weight_zero_counts_for_the_least_and_average_errors(tmp_path: Path) -> None:
+    content = arrays()
+    plain = read(saved(tmp_path, content), Asked()).errors
+    exact = read(saved(tmp_path, widened(content, content["target"][:, None])), Asked()).errors
+    for name in ("minade", "minfde"):
+        assert (plain[name].values > 0).all()
+        np.testing.assert_array_equal(exact[name].values, np.zeros(6), err_msg=name)
+    for name in ("avgade", "avgfde"):
+        np.testing.assert_allclose(exact[name].values, 0.75 * plain[name].values, err_msg=name)
+    for name in ("cnll", "top1ade", "top1fde", "weightedade", "weightedfde"):
+        np.testing.assert_allclose(exact[name].values, plain[name].values, rtol=1e-12, err_msg=name)
 
 
 def test_figures_are_means_and_curves_over_requests(tmp_path: Path) -> None:
@@ -137,6 +153,12 @@ def place(index: Any, value: float) -> Callable[[Any], Any]:
             r"trajectories\[4, 1\] holds a value that is not finite",
         ),
         (with_("trajectories", place((4, 1, 3, 0), 1e200)), r"trajectories\[4, 1\]"),
+        (
+            with_("trajectories", place((4, 1), math.nan)),
+            r"trajectories\[4, 1\] .* NaN in all positions, and the weight",
+        ),
+        (widened(arrays(), np.full((6, 1, 25, 2), 1e300)), r"trajectories\[0, 3\] holds a value that is not finite"),
+        (widened(arrays(), np.repeat([[[[math.nan, 0.0]]]], 150, 0).reshape(6, 1, 25, 2)), r"trajectories\[0, 3\]"),
         (with_("target", place((5, 1, 0), math.nan)), r"target\[5\] holds a value that is not finite"),
         (arrays() | {"shifted": np.full(6, 2)}, r"shifted\[0\] is 2; 0 "),
         (arrays() | {"shifted": np.zeros(5)}, r"shifted has the shape \[5\]"),

@@ -34,7 +34,7 @@ def artefact(folder: Path, members: int = 3, *, towns: int = 30) -> Artefact:
     planners = members_of.opened(folder / GRAPH, plan)
     maps, futures = _labelled(towns)
     predictive = rip.predictive(*planners(maps), plan)
-    errors = request_errors(futures, predictive.plans, predictive.weights, padded=False)
+    errors = request_errors(futures, predictive.plans, predictive.weights)
     typical = building.typical([appearance.measured(one) for one in maps])
     plan = Recipe(size=SIZE, typical=typical)
     executor = Executor(kind="onnx", file=GRAPH)

@@ -1,0 +1,301 @@
+"""What Shifts 2.0 (section 4 and appendix D.4) says of Tables 3, 19 and 20 on synthetic data, checked on ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from benchmarks.relations import Pair, Relation, check, counted, plain, plain_lower
+from models.tasks.vessel.tables import LABELS, Result
+
+PARTITIONS = ("dev_in", "dev_out", "dev_full", "eval_in", "eval_out", "eval_full")
+"""The canonical ones."""
+SETS = (*PARTITIONS, "gen")
+TITLES = {
+    "rmse_kw": "RMSE",
+    "mae_kw": "MAE",
+    "mape_percent": "MAPE",
+    "r_auc_kw2": "R-AUC",
+    "f1_auc": "F1-AUC",
+    "f1_at_95": "F1@95",
+}
+_SCALES = {"r_auc_kw2": 1e-5, "f1_at_95": 100.0}
+"""To the units of the tables: kW, %, 10^5 kW²."""
+COMPARABLE = 0.01
+"""Relative difference up to which two ensembles are "broadly comparable"; the paper's own largest is 0.005."""
+SIMILAR = 0.02
+"""Relative difference in R-AUC up to which the two best of a partition are similar; the paper's largest is 0.013."""
+LISTED = 8
+"""Comparisons up to which all of a statement are listed."""
+
+
+class Tables:
+    """Figures by family, set and kind of row.
+
+    Args:
+        results: of the four families.
+    """
+
+    def __init__(self, results: Sequence[Result]) -> None:
+        self._results = {one.family: one for one in results}
+        self.families = tuple(self._results)
+
+    def value(self, family: str, data: str, figure: str, *, single: bool = False) -> float:
+        """Return a figure in the units of the tables; of singles the mean over members."""
+        return self._results[family].value(data, figure, single=single)[0] * _SCALES.get(figure, 1.0)
+
+    def others(self, family: str) -> list[str]:
+        """Return all families but one."""
+        return [other for other in self.families if other != family]
+
+
+def relations(results: Sequence[Result]) -> list[Relation]:
+    """Return every statement of the paper that its own printed numbers bear out, held here or not."""
+    tables = Tables(results)
+    parts = (_shift, _ensembles, _variational, _symbolic, _generalisation, _ranking)
+    return [one for part in parts for one in part(tables)]
+
+
+def unsupported(results: Sequence[Result]) -> list[Relation]:
+    """Return statements of the paper's text that the numbers in its own tables contradict."""
+    tables = Tables(results)
+    best = [
+        _best(
+            tables,
+            f"The DNN ensemble has the smallest {TITLES[figure]} on every dev and eval partition",
+            "dnn",
+            figure,
+            PARTITIONS,
+        )
+        for figure in ("rmse_kw", "mae_kw", "mape_percent")
+    ]
+    return [
+        *best,
+        _best(tables, "The DNN ensemble has the largest F1@95 on gen", "dnn", "f1_at_95", ("gen",)),
+        _harder(tables, "dev", "rmse_kw"),
+    ]
+
+
+def own(results: Sequence[Result]) -> list[Relation]:
+    """Return relations that the paper does not state."""
+    tables = Tables(results)
+    return [
+        *(_members(tables, figure) for figure in ("mape_percent", "f1_auc", "f1_at_95")),
+        _best(tables, "The symbolic ensemble has the smallest R-AUC on every set", "symbolic", "r_auc_kw2", SETS),
+        _best(tables, "The symbolic ensemble has the smallest RMSE on every set", "symbolic", "rmse_kw", SETS),
+    ]
+
+
+def _shift(tables: Tables) -> Iterator[Relation]:
+    yield _harder(tables, "eval", "rmse_kw")
+    for figure in ("mae_kw", "mape_percent"):
+        for split in ("dev", "eval"):
+            yield _harder(tables, split, figure)
+    for split in ("dev", "eval"):
+        yield _harder(tables, split, "r_auc_kw2")
+
+
+def _harder(tables: Tables, split: str, figure: str) -> Relation:
+    pairs = [
+        Pair(
+            f"{LABELS[family]} {'single' if single else 'ensemble'}",
+            tables.value(family, f"{split}_out", figure, single=single),
+            tables.value(family, f"{split}_in", figure, single=single),
+        )
+        for single in (False, True)
+        for family in tables.families
+    ]
+    return _check(
+        f"{split}: {TITLES[figure]} is larger on shifted than on in-domain data, single and ensemble (in-domain first)",
+        pairs,
+    )
+
+
+def _ensembles(tables: Tables) -> Iterator[Relation]:
+    for figure in ("rmse_kw", "mae_kw", "r_auc_kw2"):
+        yield _members(tables, figure)
+
+
+def _members(tables: Tables, figure: str) -> Relation:
+    more = _more_is_better(figure)
+    pairs = [
+        _better(
+            f"{LABELS[family]} {data}",
+            figure,
+            tables.value(family, data, figure),
+            tables.value(family, data, figure, single=True),
+        )
+        for family in tables.families
+        for data in SETS
+    ]
+    return _check(
+        f"Ensembles have a {'larger' if more else 'smaller'} {TITLES[figure]} than their members have on average, on "
+        "every set",
+        pairs,
+        more=more,
+    )
+
+
+def _variational(tables: Tables) -> Iterator[Relation]:
+    for figure in ("rmse_kw", "r_auc_kw2"):
+        yield _best(
+            tables,
+            f"Of single models VI has the smallest {TITLES[figure]} on every canonical partition",
+            "variational",
+            figure,
+            PARTITIONS,
+            single=True,
+        )
+    for figure, sets in (("rmse_kw", ("eval_in", "eval_out")), ("r_auc_kw2", ("eval_full",))):
+        pairs = [
+            Pair(
+                f"{data} {LABELS[other]}",
+                (1 + COMPARABLE) * tables.value(other, data, figure),
+                tables.value("variational", data, figure),
+            )
+            for data in sets
+            for other in tables.others("variational")
+        ]
+        yield _check(
+            f"The VI ensemble is comparable to or better than each other one on {' and '.join(sets)}: its "
+            f"{TITLES[figure]} is at most {COMPARABLE:.0%} larger (the first number is VI's, the second the limit)",
+            pairs,
+        )
+
+
+def _symbolic(tables: Tables) -> Iterator[Relation]:
+    for figure in ("rmse_kw", "mae_kw", "mape_percent"):
+        pairs = [
+            Pair(f"{data} {LABELS[other]}", tables.value("symbolic", data, figure), tables.value(other, data, figure))
+            for data in PARTITIONS
+            for other in tables.others("symbolic")
+        ]
+        yield _check(
+            f"The symbolic ensemble has the largest {TITLES[figure]} on every dev and eval partition (the second "
+            "number is its own)",
+            pairs,
+        )
+
+
+def _generalisation(tables: Tables) -> Iterator[Relation]:
+    for figure in ("rmse_kw", "mae_kw"):
+        for single in (True, False):
+            kind = "Of single models the symbolic one" if single else "The symbolic ensemble"
+            text = f"{kind} has the smallest {TITLES[figure]} on gen"
+            yield _best(tables, text, "symbolic", figure, ("gen",), single=single)
+    pairs = [
+        Pair(f"against {LABELS[other]}", tables.value(other, "gen", "rmse_kw"), tables.value("dnn", "gen", "rmse_kw"))
+        for other in tables.families
+        if other not in ("dnn", "symbolic")
+    ]
+    yield _check("The DNN ensemble has the second smallest RMSE on gen, after the symbolic one", pairs)
+    ordered = _ordered(tables, "r_auc_kw2", single=True)
+    found = ", ".join(
+        f"{LABELS[family]} {tables.value(family, 'gen', 'r_auc_kw2', single=True):.4g}" for family in ordered
+    )
+    second = ordered[1] == "symbolic"
+    yield Relation(
+        "Of single models the symbolic one has the second smallest R-AUC on gen",
+        second,
+        found if second else f"**{found}**",
+    )
+    for figure, word in (("r_auc_kw2", "smallest"), ("f1_auc", "largest")):
+        yield _best(tables, f"The DNN ensemble has the {word} {TITLES[figure]} on gen", "dnn", figure, ("gen",))
+    yield _check(
+        "Ensembles of DNN and VI have a smaller R-AUC on gen than the symbolic one, in spite of larger errors",
+        [
+            Pair(LABELS[family], tables.value("symbolic", "gen", "r_auc_kw2"), tables.value(family, "gen", "r_auc_kw2"))
+            for family in ("dnn", "variational")
+        ],
+    )
+
+
+def _ranking(tables: Tables) -> Iterator[Relation]:
+    for figure in ("rmse_kw", "mae_kw", "mape_percent"):
+        on_gen = _spread(tables, "gen", figure)
+        yield _check(
+            f"Ensembles differ more in {TITLES[figure]} on gen than on any dev or eval partition (largest over "
+            "smallest, less one, %)",
+            [Pair(data, on_gen, _spread(tables, data, figure)) for data in PARTITIONS],
+        )
+    pairs = [
+        Pair(
+            f"{data} {LABELS[top]} before {LABELS[other]}",
+            tables.value(other, data, "r_auc_kw2"),
+            tables.value(top, data, "r_auc_kw2"),
+        )
+        for data in PARTITIONS
+        for top in ("dnn", "variational")
+        for other in tables.families
+        if other not in ("dnn", "variational")
+    ]
+    yield _check("DNN and VI are the two ensembles of the smallest R-AUC on every dev and eval partition", pairs)
+    yield _check(
+        f"There their R-AUC is similar: within {SIMILAR:.0%} (the first number is the difference, %)",
+        [
+            Pair(
+                data,
+                100 * SIMILAR,
+                100 * _apart(*(tables.value(one, data, "r_auc_kw2") for one in ("dnn", "variational"))),
+            )
+            for data in PARTITIONS
+        ],
+    )
+    values = [tables.value(family, "gen", "r_auc_kw2") for family in _ordered(tables, "r_auc_kw2", single=False)]
+    yield _check(
+        f"On gen the ranking by R-AUC is clear: neighbours differ by more than {SIMILAR:.0%} (the second number, %)",
+        [
+            Pair(f"places {place} and {place + 1}", 100 * _apart(worse, better), 100 * SIMILAR)
+            for place, (better, worse) in enumerate(pairwise(values), start=1)
+        ],
+    )
+
+
+def _best(
+    tables: Tables, statement: str, family: str, figure: str, sets: Sequence[str], *, single: bool = False
+) -> Relation:
+    """Check that no other family is better; equal printed numbers do not contradict."""
+    pairs = [
+        _better(
+            f"{data} {LABELS[other]}",
+            figure,
+            tables.value(family, data, figure, single=single),
+            tables.value(other, data, figure, single=single),
+        )
+        for data in sets
+        for other in tables.others(family)
+    ]
+    return _check(statement, pairs, more=_more_is_better(figure))
+
+
+def _check(statement: str, pairs: Iterable[Pair], *, more: bool = False) -> Relation:
+    """Check pairs; equal numbers do not contradict, and of many comparisons only the failing ones are listed.
+
+    Args:
+        more: whether more is better, so that the larger number comes first.
+    """
+    every = list(pairs)
+    one = check(statement, every, plain if more else plain_lower, ties=True)
+    return counted(one) if len(every) > LISTED else one
+
+
+def _better(name: str, figure: str, better: float, worse: float) -> Pair:
+    return Pair(name, better, worse) if _more_is_better(figure) else Pair(name, worse, better)
+
+
+def _more_is_better(figure: str) -> bool:
+    return figure.startswith("f1")
+
+
+def _ordered(tables: Tables, figure: str, *, single: bool) -> list[str]:
+    """Families by a figure on gen, the smallest first."""
+    return sorted(tables.families, key=lambda family: tables.value(family, "gen", figure, single=single))
+
+
+def _spread(tables: Tables, data: str, figure: str) -> float:
+    values = [tables.value(family, data, figure) for family in tables.families]
+    return 100 * (max(values) / min(values) - 1)
+
+
+def _apart(first: float, second: float) -> float:
+    return max(first, second) / min(first, second) - 1

@@ -1,0 +1,93 @@
+"""The paper's statements on vessels, checked on the paper's own numbers and on numbers where they do not hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import vessel_relations
+from models.tasks.vessel.ensemble import FAMILIES
+from models.tasks.vessel.scoring import Figures
+from models.tasks.vessel.tables import Result
+
+PRINTED = json.loads((Path(__file__).parents[1] / "fixtures" / "vessel_tables.json").read_text())
+PARTS = ("in", "out", "full", "gen")
+
+
+def printed(split: str, part: str, family: str, kind: str) -> Figures:
+    """The paper's figures, in the units of ``Figures``."""
+    place = PARTS.index(part)
+    key = f"{split}|{family}|{kind}"
+    rmse, mae, mape = PRINTED["table_19"][key][place::4]
+    r_auc, f1_auc, f1_at_95 = PRINTED["table_20"][key][place::4]
+    return Figures(rmse, mae, mape, 1e5 * r_auc, f1_auc, f1_at_95)
+
+
+def paper() -> list[Result]:
+    sets = {f"{split}_{part}": (split, part) for split in ("dev", "eval") for part in PARTS[:3]} | {
+        "gen": ("eval", "gen")
+    }
+    return [
+        Result(
+            family,
+            {name: printed(*where, family, "ensemble") for name, where in sets.items()},
+            {name: (printed(*where, family, "single"),) for name, where in sets.items()},
+        )
+        for family in FAMILIES
+    ]
+
+
+def test_all_statements_hold_on_the_papers_own_tables() -> None:
+    found = vessel_relations.relations(paper())
+    assert len({one.statement for one in found}) == len(found) >= 25
+    assert [one for one in found if not one.holds] == []
+
+
+def test_statements_that_its_tables_contradict_do_not_hold_there() -> None:
+    found = vessel_relations.unsupported(paper())
+    assert [one for one in found if one.holds] == []
+
+
+def changed(family: str, kind: str, data: str, figure: str, factor: float) -> list[Result]:
+    """The paper's results with one number multiplied."""
+    results = paper()
+    one = next(result for result in results if result.family == family)
+    figures = one.whole[data] if kind == "ensemble" else one.members[data][0]
+    values = {name: getattr(figures, name) for name in Figures.__slots__}
+    other = Figures(**(values | {figure: factor * values[figure]}))
+    if kind == "ensemble":
+        one.whole[data] = other
+    else:
+        one.members[data] = (other,)
+    return results
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "data", "figure", "factor", "statement"),
+    [
+        ("dnn", "single", "eval_out", "rmse_kw", 0.5, "eval: RMSE is larger on shifted than on in-domain data"),
+        ("dnn", "ensemble", "dev_out", "r_auc_kw2", 0.5, "dev: R-AUC is larger on shifted than on in-domain data"),
+        ("symbolic", "ensemble", "gen", "mae_kw", 1.2, "Ensembles have a smaller MAE than their members"),
+        ("dnn", "single", "eval_in", "r_auc_kw2", 0.9, "Of single models VI has the smallest R-AUC"),
+        ("variational", "single", "eval_in", "rmse_kw", 1.1, "Of single models VI has the smallest RMSE"),
+        ("variational", "ensemble", "eval_out", "rmse_kw", 1.02, "The VI ensemble is comparable to or better"),
+        ("symbolic", "ensemble", "dev_in", "rmse_kw", 0.9, "The symbolic ensemble has the largest RMSE"),
+        ("symbolic", "single", "gen", "rmse_kw", 1.5, "Of single models the symbolic one has the smallest RMSE on gen"),
+        ("dnn", "ensemble", "gen", "rmse_kw", 1.04, "The DNN ensemble has the second smallest RMSE on gen"),
+        ("symbolic", "single", "gen", "r_auc_kw2", 0.9, "Of single models the symbolic one has the second smallest"),
+        ("symbolic", "ensemble", "gen", "r_auc_kw2", 0.9, "The DNN ensemble has the smallest R-AUC on gen"),
+        ("dnn", "ensemble", "gen", "f1_auc", 0.9, "The DNN ensemble has the largest F1-AUC on gen"),
+        ("variational", "ensemble", "gen", "r_auc_kw2", 1.1, "Ensembles of DNN and VI have a smaller R-AUC on gen"),
+        ("dnn", "ensemble", "eval_in", "mape_percent", 0.5, "Ensembles differ more in MAPE on gen"),
+        ("symbolic", "ensemble", "eval_in", "r_auc_kw2", 0.5, "DNN and VI are the two ensembles of the smallest R-AUC"),
+        ("dnn", "ensemble", "eval_full", "r_auc_kw2", 1.03, "There their R-AUC is similar"),
+        ("variational", "ensemble", "gen", "r_auc_kw2", 0.98, "On gen the ranking by R-AUC is clear"),
+    ],
+)
+def test_each_statement_can_fail(family: str, kind: str, data: str, figure: str, factor: float, statement: str) -> None:
+    found = vessel_relations.relations(changed(family, kind, data, figure, factor))
+    failing = [one for one in found if not one.holds]
+    assert any(one.statement.startswith(statement) for one in failing)
+    assert all("**" in one.found for one in failing), "what fails is shown in bold"
