@@ -42,6 +42,7 @@ async def warm(tenant: Tenant, scheduler: Scheduler, offload: Offload, examples:
         scheduler,
         tenant.pipeline.policies,
         model=tenant.pipeline.model,
+        profile=tenant.pipeline.profile,
         ledger=NoLedger(),
         observer=_Unheard(),
         offload=offload,
