@@ -80,8 +80,6 @@ class Settings:
     convolution_search: Literal["heuristic", "exhaustive", "default"] = "heuristic"
     """How cuDNN chooses the algorithm of a convolution; part of the numeric profile. `exhaustive` measures all for each
     new shape, and may choose another at the next start."""
-    cuda_graphs: bool = False
-    """1 or 0: whether passes of a fixed shape are captured and replayed as CUDA graphs."""
     lanes: int = 0
     """Count of quanta that run at once; 0: one per available core on CPU (those of the container's CPU limit, in
     whole), one on GPU."""
@@ -310,7 +308,6 @@ class Settings:
             memory_bytes=self.device_memory_bytes,
             index=self.device_index,
             growth=self.device_arena,
-            graphs=self.cuda_graphs,
         )
 
     @property
