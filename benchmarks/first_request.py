@@ -79,7 +79,7 @@ def requests(task: str, source: artefact.Artefact, size: int) -> Any:
     place = np.indices((96, 96, 96)) - 48
     brain = ((place**2).sum(axis=0) < 40**2) * (100 + 10 * draw.standard_normal((96, 96, 96)))
     image = nib.Nifti1Image(brain.astype(np.float32), np.eye(4)).to_bytes()
-    return ScanRequest(image, t1=image)
+    return ScanRequest(image)
 
 
 async def measured(task: str, size: int, repeats: int, examples: bool) -> dict[str, float]:

@@ -65,7 +65,8 @@ class Settings:
     tls_client_ca: str = ""
     """File of the authorities of callers in PEM; then only who has a certificate of one gets a connection (mTLS)."""
     provider: Literal["cpu", "cuda"] = "cpu"
-    """Device that runs the model; part of the numeric profile that thresholds are bound to, see below."""
+    """Device that runs the model; part of the numeric profile that thresholds are bound to, see below. `cuda` needs the
+    extra `cuda`, which brings CUDA and cuDNN, and NVIDIA's driver."""
     device_index: int = 0
     """CUDA's number of the device, among those that the process sees."""
     device_memory_bytes: int = 0
@@ -317,7 +318,6 @@ class Settings:
             memory_bytes=self.device_memory_bytes,
             index=self.device_index,
             growth=self.device_arena,
-            graphs=self.cuda_graphs,
         )
 
     @property

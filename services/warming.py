@@ -14,8 +14,8 @@ from services.schedule import Scheduler
 from services.tenant import Tenant
 
 _log = get_logger(__name__)
-LEAST, MOST = 2, 30
-"""Times that each example is asked."""
+MOST = 30
+"""Times that each example is asked at most."""
 SECONDS = 0.05
 """After which one is not asked again: what takes long is warm at once, what is short has many small first costs."""
 
@@ -49,12 +49,12 @@ async def warm(tenant: Tenant, scheduler: Scheduler, offload: Offload, examples:
     )
     for request in tenant.examples() if examples is None else examples:
         began = time.monotonic()
-        for times in range(1, MOST + 1):
+        for _ in range(MOST):
             try:
                 answers = await pipeline.answer(request, Call())
             except InvalidInput as error:
                 _log.warning("an example for warm-up is no request of this model: %s", error)
                 break
             tenant.grpc.response.encode(tenant.grpc.answer(answers))
-            if times >= LEAST and time.monotonic() - began > SECONDS:
+            if time.monotonic() - began > SECONDS:
                 break

@@ -34,6 +34,11 @@ def load() -> None:
     loaded(needed(), [*map(Path, site.getsitepackages()), Path(ort.__file__).parents[1]])
 
 
+def runtime() -> ctypes.CDLL:
+    """Return CUDA's runtime library; ``load`` has found it."""
+    return ctypes.CDLL(needed()[0])
+
+
 def needed(capi: Path | None = None) -> tuple[str, ...]:
     """Return the file names of libraries that the installed CUDA provider needs, in an order that loads.
 

@@ -48,8 +48,6 @@ class Device:
     index: int = 0
     """CUDA's number of the device among those that the process sees."""
     growth: ArenaGrowth = "same"
-    graphs: bool = False
-    """Whether passes of fixed shapes are captured as CUDA graphs."""
 
     def __post_init__(self) -> None:
         for name, least in (("threads", 0), ("memory_bytes", 0), ("index", 0)):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
 from models.artefact import ArtefactError
-from models.executors import sessions
+from models.executors import cuda_libraries, sessions, transfers
 from models.executors.device import CPU, Device
 from models.executors.failures import DeviceFailed, ProviderUnavailable, kind_of
 
@@ -63,6 +63,7 @@ class OnnxGraph:
         self._opening = Lock()
         self.device = device
         self._session: ort.InferenceSession | None = self._opened()
+        self._transfers = transfers.of_cuda(cuda_libraries.runtime()) if device.provider == "cuda" else None
         self.inputs = {node.name: tuple(node.shape) for node in self._session.get_inputs()}
         """Name to shape; free dimensions are names."""
         self.outputs = tuple(node.name for node in self._session.get_outputs())
@@ -77,7 +78,9 @@ class OnnxGraph:
         """
         session = self._current()
         try:
-            return session.run(outputs, inputs)  # type: ignore[no-any-return]
+            if self._transfers is None or sum(array.nbytes for array in inputs.values()) < transfers.LEAST_BYTES:
+                return session.run(outputs, inputs)  # type: ignore[no-any-return]
+            return self._transfers.run(session, inputs, outputs)
         except _DEVICE_ERRORS as error:
             if self.device.provider == "cpu":
                 raise

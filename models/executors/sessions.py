@@ -96,8 +96,6 @@ def cuda_options(device: Device) -> dict[str, str]:
     }
     if device.memory_bytes:
         options["gpu_mem_limit"] = str(device.memory_bytes)
-    if device.graphs:
-        options["enable_cuda_graph"] = "1"
     return options
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
+import nibabel as nib
 import numpy as np
 
 from models.artefact import Artefact
@@ -15,7 +17,7 @@ from models.tasks.lesion.spec import HEADS
 from services.pipeline import Description
 from services.settings import Settings
 from services.tasks.lesion import bodies, messages, tensors
-from services.tasks.lesion.task import LesionTask, Pace
+from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
 from services.tenant import Parts, Tenant
 
 _REPEATS = 3
@@ -40,6 +42,15 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     def probe() -> None:
         replay(members, artefact.path(manifest.golden), parts.golden_tolerance)
 
+    def examples() -> Iterator[ScanRequest]:
+        """A ball of tissue in a scan of one window, which all others are of, too."""
+        size = recipe.window
+        places = np.indices(size) - (np.array(size)[:, None, None, None] - 1) / 2
+        tissue = 100 + 10 * np.random.default_rng(0).standard_normal(size)
+        ball = np.where((places**2).sum(axis=0) < (min(size) / 2.4) ** 2, tissue, 0).astype(np.float32)
+        image = nib.Nifti1Image(ball, np.diag([recipe.spacing] * 3 + [1.0])).to_bytes()
+        yield ScanRequest(image, t1=image if "t1" in recipe.channels else b"")
+
     def warm_up() -> None:
         probe()
         window = np.random.default_rng(0).standard_normal((len(recipe.channels), *recipe.window), np.float32)
@@ -62,5 +73,6 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
         http=bodies.binding(),
         oip=tensors.binding(recipe, ensemble=manifest.ensemble),
         warm_up=warm_up,
+        examples=examples,
         probe=probe,
     )

@@ -7,6 +7,7 @@ are the real ones. What runs on another provider than CUDA says numbers that can
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import onnxruntime as ort
@@ -77,7 +78,23 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
     monkeypatch.setattr(ort, "InferenceSession", Session)
     monkeypatch.setattr(cuda_libraries, "load", lambda: None)
+    monkeypatch.setattr(cuda_libraries, "runtime", _runtime)
     return machine
+
+
+def _runtime() -> Any:
+    """CUDA's runtime library, which locks no memory."""
+    return SimpleNamespace(cudaHostRegister=Refusing(), cudaHostUnregister=Refusing())
+
+
+class Refusing:
+    """A function of a library that fails."""
+
+    argtypes: Any = None
+    restype: Any = None
+
+    def __call__(self, *given: Any) -> int:
+        return 1
 
 
 def _entries(options: ort.SessionOptions | None) -> dict[str, str]:
