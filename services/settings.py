@@ -81,8 +81,6 @@ class Settings:
     convolution_search: Literal["heuristic", "exhaustive", "default"] = "heuristic"
     """How cuDNN chooses the algorithm of a convolution; part of the numeric profile. `exhaustive` measures all for each
     new shape, and may choose another at the next start."""
-    cuda_graphs: bool = False
-    """1 or 0: whether passes of a fixed shape are captured and replayed as CUDA graphs."""
     qualify: Literal["auto", "require", "off"] = "auto"
     """What happens under a numeric profile that the artefact was not calibrated for: `auto` measures it at start with
     the artefact's replay set, `require` starts only where `demur models qualify` has measured it, `off` defers
