@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Artefact
-from models.executors.golden import Replayed, replay
+from models.executors.golden import Probe, Replayed
 from models.head import Head
 from services.pipeline import Description
 from services.qualification.tables import LiveIntervals
@@ -80,8 +80,7 @@ def row_tenant(
 
     golden = artefact.path(manifest.golden)
 
-    def probe() -> None:
-        replay(model.replayed, golden, parts.golden_tolerance)
+    probe = Probe(model.replayed, golden, parts.golden_tolerance, manifest.golden_tolerance)
 
     def examples() -> Iterator[RowsRequest]:
         schema = artefact.schema

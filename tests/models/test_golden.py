@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from models import npz
 from models.artefact import ArtefactError
 from models.executors.device import Device
-from models.executors.golden import replay
+from models.executors.golden import Probe, replay
 from models.executors.onnx import OnnxGraph, ProviderUnavailable
 from models.executors.rows import RowGraph
 
@@ -139,3 +139,30 @@ def test_a_row_graph_measures_itself(graph: OnnxGraph) -> None:
     assert (mvar.tolist(), mean.tolist()) == ([1.5, 3.5, 5.5], [6, 14, 22])
     rows.measure(ROWS, repeats=2)
     assert 0 < rows.seconds(1) <= rows.seconds(1000) < 1
+
+
+class Drifting:
+    """Gives its first answer, and from then on others."""
+
+    outputs = ("mean",)
+
+    def __init__(self) -> None:
+        self.factor = 1.0
+
+    def run(self, inputs: dict[str, np.ndarray], outputs: tuple[str, ...]) -> list[np.ndarray]:
+        return [np.float32(self.factor) * inputs["rows"].sum(axis=1)]
+
+
+def test_without_a_known_tolerance_the_first_answer_sets_it(tmp_path: Path) -> None:
+    path = tmp_path / "golden.npz"
+    path.write_bytes(npz.encode({"rows": ROWS, "mean": ROWS.sum(axis=1) * 1.02}))
+    device = Drifting()
+    probe = Probe(device, path, float("inf"), 1e-4)
+    probe()
+    device.factor = 0.99
+    probe()
+    device.factor = 0.9
+    with pytest.raises(ArtefactError, match="differs"):
+        probe()
+    with pytest.raises(ArtefactError, match="differs"):
+        Probe(Drifting(), path, 1e-4, 1e-4)()

@@ -9,7 +9,7 @@ import nibabel as nib
 import numpy as np
 
 from models.artefact import Artefact
-from models.executors.golden import replay
+from models.executors.golden import Probe
 from models.schema import Feature, Schema
 from models.tasks.lesion import members as ensembles
 from models.tasks.lesion import recipe as recipes
@@ -39,8 +39,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     description = Description(task=manifest.task, model=artefact.tag, schema=schema, heads=HEADS, max_rows=1)
     pipeline = parts.pipeline(task)
 
-    def probe() -> None:
-        replay(members, artefact.path(manifest.golden), parts.golden_tolerance)
+    probe = Probe(members, artefact.path(manifest.golden), parts.golden_tolerance, manifest.golden_tolerance)
 
     def examples() -> Iterator[ScanRequest]:
         """A ball of tissue in a scan of one window, which all others are of, too."""

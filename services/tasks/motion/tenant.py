@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from models.artefact import Artefact
-from models.executors.golden import replay
+from models.executors.golden import Probe
 from models.tasks.motion import channels
 from models.tasks.motion import members as ensembles
 from models.tasks.motion import recipe as recipes
@@ -42,8 +42,7 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     )
     pipeline = parts.pipeline(task)
 
-    def probe() -> None:
-        replay(members, artefact.path(manifest.golden), parts.golden_tolerance)
+    probe = Probe(members, artefact.path(manifest.golden), parts.golden_tolerance, manifest.golden_tolerance)
 
     def examples() -> Iterator[MotionRequest]:
         with np.load(artefact.path(manifest.golden)) as recorded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from models.artefact import Artefact
-from models.executors.golden import replay
+from models.executors.golden import Probe
 from models.tasks.translation import members
 from models.tasks.translation.members import Golden
 from models.tasks.translation.spec import HEADS
@@ -36,8 +36,9 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     description = Description(task=manifest.task, model=artefact.tag, schema=None, heads=HEADS, max_rows=MOST_SENTENCES)
     pipeline = parts.pipeline(task)
 
-    def probe() -> None:
-        replay(Golden(translator.decoder), artefact.path(manifest.golden), parts.golden_tolerance)
+    probe = Probe(
+        Golden(translator.decoder), artefact.path(manifest.golden), parts.golden_tolerance, manifest.golden_tolerance
+    )
 
     def examples() -> Iterator[TranslationRequest]:
         for size in sorted({1, 2, translator.recipe.width}):
