@@ -39,7 +39,7 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
         return self.thresholds[index]
 
     def band(self, delta: float = 0.05) -> float:
-        """Half width of the Dvoretzky-Kiefer-Wolfowitz band, holding with 1 - delta, plus what may be lost."""
+        """Half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta, plus ``lost``."""
         return math.sqrt(math.log(2 / delta) / (2 * self.units)) + self.lost
 
 

