@@ -17,18 +17,21 @@ from pathlib import Path
 import pytest
 
 MOST_MEGABYTES = 1000
-"""Resident memory after any module, when what it needed is given back; `DEMUR_TEST_MEGABYTES` is another bound."""
+"""Held after any module, when what it needed is given back; `DEMUR_TEST_MEGABYTES` is another bound."""
 _WORTH_MEGABYTES = 16  # growth from which giving back is worth its time
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-_STATUS = Path("/proc/self/statm")
+_STATUS = Path("/proc/self/status")
 
 
-def resident() -> int:
-    """Resident memory of this process, MB of 2^20 bytes; 0 where the system does not tell."""
+def held() -> int:
+    """Resident anonymous memory of this process, MB of 2^20 bytes; 0 where the system does not tell.
+
+    Pages of library files, some 300 MB, are left out: the system takes them back when it needs them.
+    """
     try:
-        return int(_STATUS.read_text().split()[1]) * _PAGE >> 20
+        lines = _STATUS.read_text().splitlines()
     except OSError:
         return 0
+    return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("RssAnon:")), 0)
 
 
 def clear_caches(ended: Path, following: Path | None) -> None:
@@ -51,29 +54,29 @@ class Memory:
         self._most = most
         self._held = 0
         self._modules: list[tuple[int, str]] = []
-        """Resident memory after each module, and the module."""
+        """Memory after each module, and the module."""
         try:
             self._trim = ctypes.CDLL(None).malloc_trim
         except (AttributeError, OSError):  # another C library
             self._trim = lambda left: None
 
     def give_back(self) -> int:
-        """Return what nobody needs to the system; resident memory after that, MB."""
+        """Return what nobody needs to the system; what is held after that, MB."""
         gc.collect()
         self._trim(0)
-        return resident()
+        return held()
 
     def pytest_collection_finish(self) -> None:
         """Modules and tests stay to the end: the collector need not look at them again."""
         gc.collect()
         gc.freeze()
-        self._held = resident()
+        self._held = held()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
         result = yield
         if nextitem is None or nextitem.path != item.path:
-            if resident() > self._held + _WORTH_MEGABYTES:
+            if held() > self._held + _WORTH_MEGABYTES:
                 clear_caches(item.path, None if nextitem is None else nextitem.path)
                 self._held = self.give_back()
             self._modules.append((self._held, item.nodeid.partition("::")[0]))

@@ -137,7 +137,7 @@ async def test_a_call_whose_caller_hangs_up_stops_between_quanta(toy: Toy) -> No
 
 async def test_a_call_that_takes_long_is_answered_all_the_same(toy: Toy) -> None:
     async with serving(toy) as served, served.on_socket() as client:
-        for timeout, status in (("5", 200), ("0.15", 504)):
+        for timeout, status in (("60", 200), ("0.15", 504)):
             served.probe.hold()
             call = asyncio.create_task(
                 client.post("/v1/predict", json=toy.good, headers={"demur-timeout-seconds": timeout})

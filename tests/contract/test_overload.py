@@ -96,8 +96,11 @@ async def test_few_calls_wait_in_the_library_of_grpc_and_the_rest_is_refused_at_
             channels = [grpc.insecure_channel(address, (("grpc.use_local_subchannel_pool", 1),)) for _ in range(20)]
             body = msgspec.json.encode(rows.TOY.good)
             path = f"/{served.tenant.grpc.service}/Predict"
-            calls = [channel.unary_unary(path).future(body, timeout=20) for channel in channels]
-            time.sleep(1.0)  # nothing but the library works
+            calls = [channel.unary_unary(path).future(body, timeout=120) for channel in channels]
+            end = time.monotonic() + 60
+            while sum(call.done() for call in calls) < len(calls) - CALLS - 2 and time.monotonic() < end:
+                time.sleep(0.05)  # nothing but the library works
+            time.sleep(0.5)
             refused = [call for call in calls if call.done()]
             collected.set_result((channels, calls, [call.code() for call in refused]))
 

@@ -59,7 +59,7 @@ class Behind:
 
     async def until(self, count: int) -> None:
         """So many requests have reached the application."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             while len(self.bodies) < count:
                 await asyncio.sleep(0.001)
 
@@ -211,7 +211,7 @@ async def test_a_caller_who_goes_away_leaves_no_place_taken() -> None:
             caller.writer.write(post()[:-1])  # held, and never complete
             await asyncio.sleep(0.02)
         app.go.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(40):
             while app.door.crowd.inside:
                 await asyncio.sleep(0.001)
 

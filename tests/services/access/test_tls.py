@@ -78,7 +78,7 @@ class Secure:
         link.replace(self.directory / "data")
 
     async def until(self, protocol: Protocol, roots: bytes, pair: Pair | None = None, *, trusted: bool = True) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(40):
             while await self.trusts(protocol, roots, pair) is not trusted:
                 await asyncio.sleep(0.02)
 
@@ -179,7 +179,7 @@ async def test_what_is_broken_on_disk_changes_nothing(
         for name, pair in broken.items():
             before, said = one.metric(FAILURES), len(told())
             one.put(pair, b"nonsense" if name == "no authority" else authority.pem)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(40):
                 while len(told()) == said:  # the count also grows with each look at what was put before
                     await asyncio.sleep(0.01)
             assert one.metric(FAILURES) > before

@@ -6,6 +6,7 @@ import asyncio
 import io
 import itertools
 import struct
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, text
 
 from models.tasks.lesion.spec import LESIONS
 from services.errors import InvalidInput, TooLarge
@@ -312,11 +313,16 @@ async def test_who_loses_a_race_for_a_key_is_told(postgres: Any) -> None:
         def slowly(connection: Any, place: Any) -> Any:
             checked, _ = one.desk.rules.check(rows[1.0], wall.now)
             taken = take(connection, place, checked, actor="a", received=wall.now)
-            time.sleep(0.6)
+            written.set()
+            waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            end = time.monotonic() + 60
+            while not connection.execute(waiting).scalar_one() and time.monotonic() < end:
+                time.sleep(0.01)  # until the other has looked for the key, and waits for this transaction to end
             return taken
 
-        first = asyncio.create_task(one.writer.run(slowly))
-        await asyncio.sleep(0.2)
+        written = threading.Event()
+        first = asyncio.create_task(one.writer.run(slowly, seconds=60))
+        await asyncio.to_thread(written.wait, 60)
         assert await other.take(*rows[2.0]) == ["key_reused", "accepted"]
         await first
         assert [struct.unpack("<d", value)[0] for *_, value in await one.labels()] == [1.0, 1.0]

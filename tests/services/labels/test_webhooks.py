@@ -353,7 +353,7 @@ async def test_the_background_work_delivers(tmp_path: Path) -> None:
             (unit,) = await found.units([0])
             await found.desk.call_back([unit], f"{url}/hook")
             await found.take(GivenLabel(unit, 1.0))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(40):
                 while not got:
                     await asyncio.sleep(0.01)
             await webhooks.stop()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import numpy as np
+from sqlalchemy import Connection
 
 from services.ledger.audits import Draws
 from services.ledger.tables import deployment, gap, writer
+from services.ledger.writer import Place
 from services.policy import Decision
 from tests.services.ledger.recording import (
     POWER,
@@ -253,14 +256,19 @@ async def test_what_has_to_outlive_the_host_is_committed_before_it_is_answered(l
 
 async def test_a_deadline_that_passes_while_others_are_written_costs_these_units_only(tmp_path: Path) -> None:
     """A flush that is under way is slow; what came meanwhile is taken back whole."""
-    import time
+    begun, go = threading.Event(), threading.Event()
+
+    def held(connection: Connection, place: Place) -> None:
+        begun.set()
+        go.wait(60)
 
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
-    async with recording(url, tmp_path, deadline_seconds=0.2) as found:
+    async with recording(url, tmp_path, deadline_seconds=2.0) as found:
         await found.decide([2.0])
-        slow = asyncio.create_task(found.ledger.writer.run(lambda connection, place: time.sleep(0.6)))
-        await asyncio.sleep(0.1)
+        slow = asyncio.create_task(found.ledger.writer.run(held, seconds=60))
+        await asyncio.to_thread(begun.wait, 60)
         assert not (await found.decide([2.0]))[0]
+        go.set()
         await slow
         assert (await found.decide([2.0]))[0]
     snapshot = read(found.database)
