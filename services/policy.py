@@ -145,8 +145,8 @@ def choose(
         limit = calibration.reference_limit(head.knowledge_measure, 0.999)
         policy = replace(policy, knowledge_measure=head.knowledge_measure, knowledge_reference=limit)
         if limit is None and defer_on_shift and origin:
-            why = f"{head.knowledge_measure} was refused under {profile}, and units that look unfamiliar are to be deferred"
-            return replace(policy, reason=f"{why}; {origin}")
+            why = f"{head.knowledge_measure} was refused, so nobody knows which units are unfamiliar: {origin}"
+            return replace(policy, reason=why)
     if fixed_threshold is not None:
         return replace(policy, threshold=fixed_threshold, mode="fixed")
     policy = replace(policy, target_retention=target_retention)

@@ -27,19 +27,9 @@ from services.qualification.start import NotQualified, Qualification
 from services.rows import Packed, RowsRequest
 from services.settings import Settings
 from tests.ledger_reader import Reader
-from tests.services.qualification.variants import disordered, not_finite, replayable, rounded, scaled, variant
+from tests.services.qualification.variants import disordered, not_finite, rounded, scaled, variant
 
 SETTINGS = Settings(task="vessel", lanes=1, ledger="none")
-
-
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Artefact:
-    return replayable(tmp_path_factory.mktemp("source") / "dnn-10")
-
-
-@pytest.fixture(scope="module")
-def shifted(source: Artefact, tmp_path_factory: pytest.TempPathFactory) -> Artefact:
-    return variant(source, tmp_path_factory.mktemp("shifted") / "dnn-10", scaled(1.5))
 
 
 def measured(found: Artefact, folder: Path, settings: Settings = SETTINGS) -> Qualification:
