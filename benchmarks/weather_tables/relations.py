@@ -7,7 +7,7 @@ paper's own printed numbers bear it out; virtual ensembles, which the paper does
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 SPLITS = ("dev", "eval")
 PARTS = ("in", "shifted", "full")
@@ -380,18 +380,20 @@ def _training_sets(results: Results) -> Iterator[Statement]:
 def _models(
     results: Results, first: str, others: Sequence[str], figures: Sequence[str], where: Sequence[tuple[str, str]]
 ) -> tuple[Comparison, ...]:
+    """Compare a model with the best of others, in each figure of each set."""
     values = results.performance
-    return tuple(
-        _compared(
-            f"{split}{'' if part == 'full' else f' {part}'}{f' {other}' if len(others) > 1 else ''}",
-            one,
-            values[split, first, part, one],
-            values[split, other, part, one],
-        )
-        for split, part in where
-        for other in others
-        for one in figures
-    )
+    compared = []
+    for split, part in where:
+        for one in figures:
+            rest = {other: values[split, other, part, one] for other in others}
+            best = (min if one.endswith(_BELOW) else max)(rest, key=rest.__getitem__)
+            found = _compared(_set(split, part), one, values[split, first, part, one], rest[best])
+            compared.append(replace(found, text=f"{found.text} ({best})") if len(others) > 1 else found)
+    return tuple(compared)
+
+
+def _set(split: str, part: str) -> str:
+    return split if part == "full" else f"{split} {part}"
 
 
 def _compared(name: str, figure: str, first: float, second: float) -> Comparison:
