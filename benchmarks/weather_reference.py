@@ -2,33 +2,33 @@
 
     python -m benchmarks.weather_reference [--scale 0.1] [--work DIR] [--out DIR]
 
-Takes an hour on two cores, most of it for networks; finished members lie in the work folder. Networks are those of
-`benchmarks.weather_tables`, if the work folder is the same.
+Takes an hour on two cores, most of it for networks; finished members lie in the work folder.
+`benchmarks.weather_tables` judges the same artefacts: it makes their page and, with ``--cards``, their cards.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from benchmarks.weather_tables.runs import Plan, Work
+from benchmarks.weather_tables.__main__ import RECIPE, SEED
+from benchmarks.weather_tables.served import Work, teller
 from models.building import Labelled, Provenance
 from models.tasks.weather import boosting, build
-from models.tasks.weather.ensemble import Ensemble, join
+from models.tasks.weather.ensemble import VIRTUAL, Ensemble, join
 from models.tasks.weather.features import SCHEMA
 from models.tasks.weather.simulator.dataset import simulate
 from models.tasks.weather.spec import HEADS
-from models.tasks.weather.training import labelled
+from models.tasks.weather.training import NETWORK_ROWS, labelled
 
 ROOT = Path(__file__).resolve().parents[1]
-SEED = 0
-JUDGED_STEP = 5
-"""Every fifth evaluation row stands for the quality table."""
+NETWORKS = 5
 
 
 def main() -> None:
@@ -37,62 +37,55 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=ROOT / ".demur" / "weather-tables")
     parser.add_argument("--out", type=Path, default=ROOT / "artefacts" / "weather")
     asked = parser.parse_args()
-    data = {name: labelled(rows) for name, rows in simulate(asked.scale, SEED, extended=True).items()}
-    judged = {name: data[name] for name in ("train", "dev_in", "dev_out")}
-    judged |= {name: _thinned(data[name]) for name in ("eval_in", "eval_out")}
+    data = {name: labelled(rows) for name, rows in simulate(asked.scale, SEED).items()}
     source = Provenance(
         f"simulated by models/tasks/weather/simulator of Demur, seed {SEED}, scale {asked.scale:g}", "CC0-1.0"
     )
-    for name, ensemble in ensembles(Work(asked.work, Plan()), data).items():
-        found = build.build(
-            ensemble, judged, asked.out / name, schema=SCHEMA, provenance=source, progress=_teller(name)
-        )
-        size = sum(path.stat().st_size for path in (asked.out / name).iterdir())
+    for name, ensemble in ensembles(Work(asked.work), data).items():
+        found = build.build(ensemble, data, asked.out / name, schema=SCHEMA, provenance=source, progress=_teller(name))
+        size = sum(path.stat().st_size for path in found.directory.iterdir())
         sys.stdout.write(f"{found.tag} {size / 1e6:.2f} MB {found.manifest.quality}\n")
         sys.stdout.flush()
 
 
-def ensembles(work: Work, data: dict[str, Labelled]) -> dict[str, Ensemble]:
-    """Folder name to ensemble; single models are the first members."""
-    canonical = {"train": data["train"], "dev_in": data["dev_in"]}
-    trees = _boosted(work, "reference", canonical, 10)
-    deep, dropout = work.networks(data)
+def ensembles(work: Work, data: Mapping[str, Labelled]) -> dict[str, Ensemble]:
+    """Return folder name to ensemble; single models are the first members."""
+    from models.tasks.weather.transformer import fit, train  # needs torch
+    from models.tasks.weather.transformer.settings import PRESETS
+
+    boosted = partial(
+        boosting.train, {"train": data["train"], "dev_in": data["dev_in"]}, HEADS, SCHEMA, settings=RECIPE
+    )
+    trees = boosted(work.folder / "trees-reference", members=10)
+    networks = train.train(
+        fit.labelled(data["train"], NETWORK_ROWS),
+        fit.labelled(data["dev_in"]),
+        settings=PRESETS["fast"],
+        members=NETWORKS,
+        classes=HEADS[1].classes,
+        sentinels=tuple((place, float(value)) for place, value in SCHEMA.sentinels),
+        checkpoint=work.folder / "networks",
+        progress=teller("networks"),
+    )
+    one = networks.select(slice(0, 1))
     return {
         "catboost-10": trees,
         "catboost-1": first(trees),
-        "catboost_virtual-1x10": _boosted(work, "reference-virtual", canonical, 1, virtual=True),
-        "ft_transformer-5": deep,
-        "ft_transformer-1": work.one_network(data),
-        "ft_mcdp-1x10": dropout,
+        "catboost_virtual-1x10": boosted(work.folder / "trees-reference-virtual", members=1, virtual=True),
+        "ft_transformer-5": (deep := fit.exported(networks)),
+        "ft_transformer-1": fit.exported(one),
+        "ft_mcdp-1x10": fit.exported(one.sampled(VIRTUAL)),
         "combined-15": join(trees, deep),
     }
 
 
 def first(trees: Ensemble) -> Ensemble:
-    """The first member alone."""
+    """Return the first member alone."""
     (executor,) = trees.executors
     models = {head: names[:1] for head, names in executor.models.items()}
     files = {name: trees.files[name] for names in models.values() for name in names}
     alone = msgspec.structs.replace(executor, models=models)
     return replace(trees, members=1, executors=(alone,), files=files, seeds=trees.seeds[:1])
-
-
-def _boosted(work: Work, name: str, data: dict[str, Labelled], members: int, *, virtual: bool = False) -> Ensemble:
-    return boosting.train(
-        data,
-        HEADS,
-        SCHEMA,
-        work.folder / f"trees-{name}",
-        members=members,
-        settings=replace(boosting.FAST, threads=1),
-        virtual=virtual,
-    )
-
-
-def _thinned(table: Labelled) -> Labelled:
-    return Labelled(
-        table.features[::JUDGED_STEP], {head: labels[::JUDGED_STEP] for head, labels in table.labels.items()}
-    )
 
 
 def _teller(name: str) -> Callable[[float, str], None]:

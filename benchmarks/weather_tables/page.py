@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from models.tasks.weather.tables import MEASURES, SETS, Relation, Row
+from models.tasks.weather.tables import MEASURES, SETS, Row
 
 TITLES = {"in": "In", "shifted": "Shifted", "full": "Full"}
 TABLE_9 = (
@@ -63,10 +63,17 @@ def extended(rows: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
     return "\n".join(lines)
 
 
-def relations(found: Sequence[Relation]) -> str:
-    """What the paper reports, and whether it is so here."""
-    lines = ["| statement | holds here | found |", "|---|---|---|"]
-    lines += [f"| {one.statement} | {'yes' if one.holds else '**no**'} | {one.found} |" for one in found]
+def served(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """Figures of each artefact on each set, rounded as in Tables 9 and 10: artefact → set → figure."""
+    wanted = (*TABLE_9, *TABLE_10)
+    lines = [
+        f"| artefact | data | {' | '.join(title for _, title, _, _ in wanted)} |",
+        "|---" * (len(wanted) + 2) + "|",
+    ]
+    for name, by_set in figures.items():
+        for data, values in by_set.items():
+            cells = [format(values[figure] / unit, form) for figure, _, unit, form in wanted]
+            lines.append(f"| `{name}` | {data} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

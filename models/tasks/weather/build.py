@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -110,6 +111,21 @@ def build(
     text = card.text(manifest, tuple(heads), spec.CARD)
     files: dict[str, bytes | Path] = {**ensemble.files, GOLDEN: npz.encode(golden), CARD: text.encode()}
     return replaying.attached(write(directory, manifest, files), data, provenance, device=device)
+
+
+def with_quality(artefact: Artefact, quality: Mapping[str, Mapping[str, float]]) -> Artefact:
+    """Write an artefact again in its place, with other quality figures and the model card that shows them.
+
+    Model files, calibration, golden rows and everything else of the manifest stay as they are, so it predicts and
+    defers as before under a new version.
+
+    Args:
+        quality: set name to figures by name; replaces all that the manifest has.
+    """
+    manifest = msgspec.structs.replace(artefact.manifest, quality={name: dict(row) for name, row in quality.items()})
+    files: dict[str, bytes | Path] = {name: artefact.path(name) for name in manifest.files}
+    text = card.text(manifest, serving.heads(artefact), spec.CARD)
+    return write(artefact.directory, manifest, {**files, CARD: text.encode()})
 
 
 def _tell(progress: Callable[[float, str], None], number: int, tables: int, name: str, done: float) -> None:

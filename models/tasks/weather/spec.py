@@ -65,6 +65,7 @@ CARD = Words(
     "forecasts of numerical weather models.",
     not_for="warnings of danger to life, nor for places and seasons that the data do not hold without looking at "
     "what is deferred.",
-    figures="Temperature: squared errors in °C², acceptable up to 1; precipitation: error rate. R-AUC is the mean of "
-    "the points of the error-retention curve, F1 as in the released Shifts code; both under the head's own measure.",
+    figures="All rows of each set are judged. Temperature: squared errors in °C², acceptable up to 1; precipitation: "
+    "error rate. R-AUC is the mean of the points of the error-retention curve, F1 as in the released Shifts code; both "
+    "under the head's own measure.",
 )

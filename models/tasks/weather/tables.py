@@ -6,7 +6,7 @@ their standard deviation (ddof 0).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,6 @@ MEASURES = {
     PRECIPITATION.name: ("confidence", "entropy", "mi", "epkl", "rmi"),
 }
 """Of Table 11, in its order."""
-TOTAL = {TEMPERATURE.name: ("tvar",), PRECIPITATION.name: ("confidence", "entropy")}
 _BY_NAME = {TEMPERATURE.name: TEMPERATURE, PRECIPITATION.name: PRECIPITATION}
 
 Figures = Mapping[str, float]
@@ -129,47 +128,3 @@ def _distributions(members: NDArray[Any]) -> NDArray[np.float64]:
 
 def _one(said: Members, member: int) -> Members:
     return {head: members[member : member + 1] for head, members in said.items()}
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A statement of the paper and what was found here."""
-
-    statement: str
-    holds: bool
-    found: str
-
-
-BETTER_BELOW = ("rmse_celsius", "mae_celsius", "r_auc")
-
-
-def better(figure: str, first: float, second: float) -> bool:
-    """Whether the first value of a figure is better than, or as good as, the second."""
-    return first <= second if figure.endswith(BETTER_BELOW) else first >= second
-
-
-def compare(statement: str, first: Row, others: Sequence[Row], figures: Sequence[str], part: str) -> Relation:
-    """Whether one row is at least as good as each other one in some figures."""
-    told = []
-    holds = True
-    for figure in figures:
-        own, rest = first.mean[part][figure], [other.mean[part][figure] for other in others]
-        holds &= all(better(figure, own, value) for value in rest)
-        told.append(f"{figure} {own:.4g} against {', '.join(f'{value:.4g}' for value in rest)}")
-    return Relation(statement, holds, "; ".join(told))
-
-
-def best_measures(name: str, found: Mapping[tuple[str, str], tuple[float, float]]) -> Iterator[Relation]:
-    """Total measures are best at F1-AUC, those of knowledge at ROC-AUC (Table 11)."""
-    for head, names in MEASURES.items():
-        f1 = {measure: found[head, measure][0] for measure in names}
-        roc = {measure: found[head, measure][1] for measure in names}
-        best_f1, best_roc = max(f1, key=lambda one: f1[one]), max(roc, key=lambda one: roc[one])
-        yield Relation(f"{name}, {head}: a total measure is best at F1-AUC", best_f1 in TOTAL[head], _told(f1))
-        yield Relation(
-            f"{name}, {head}: a knowledge measure is best at ROC-AUC", best_roc not in TOTAL[head], _told(roc)
-        )
-
-
-def _told(values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4f}" for name, value in sorted(values.items(), key=lambda one: -one[1]))

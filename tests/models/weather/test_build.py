@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -257,3 +258,23 @@ class TestRefusals:
         with pytest.raises(ArtefactError, match="feature 0 is 'gfs_temperature', the schema has 'wrf_temperature'"):
             build.build(tiny.boosted, {}, tmp_path / "other", schema=replace(SCHEMA, features=tuple(features)))
         assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("kind", ["trees", "combined"])
+def test_with_other_figures_nothing_else_of_an_artefact_changes(tiny: Tiny, kind: str, tmp_path: Path) -> None:
+    built: Artefact = getattr(tiny, kind)
+    shutil.copytree(built.directory, tmp_path / "copy")
+    before = artefacts.read(tmp_path / "copy")
+    quality = {"dev_in": {"temperature_rmse_celsius": 1.5}, "elsewhere": {"temperature_rmse_celsius": 1.25}}
+    after = build.with_quality(before, quality)
+    assert artefacts.read(tmp_path / "copy").version == after.version != before.version
+    assert after.manifest.quality == quality
+    same: dict[str, Any] = {"quality": {}, "files": {}}
+    assert msgspec.structs.replace(after.manifest, **same) == msgspec.structs.replace(before.manifest, **same)
+    changed = {name for name, value in after.manifest.files.items() if before.manifest.files.get(name) != value}
+    assert changed == {"MODEL_CARD.md"}
+    assert set(after.manifest.files) == set(before.manifest.files)
+    card = after.path("MODEL_CARD.md").read_text()
+    assert "\n| elsewhere | 1.25 |\n" in card
+    assert "dev_out" not in card
+    assert build.with_quality(after, quality).version == after.version

@@ -1,7 +1,8 @@
 """Three weather models: when they run, what they get wrong, and what they see of the atmosphere.
 
-A model sees the true fields through errors that grow with the horizon, half of them shared by all three (they know the
-same observations), over its own relief, and with its own physics. So everything that it says hangs together.
+A model sees the true fields through errors that grow with the horizon, three quarters of their variance shared by all
+three (they know the same observations), over its own relief, and with its own physics. So everything that it says hangs
+together.
 """
 
 from __future__ import annotations
