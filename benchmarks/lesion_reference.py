@@ -32,6 +32,8 @@ from models.tasks.lesion.train import assembled
 
 ROOT = Path(__file__).resolve().parents[1]
 JUDGED = ("eval_in", "dev_out", "eval_out")
+SCORES = ("ndsc", "dice", "lesion_f1", "voxel_r_aac")
+QUALITY = "## Quality"
 
 
 def main() -> None:
@@ -109,10 +111,12 @@ def rejudge(
             kept.write_text(json.dumps(scores, indent=1))
             _tell(f"{directory.name}: {len(scores)} judged, {case.id} {found.scores}")
     quality = {split: calibrating.quality([scores[case.id] for case in cases]) for split, cases in judge.items()}
-    calibrated = {"scans": float(_rows(manifest, "calibration")), **manifest.quality["calibration"]}
+    known = manifest.quality["calibration"]
+    calibrated = {"scans": float(_rows(manifest, "calibration")), **{name: known[name] for name in SCORES}}
     manifest = msgspec.structs.replace(manifest, quality={"calibration": calibrated, **quality})
     files: dict[str, bytes | Path] = {name: artefact.path(name).read_bytes() for name in manifest.files}
-    files[building.CARD] = card.text(manifest, spec.HEADS, spec.CARD).encode()
+    said = artefact.path(building.CARD).read_text().partition(QUALITY)[0]
+    files[building.CARD] = (said + "".join(card.text(manifest, spec.HEADS, spec.CARD).partition(QUALITY)[1:])).encode()
     found = artefacts.write(directory, manifest, files)
     sys.stdout.write(f"{found.tag} {found.manifest.quality}\n")
 

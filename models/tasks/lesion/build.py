@@ -145,7 +145,7 @@ def build(
 
 
 @contextmanager
-def _opened(ensemble: Ensemble, plan: Recipe) -> Iterator[Members]:
+def _opened(ensemble: Ensemble, plan: Recipe) -> Iterator[members_of.Members]:
     """The members of an ensemble, from files that are there for as long."""
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in ensemble.files.items():
