@@ -38,6 +38,14 @@ class RetentionTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             raise ValueError(f"target retention {retention} is outside (0, {self.levels[-1]}] of the calibration table")
         return self.thresholds[index]
 
+    def nearest(self, retention: float) -> float | None:
+        """The highest level of the table where a target lies above it only because of too few units; else None.
+
+        Fewer units are answered than by the target, in expectation, never more.
+        """
+        reachable = 0 < retention <= RETENTION_LEVELS[-1] and bool(self.levels)
+        return self.levels[-1] if reachable and retention > self.levels[-1] else None
+
     def band(self, delta: float = 0.05) -> float:
         """Half width of the Dvoretzky-Kiefer-Wolfowitz band, which holds with 1 - delta, plus ``lost``."""
         return math.sqrt(math.log(2 / delta) / (2 * self.units)) + self.lost

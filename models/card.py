@@ -56,11 +56,11 @@ def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
     lines += ["", "## Training", ""]
     lines += [f"- {name}: {value}" for name, value in manifest.training.items()]
     lines += [f"- seeds: {', '.join(map(str, manifest.seeds))}", "", "## Quality", ""]
-    figures = next(iter(manifest.quality.values()), {})
+    figures = tuple(dict.fromkeys(name for row in manifest.quality.values() for name in row))
     if figures:
         lines += [f"| data | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]
         lines += [
-            f"| {name} | {' | '.join(f'{value:g}' for value in row.values())} |"
+            f"| {name} | {' | '.join(f'{row[figure]:g}' if figure in row else '–' for figure in figures)} |"
             for name, row in manifest.quality.items()
         ]
     else:

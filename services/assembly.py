@@ -187,6 +187,8 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         chosen = _stratified(chosen, calibrations.get(head.name), settings)
         if chosen.mode == "defer_all":
             _log.warning("all units of the head %s are deferred: %s", head.name, chosen.reason)
+        elif chosen.reason:
+            _log.warning("head %s answers %g of in-domain units: %s", head.name, chosen.target_retention, chosen.reason)
         return chosen
 
     def deployments(heads: Sequence[Head], tables: Tables, book: PolicyBook) -> list[Deployment]:

@@ -60,8 +60,8 @@ class Policy:
     withhold: bool = False
     """True hides the predictions of deferred units."""
     reason: str = ""
-    """Why everything is deferred, where the mode is ``defer_all``; else where the threshold comes from, unless it is
-    the artefact's own."""
+    """Why everything is deferred (mode ``defer_all``); else why the target is not the one that was asked for, or where
+    the threshold comes from, unless it is the artefact's own."""
     audit_rate: float = 0.01
     """Probability that a label is requested for a unit within the threshold."""
     audit_strata: tuple[tuple[float, float], ...] = ()
@@ -117,8 +117,9 @@ def choose(
 ) -> Policy:
     """The policy that settings and an artefact's calibration amount to.
 
-    Without a fixed threshold, and without calibration under this profile that reaches the target, nothing
-    is certifiable: all units are deferred, and the policy says why.
+    Without a fixed threshold, and without calibration under this profile, nothing is certifiable: all units are
+    deferred, and the policy says why. A target that only more calibration units could reach is replaced by the nearest
+    one that these allow, which the policy names as its target, and why.
 
     Args:
         measure: to defer by; None for the head's own.
@@ -155,8 +156,11 @@ def choose(
     table = calibration.retention
     if table.measure != measure:
         return replace(policy, reason=f"calibrated for the measure {table.measure}, not for {measure}")
+    if (nearest := table.nearest(target_retention)) is not None:
+        short = f"a target retention of {target_retention:g} needs more than {table.units} calibration units"
+        policy = replace(policy, target_retention=nearest, reason=f"{short}; they allow {nearest:g}")
     try:
-        threshold = table.threshold(target_retention)
+        threshold = table.threshold(policy.target_retention)
     except ValueError as error:
         return replace(policy, reason=str(error))
     return replace(
@@ -165,7 +169,7 @@ def choose(
         mode="target_retention",
         retention_band=table.band(),
         calibration_units=table.units,
-        reason=origin,
+        reason="; ".join(filter(None, (policy.reason, origin))),
     )
 
 

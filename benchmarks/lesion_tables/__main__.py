@@ -19,6 +19,7 @@ from benchmarks.jobs import run, say
 from benchmarks.lesion_tables import across, canonical, figures, page, relations, scans
 from benchmarks.lesion_tables.experiment import Experiment
 from benchmarks.lesion_tables.plan import SPLITS, Plan
+from benchmarks.lesion_tables.tables import ROWS, Row
 from models.resume import claim
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,7 +131,7 @@ class Runs:
         plan = self._plan
         out.mkdir(parents=True, exist_ok=True)
         results = canonical.results(self.canonical, self.reference, plan)
-        found = relations.canonical(results)
+        found = [*relations.canonical(results), relations.retention(results)]
         text = ""
         if sites:
             crossed, excluded = across.table_4(self.across, plan), across.table_5(self.across, plan)
@@ -146,10 +147,10 @@ class Runs:
             sys.stdout.write(f"{'holds' if one.holds else 'FAILS'} {one.statement} | {one.found}\n")
 
 
-def thresholds(one: Experiment, plan: Plan) -> dict[canonical.Row, list[float]]:
+def thresholds(one: Experiment, plan: Plan) -> dict[Row, list[float]]:
     """Row to the thresholds of its models."""
     chosen = one.thresholds(one.models, plan.entries("dev_in"))
-    return {row: [level for model, level in chosen.items() if model.row == row.name] for row in canonical.ROWS}
+    return {row: [level for model, level in chosen.items() if model.row == row.name] for row in ROWS}
 
 
 if __name__ == "__main__":

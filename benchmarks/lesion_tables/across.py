@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +12,11 @@ from benchmarks.lesion_tables import judge
 from benchmarks.lesion_tables.experiment import Experiment, Speak
 from benchmarks.lesion_tables.judge import FIGURES, Model
 from benchmarks.lesion_tables.plan import LAST, SITES, TABLE_5, Plan
+from benchmarks.lesion_tables.tables import WAYS, Crossed, Excluded
 from benchmarks.lesion_tables.train import Member, Train
 from models.tasks.lesion.simulator.cohort import Entry
 
 Float64 = NDArray[np.float64]
-
-WAYS = ("In-domain Dev", "Out-domain Train + Dev", "Out-domain Test")
-"""How Table 4 chooses thresholds: on the development scans of the training site; on training and development scans of
-the site that is tested; on the test scans themselves (an upper bound)."""
 
 
 def sets() -> dict[str, tuple[str, ...]]:
@@ -88,15 +84,6 @@ def judging(one: Experiment, plan: Plan) -> list[Speak]:
     return tests + own
 
 
-@dataclass(frozen=True)
-class Crossed:
-    """Table 4: mean nDSC [training site, test site] by way of choosing the threshold; NaN where there is none."""
-
-    ndsc: Mapping[str, Float64]
-    own: Float64
-    """Thresholds of the first way, [training site]."""
-
-
 def table_4(one: Experiment, plan: Plan) -> Crossed:
     """Of all sites."""
     models = [next(model for model in one.models if model.row == f"only-{site}") for site in SITES]
@@ -117,16 +104,6 @@ def table_4(one: Experiment, plan: Plan) -> Crossed:
             for way, level in zip(WAYS, levels, strict=True):
                 found[way][row, column] = reached[np.argmin(np.abs(judge.LEVELS - level))]
     return Crossed(found, own)
-
-
-@dataclass(frozen=True)
-class Excluded:
-    """Table 5, one row: figures of each model [models] on ``in``, ``out`` and the last site."""
-
-    site: str
-    kind: str
-    ndsc: Mapping[str, Float64]
-    r_auc: Mapping[str, Float64]
 
 
 def table_5(one: Experiment, plan: Plan) -> list[Excluded]:

@@ -15,30 +15,20 @@ from benchmarks.lesion_tables import judge
 from benchmarks.lesion_tables.experiment import Experiment, Speak
 from benchmarks.lesion_tables.judge import FIGURES, MEASURES, Judged, Model
 from benchmarks.lesion_tables.plan import SPLITS, Plan
+from benchmarks.lesion_tables.tables import (
+    BOTH,
+    DROPOUT,
+    DROPOUT_MCDP,
+    UNET,
+    UNET_ENSEMBLE,
+    UNETR,
+    UNETR_ENSEMBLE,
+    Row,
+)
 from benchmarks.lesion_tables.train import Train, families
 from models.tasks.lesion.settings import FAMILIES, SAMPLES
 
 Float64 = NDArray[np.float64]
-
-SINGLE, ENSEMBLE, MCDP = "Single", "Deep Ensemble", "MCDP"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A row of Tables 9 to 11."""
-
-    name: str
-    architecture: str
-    dropout: str
-    kind: str
-
-
-UNET, UNET_ENSEMBLE = Row("unet", "UNET", "0.0", SINGLE), Row("unet-ensemble", "UNET", "0.0", ENSEMBLE)
-DROPOUT, DROPOUT_MCDP = Row("unet-dp", "UNET", "0.5", SINGLE), Row("unet-mcdp", "UNET", "0.5", MCDP)
-UNETR, UNETR_ENSEMBLE = Row("unetr", "UNETR", "0.0", SINGLE), Row("unetr-ensemble", "UNETR", "0.0", ENSEMBLE)
-BOTH = Row("both", "UNET ⊕ UNETR", "0.0", ENSEMBLE)
-"""Not in the paper."""
-ROWS = (UNET, UNET_ENSEMBLE, DROPOUT, DROPOUT_MCDP, UNETR, UNETR_ENSEMBLE, BOTH)
 
 
 def trainings(plan: Plan, root: Path, folder: Path) -> list[Train]:
@@ -117,9 +107,9 @@ class Results:
         """Over scans and models."""
         return float(self.means(row, split, name).mean())
 
-    def r_auc(self, row: Row) -> str:
-        """Name of the area of the row's own measure."""
-        return "r_aac_entropy" if row.kind == SINGLE else "r_aac_rmi"
+    def pearson(self, split: str, name: str) -> float:
+        """Correlation of a score of the U-Net ensemble with lesion load."""
+        return correlation(self.load(split), self.figure(UNET_ENSEMBLE, split, name)[0]).pearson
 
     def curve(self, row: Row, split: str, measure: str, model: int = 0) -> Float64:
         """Mean over scans of one model of a row, [200]."""

@@ -8,26 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import machine, relations
-from benchmarks.lesion_tables.across import Crossed, Excluded
-from benchmarks.lesion_tables.canonical import (
+from benchmarks.lesion_tables.canonical import Results, correlation
+from benchmarks.lesion_tables.judge import MEASURES
+from benchmarks.lesion_tables.plan import CANONICAL_COUNTS, INSIDE, LAST, SITES, SPLITS, Plan
+from benchmarks.lesion_tables.tables import (
     BOTH,
     DROPOUT,
     DROPOUT_MCDP,
     ROWS,
     SINGLE,
+    TITLES,
     UNET,
     UNET_ENSEMBLE,
     UNETR,
     UNETR_ENSEMBLE,
-    Results,
+    Crossed,
+    Excluded,
     Row,
-    correlation,
 )
-from benchmarks.lesion_tables.judge import MEASURES
-from benchmarks.lesion_tables.plan import CANONICAL_COUNTS, INSIDE, LAST, SITES, SPLITS, Plan
 from benchmarks.relations import Relation
 
-TITLES = {"dev_in": "Dev in", "dev_out": "Dev out", "eval_in": "Evl in", "eval_out": "Evl out"}
 TABLE_2 = (("Single", (UNET, DROPOUT, UNETR)), ("Ensemble", (UNET_ENSEMBLE, DROPOUT_MCDP, UNETR_ENSEMBLE, BOTH)))
 FIGURES = (
     ("lesion-load.png", "Figure 8: DSC and nDSC against lesion load, eval_in, UNET ensemble"),
@@ -108,7 +108,7 @@ def table_2(results: Results) -> str:
     for kind, rows in TABLE_2:
         for row in rows:
             name = row.architecture + "-DP" * (row.dropout != "0.0")
-            cells = [results.mean(row, split, figure) for figure in ("ndsc", results.r_auc(row)) for split in SPLITS]
+            cells = [results.mean(row, split, figure) for figure in ("ndsc", row.r_auc) for split in SPLITS]
             lines.append(_line((kind, name, *(f"{100 * cell:.2f}" for cell in cells))))
     return "\n".join(lines)
 
@@ -117,7 +117,7 @@ def per_split(results: Results, figure: str | None) -> str:
     """One figure, rows as in Tables 9 to 11; None: the row's own R-AUC."""
     lines = _heading(("arch", "DP", "model", *TITLES.values()))
     for row in ROWS:
-        cells = [spread(results.means(row, split, figure or results.r_auc(row))) for split in SPLITS]
+        cells = [spread(results.means(row, split, figure or row.r_auc)) for split in SPLITS]
         lines.append(_line((row.architecture, row.dropout, row.kind, *cells)))
     return "\n".join(lines)
 

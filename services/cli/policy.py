@@ -182,7 +182,8 @@ def _goal(policy: demur.Policy) -> str:
         "fixed": "fixed threshold",
         "certified": "certified threshold",
     }[policy.mode]
-    return f"{words}, {policy.measure} <= {policy.threshold:g}"
+    because = f"; {policy.reason}" if policy.reason else ""
+    return f"{words}, {policy.measure} <= {policy.threshold:g}{because}"
 
 
 def _audits(policy: demur.Policy) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 from pathlib import Path
+from typing import Any
 
 from models.executors.onnx import ProviderUnavailable
 from services.cli.output import CommandError, ProgressLine, print_json
@@ -30,6 +31,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--provider", choices=PROVIDERS, help=PROVIDER_HELP)
     parser.add_argument("--full", action="store_true", help="the paper's settings instead of the fast recipe")
+    parser.add_argument(
+        "--brief", action="store_true", help="lesion: less than the fast recipe, for a trial of all steps"
+    )
     parser.add_argument("--data", type=Path, required=True, help="directory of official CSV files (or of `demur data`)")
     parser.add_argument("--out", type=Path, required=True, help="directory of the artefact")
     parser.add_argument("--store", action="store_true", help="also put the artefact into the model store")
@@ -43,6 +47,7 @@ def run(given: argparse.Namespace) -> int:
     precision = {} if given.precision is None else {"precision": given.precision}
     if precision and not hasattr(bench, "PRECISIONS"):
         raise CommandError(f"--precision: artefacts of {given.task} have one precision, fp32; leave it out")
+    preset = _preset(given, bench)
     line = ProgressLine(f"training {family}")
     try:
         artefact = bench.train_artefact(
@@ -51,7 +56,7 @@ def run(given: argparse.Namespace) -> int:
             given.out,
             members=given.members if given.members is not None else getattr(bench, "MEMBERS", 10),
             seed=given.seed,
-            preset="full" if given.full else "fast",
+            preset=preset,
             progress=line,
             device=device(given),
             **precision,
@@ -65,3 +70,16 @@ def run(given: argparse.Namespace) -> int:
     document = {"tag": artefact.tag, "directory": str(given.out), "quality": artefact.manifest.quality}
     print_json(document) if given.json else print(f"{artefact.tag} in {given.out}; see its MODEL_CARD.md")
     return 0
+
+
+def _preset(given: argparse.Namespace, bench: Any) -> str:
+    """The recipe of training.
+
+    Raises:
+        CommandError: two of them, or one that the task does not have.
+    """
+    if given.full and given.brief:
+        raise CommandError("--full and --brief exclude each other; give one of them")
+    if given.brief and "brief" not in getattr(bench, "PRESETS", ()):
+        raise CommandError(f"--brief: {given.task} has no such recipe; leave it out, the default is the fast one")
+    return "full" if given.full else "brief" if given.brief else "fast"

@@ -172,6 +172,24 @@ def test_nothing_certifiable_defers_all() -> None:
         ) == [2, 2, 2]
 
 
+@pytest.mark.parametrize(("units", "level"), [(7, 0.85), (11, 0.915), (17, 0.94), (18, 0.945)])
+def test_a_target_beyond_few_units_falls_back_to_the_nearest_and_says_so(units: int, level: float) -> None:
+    few = Calibration(retention_table("tvar", np.arange(1, units + 1, dtype=np.float32)), {})
+    found = chosen(few)
+    assert (found.mode, found.target_retention, found.threshold) == ("target_retention", level, units)
+    assert found.calibration_units == units
+    assert found.reason == (
+        f"a target retention of 0.95 needs more than {units} calibration units; they allow {level:g}"
+    )
+    assert chosen(few, target_retention=level) == replace(found, reason="")
+    assert chosen(few, target_retention=0.5).target_retention == 0.5
+
+
+def test_nineteen_units_reach_the_usual_target() -> None:
+    enough = Calibration(retention_table("tvar", np.arange(1, 20, dtype=np.float32)), {})
+    assert (chosen(enough).target_retention, chosen(enough).threshold, chosen(enough).reason) == (0.95, 19, "")
+
+
 def test_a_single_model_has_no_knowledge_to_compare() -> None:
     found = chosen(ensemble=False)
     assert (found.measure, found.knowledge_measure) == ("variance", None)

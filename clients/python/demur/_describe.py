@@ -63,7 +63,8 @@ class Policy:
     model: str
     profile: str
     reason: str = ""
-    """Why everything is deferred, where ``mode`` is ``defer_all``."""
+    """Why everything is deferred (mode ``defer_all``), or why the target is not the one that was asked for (mode
+    ``target_retention``)."""
     audit_rate: float = 0.0
     """Share of answered units whose label is requested at random."""
     certificate: str = ""

@@ -5,7 +5,8 @@ Each scan is segmented as it is served and compared with its lesions; what is ke
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -124,10 +125,19 @@ def lesion_trust(found: Sequence[Found]) -> float | None:
     return building.significant(np.quantile(doubts, 1 - wrong.mean())) if len(doubts) else None
 
 
-def quality(found: Sequence[Found]) -> dict[str, float]:
-    """Mean scores over scans, four significant digits; those that a scan does not have are left out of its mean."""
-    names = found[0].scores
-    return {name: building.significant(np.nanmean([one.scores[name] for one in found]), 4) for name in names}
+def quality(scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Number of scans, mean scores, and the standard error of the mean nDSC; four significant digits.
+
+    Scores that a scan does not have are left out of their mean; a standard error needs two scans.
+    """
+    found = {"scans": float(len(scores))}
+    for name in scores[0]:
+        values = np.array([one[name] for one in scores])
+        known = values[np.isfinite(values)]
+        found[name] = building.significant(np.mean(known), 4) if len(known) else math.nan
+        if name == "ndsc" and len(known) > 1:
+            found["ndsc_se"] = building.significant(np.std(known, ddof=1) / math.sqrt(len(known)), 2)
+    return found
 
 
 def _lesion_doubts(said: Segmentation) -> NDArray[np.float64]:

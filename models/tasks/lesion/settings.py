@@ -138,8 +138,10 @@ def cycle(stage: Stage, step: int, warmup: float = 0.2) -> float:
 
 
 _TINY = (4, 8, 16)
+_BRIEF = (8, 16, 32, 64, 96)
 _SMALL = (12, 24, 48, 96, 128)
 _TINY_STAGES = (Stage(32, 30, 2, 1e-2),)
+_BRIEF_STAGES = (Stage(64, 300, 4, 4e-3),)
 _SMALL_STAGES = (Stage(64, 800, 4, 4e-3),)
 _PAPER_STAGES = (Stage(96, 20_000, 8, 1e-3),)
 
@@ -155,6 +157,11 @@ PRESETS: Mapping[str, Mapping[str, Settings]] = {
             dev_tiles=2,
         ),
     },
+    "brief": {
+        "unet": Settings(UNetSizes(_BRIEF), _BRIEF_STAGES),
+        "unet_mcdp": Settings(UNetSizes(_BRIEF, dropout=DROPOUT), _BRIEF_STAGES),
+        "unetr": Settings(UNETRSizes(6, 64, 128, 4), (Stage(48, 300, 4, 3e-3), Stage(96, 20, 1, 5e-4)), dev_tiles=6),
+    },
     "small": {
         "unet": Settings(UNetSizes(_SMALL), _SMALL_STAGES),
         "unet_mcdp": Settings(UNetSizes(_SMALL, dropout=DROPOUT), _SMALL_STAGES),
@@ -166,7 +173,8 @@ PRESETS: Mapping[str, Mapping[str, Settings]] = {
         "unetr": Settings(UNETRSizes(16, 768, 3072, 12), _PAPER_STAGES, dev_every=500),
     },
 }
-"""``tiny``: seconds, for tests. ``small``: minutes a member on one core, reference artefacts. ``paper``: full size."""
+"""``tiny``: seconds, for tests. ``brief``: some two minutes a member on one core, for trials. ``small``: ten, reference
+artefacts. ``paper``: full size."""
 
 
 def preset(name: str, family: str, inputs: int = 1) -> Settings:

@@ -31,7 +31,8 @@ CARD = Words(
     "maybe T1), with uncertainties of voxels, lesions and the scan.",
     not_for="diagnosis, treatment or any other clinical use.",
     figures="nDSC and Dice of the whole volume, F1 of lesions that overlap by half (IoU), and area above the nDSC "
-    "retention curve inside the brain (voxel_r_aac), means over scans, by the released conventions.",
+    "retention curve inside the brain (voxel_r_aac), means over so many scans, by the released conventions; ndsc_se "
+    "is the standard error of the mean nDSC.",
     notice="Research software, not a medical device.",
     units="scans",
 )

@@ -13,8 +13,10 @@ from models.building import UNSTATED, Provenance
 from models.executors.device import CPU, Device
 from models.tasks.lesion import build, examples, side_by_side
 from models.tasks.lesion import settings as sizes_of
+from models.tasks.lesion.build import Fold
 from models.tasks.lesion.ensemble import Ensemble
 from models.tasks.lesion.examples import Files
+from models.tasks.lesion.held_out import HeldOut, held_out
 from models.tasks.lesion.recipe import Channel, Recipe
 from models.tasks.lesion.settings import Settings, UNetSizes
 
@@ -41,9 +43,10 @@ def train_artefact(
 ) -> Artefact:
     """Trains a family on ``data["train"]``, tunes its threshold on ``data["dev_in"]`` and writes the artefact.
 
-    ``data["calibration"]`` calibrates it (without it, ``dev_in`` does, as far as so few scans allow); all other scans
-    are judged for the manifest. What is finished lies beside ``out`` until the artefact is there, so that a run that
-    was cut off goes on. Needs torch and monai.
+    ``dev_in`` selects (weights of each member, the threshold of voxels) and never calibrates. ``data["calibration"]``
+    does, else training scans, by ensembles that have not seen them (``held_out``); all other scans are judged for the
+    manifest. What is finished lies beside ``out`` until the artefact is there, so that a run that was cut off goes on.
+    Needs torch and monai.
 
     Args:
         jobs: members that are trained side by side, by default one a core.
@@ -55,25 +58,34 @@ def train_artefact(
         RuntimeError: a member's training failed; the message says why.
     """
     parts = out.with_name(f"{out.name}.parts")
-    ensemble = train(
-        family,
-        data,
-        parts,
-        members=members,
-        seed=seed,
-        preset=preset,
-        channels=channels,
-        jobs=jobs,
-        progress=lambda done, what: progress(_TRAINING * done, what),
-    )
+    given = tuple(data.get("calibration", ()))
+    plan = HeldOut(tuple(data.get("train", ())), share=given) if given else held_out(data.get("train", ()))
+    rests = [tuple(scan for scan in plan.train if scan not in fold) for fold in plan.folds]
+    names = ["", *(f"fold {number} of {len(rests)}, " for number in range(1, len(rests) + 1))]
+    ensembles = [
+        train(
+            family,
+            {**data, side_by_side.TRAIN: scans},
+            parts / (f"fold-{number}" if number else ""),
+            members=members,
+            seed=seed,
+            preset=preset,
+            channels=channels,
+            jobs=jobs,
+            progress=_part(number, len(names), name, progress),
+        )
+        for number, (name, scans) in enumerate(zip(names, (plan.train, *rests), strict=True))
+    ]
+    ensemble, *others = ensembles
     used = {"train", "calibration"}
     found = build.build(
         ensemble,
         Recipe(channels=channels, window=ensemble.window),
         out,
-        train=data["train"],
+        train=plan.train,
         tune=data["dev_in"],
-        calibration=data.get("calibration") or data["dev_in"],
+        calibration=plan.share,
+        folds=[Fold(one, fold) for one, fold in zip(others, plan.folds, strict=True)],
         judge={name: cases for name, cases in data.items() if name not in used},
         provenance=provenance,
         threads=jobs or os.cpu_count() or 1,
@@ -83,6 +95,11 @@ def train_artefact(
     shutil.rmtree(parts, ignore_errors=True)
     progress(1.0, found.tag)
     return found
+
+
+def _part(number: int, count: int, name: str, progress: Progress) -> Progress:
+    """The progress of one of ``count`` trainings of like length."""
+    return lambda done, what: progress(_TRAINING * (number + done) / count, f"{name}{what}")
 
 
 def train(

@@ -20,11 +20,13 @@ from models.workbench import Action, Option, Progress
 if TYPE_CHECKING:
     from models.artefact import Artefact
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "read_files", "train_artefact"]
+__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "PRESETS", "read_files", "train_artefact"]
 
 DATASHEET = "docs/datasheets/lesion-simulator.md"
 
-_PRESETS = {"fast": "small", "full": "paper"}
+PRESETS = ("brief", "fast", "full")
+"""Besides the usual two, one of some two minutes a member for trials."""
+_SETTINGS = {"fast": "small", "full": "paper"}
 
 
 def train_artefact(
@@ -40,8 +42,8 @@ def train_artefact(
 ) -> Artefact:
     """Trains a family on a directory in the official layout and writes the calibrated artefact.
 
-    Scans of all sites are taken by their split: ``train`` for training, ``dev_in`` for the threshold and for
-    calibration, labelled others for the figures of the model card. Needs the ``train`` extra.
+    Scans of all sites are taken by their split: ``train`` for training and calibration (``held_out``), ``dev_in`` to
+    choose weights and the threshold of voxels by, labelled others for the model card. Needs the ``train`` extra.
 
     Raises:
         BadFile: files that are doubled, missing or no images.
@@ -57,7 +59,7 @@ def train_artefact(
         out,
         members=members,
         seed=seed,
-        preset=_PRESETS.get(preset, preset),
+        preset=_SETTINGS.get(preset, preset),
         provenance=provenance,
         progress=progress,
         device=device,

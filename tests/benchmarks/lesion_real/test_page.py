@@ -58,6 +58,8 @@ def test_the_page_has_a_row_a_scan_and_names_the_authors(artefact: Path, real: P
     rows = [line for line in page.splitlines() if "patient" in line and line.startswith("|")]
     assert [row.split(" | ")[0] for row in rows] == ["| patient07", "| raw patient01 study1"]
     assert "Lesjak" in page
+    assert "no independent test set" in page.split("\n\n")[1]
+    assert "Run on cpu " in page
     assert "CC BY" in page
     assert "| – | – | – | – |" in rows[1]
     assert all("**deferred**" in row for row in rows)  # nothing is calibrated

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,6 +19,7 @@ from models.predictive import Volumes
 from models.tasks.lesion import build, calibrating, examples, members, recipe, released, train
 from models.tasks.lesion.burden import Burden, quantity
 from models.tasks.lesion.calibrating import Found
+from models.tasks.lesion.ensemble import Ensemble
 from models.tasks.lesion.recipe import Recipe
 from models.tasks.lesion.segment import segment
 from models.tasks.lesion.settings import UNetSizes
@@ -70,7 +72,8 @@ def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
         ("calibration", 4, "none"),
     ]
     assert set(manifest.quality) == {"calibration", "dev_in"}
-    assert set(manifest.quality["dev_in"]) == {"ndsc", "dice", "lesion_f1", "voxel_r_aac"}
+    assert set(manifest.quality["dev_in"]) == {"scans", "ndsc", "ndsc_se", "dice", "lesion_f1", "voxel_r_aac"}
+    assert manifest.quality["calibration"]["scans"] == 4
     text = trained.path("MODEL_CARD.md").read_text()
     assert "**Research software, not a medical device.**" in text
     assert "toy balls; 3 scans" in text
@@ -116,6 +119,53 @@ def test_the_tuned_threshold_is_the_best_for_what_is_served(trained: Artefact, d
         if 0 < other < 1:
             moved = msgspec.structs.replace(plan, threshold=other)
             assert np.mean([one.scores["ndsc"] for one in build.judged(data["dev_in"], served, moved)]) <= own + 1e-9
+
+
+def test_without_calibration_scans_training_scans_calibrate_crosswise(
+    data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[tuple[str, ...]] = []
+    once = train.train
+
+    def told(family: str, given: Data, parts: Path, **rest: Any) -> Ensemble:
+        trained.append(tuple(case.id for case in given["train"]))
+        return once(family, given, parts, **rest)
+
+    monkeypatch.setattr(train, "train", told)
+    official = {name: data[name] for name in ("train", "dev_in")}
+    found = train.train_artefact("unet", official, tmp_path / "crosswise", members=1, seed=1, preset="tiny", jobs=1)
+    names = {case.id for case in data["train"]}
+    assert set(trained[0]) == names
+    assert [names - set(rest) for rest in trained[1:]] == [{case.id} for case in data["train"]]  # three folds of one
+    (known,) = found.manifest.heads["lesions"].values()
+    assert known.retention.units == len(names)
+    own = [one.predictive.entropy for one in build.judged(data["train"], members.members(found), recipe.read(found))]
+    assert not set(known.retention.thresholds) & {float(value) for value in np.concatenate(own)}  # others scored them
+    assert found.manifest.sources[-1].role == "calibration, cross-fitted"
+    assert found.manifest.sources[-1].rows == 3
+    said = str(found.manifest.training["calibration"])
+    assert said.startswith("cross-fitted: 3 training scans in 3 folds")
+    assert said.endswith("targets up to a retention of 0.75")
+    assert said in found.path("MODEL_CARD.md").read_text()
+    assert "a target of 0.95 falls back to it" in caplog.text
+    plan = recipe.read(found)
+    assert plan.volume is not None
+    assert plan.volume.units == 3
+
+
+def test_a_single_training_scan_calibrates_nothing(
+    data: Data, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    alone = {"train": data["train"][:1], "dev_in": data["dev_in"]}
+    found = train.train_artefact("unet", alone, tmp_path / "alone", members=1, seed=1, preset="tiny", jobs=1)
+    assert found.manifest.heads == {"lesions": {}}
+    assert "nothing is calibrated" in caplog.text
+
+
+def test_figures_come_with_their_sample() -> None:
+    found = calibrating.quality([{"ndsc": 0.5, "dice": 0.4}, {"ndsc": 0.7, "dice": float("nan")}])
+    assert found == {"scans": 2, "ndsc": 0.6, "ndsc_se": pytest.approx(0.1), "dice": 0.4}
+    assert "ndsc_se" not in calibrating.quality([{"ndsc": 0.5}])
 
 
 def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path) -> None:
