@@ -161,6 +161,7 @@ _BY_WORD: dict[str, type[DemurError]] = {
     "deadline_exceeded": DeadlineExceeded,
     "draining": Unavailable,
     "not_ready": Unavailable,
+    "device_failed": Unavailable,
     "cancelled": Cancelled,
     "execution_failed": ServiceFailure,
     "internal": ServiceFailure,
