@@ -39,7 +39,7 @@ from tests.services.ledger.recording import counted, read
 PROJECT = Path(__file__).resolve().parents[2]
 REFERENCE = PROJECT / "artefacts" / "vessel" / "dnn-10"
 HOST = "127.0.0.1"
-START_SECONDS = 60.0
+START_SECONDS = 240.0
 
 
 class Caller(Protocol):

@@ -90,7 +90,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
     running = Service(process, f"http://{HOST}:{http}", f"{HOST}:{grpc_port}")
     family: list[psutil.Process] = []
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 240
         while not _ready(running):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < end, log.read_text()

