@@ -245,7 +245,7 @@ def _ranking(tables: Tables) -> Iterator[Relation]:
     yield _check(
         f"On gen the ranking by R-AUC is clear: neighbours differ by more than {SIMILAR:.0%} (the second number, %)",
         [
-            Pair(f"places {place} and {place + 1}", 100 * _apart(worse, better), 100 * SIMILAR)
+            Pair(f"places {place} and {place + 1}:", 100 * _apart(worse, better), 100 * SIMILAR)
             for place, (better, worse) in enumerate(pairwise(values), start=1)
         ],
     )

@@ -126,7 +126,6 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
         "Sampled families take ten frozen samples a member: their *deep ensemble* has 100 predictors.",
         "- R-AUC in 10^5 kW² (trapezoid), F1@95 in %, MAPE in %, the rest in kW; uncertainty is the total "
         "variance, a squared error up to 500² kW² is acceptable.",
-        "",
         f"- Judged on {machine.line()}.",
         "",
         "Artefacts, and the first digits of the sha256 of their weights: " + ", ".join(map(weights.named, tags)) + ".",
