@@ -1,4 +1,4 @@
-"""Write the last paragraph of artefacts' model cards anew: how figures were taken, after a task's words have changed.
+"""Write the paragraph on figures of artefacts' model cards anew, after a task's words have changed.
 
     python -m benchmarks.cards artefacts/translation/transformer-3 [...]
 
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from models import artefact as artefacts
+from models import replay
 from models.building import CARD
 from models.card import Words
 
@@ -29,14 +30,18 @@ def main() -> None:
 
 
 def rewritten(one: artefacts.Artefact) -> artefacts.Artefact:
-    """Return the artefact with today's last paragraph in its card; the same one where that is there already."""
+    """Return the artefact with today's paragraph on figures in its card; the same one where that is there already.
+
+    It is the last paragraph before the section on the replay set.
+    """
     words: Words = importlib.import_module(f"models.tasks.{one.manifest.task}.spec").CARD
     before = one.path(CARD).read_text()
-    text = f"{before.rstrip().rpartition(_BREAK)[0]}{_BREAK}{words.figures}\n"
+    own = replay.without_section(before)
+    text = f"{own.rstrip().rpartition(_BREAK)[0]}{_BREAK}{words.figures}\n{before[len(own) :]}"
     if text == before:
         return one
     files = {name: one.path(name) for name in one.manifest.files if name != CARD}
-    return artefacts.write(one.directory, one.manifest, {**files, CARD: text.encode()})
+    return artefacts.share(artefacts.write(one.directory, one.manifest, {**files, CARD: text.encode()}))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,8 @@ REFERENCE_BATCH = 64
 MOST_INPUT_BYTES = 256 << 20
 """Of inputs, unpacked; the largest reference set, of lesion crops, has a tenth of it."""
 _MOST_SCORE_BYTES = 64 << 20
-_SECTION = "## Replay set"
+SECTION = "## Replay set"
+"""Heading of a model card's last section."""
 
 
 class Replayer(Protocol):
@@ -196,7 +197,7 @@ def detached(artefact: Artefact) -> Artefact:
         file: artefact.path(file) for file in manifest.files if file not in (replay.inputs, replay.scores)
     }
     if CARD in files:
-        files[CARD] = _without_section(artefact.path(CARD).read_text(encoding="utf-8")).encode()
+        files[CARD] = without_section(artefact.path(CARD).read_text(encoding="utf-8")).encode()
     return write(artefact.directory, msgspec.structs.replace(manifest, format=1, replay=None), files)
 
 
@@ -340,12 +341,13 @@ def _module(artefact: Artefact) -> ModuleType:
 def _card(text: str, replay: Replay) -> str:
     """A model card with what it says of the replay set, in place of what it said before."""
     return (
-        f"{_without_section(text)}\n{_SECTION}\n\n"
+        f"{without_section(text)}\n{SECTION}\n\n"
         f"{replay.units} units, in `{replay.inputs}`: {replay.source}. Their scores under the numeric profile "
         f"{replay.profile} ({replay.cpu}) are in `{replay.scores}`. Another provider or device is compared with them "
         "before it serves. Whoever passes the artefact on passes these inputs on.\n"
     )
 
 
-def _without_section(text: str) -> str:
-    return text.partition(f"\n{_SECTION}\n")[0].rstrip("\n") + "\n"
+def without_section(text: str) -> str:
+    """Return a model card without what it says of a replay set."""
+    return text.partition(f"\n{SECTION}\n")[0].rstrip("\n") + "\n"

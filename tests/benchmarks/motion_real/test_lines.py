@@ -30,7 +30,7 @@ def made(count: int = 12) -> list[Any]:
 def judged(real: list[Any]) -> Judged:
     future = np.stack([one.future for one in real])
     shift = np.arange(len(real))[:, None, None, None] / 10
-    errors = request_errors(future, future[:, None] + shift, np.ones((len(real), 1)), padded=False)
+    errors = request_errors(future, future[:, None] + shift, np.ones((len(real), 1)))
     rank = np.arange(len(real), dtype=np.float32)
     return Judged(errors, rank, rank < 9, rank > 7, rank > 10)
 
