@@ -33,6 +33,9 @@ def _lines(record: Record) -> Iterator[str]:
             "([how](../qualification.md))."
         )
         yield ""
+    if record.quick:
+        yield "In small sizes: there are fewer rows, and networks and scans are smaller, than the parts below say."
+        yield ""
     if old := outdated(record, pinned()):
         words = ", ".join(f"{name} {then} (pinned now: {now})" for name, (then, now) in old.items())
         yield f"**Other versions than those pinned today were run:** {words}."
