@@ -68,7 +68,7 @@ class Asked:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=0.1, help="share of the canonical row counts")
-    parser.add_argument("--members", type=int, default=5, help="CatBoost models of each of the training sets B to D")
+    parser.add_argument("--members", type=int, default=3, help="CatBoost models of each of the training sets B to D")
     parser.add_argument("--artefacts", type=Path, default=ROOT / "artefacts" / "weather")
     parser.add_argument("--work", type=Path, default=ROOT / ".demur" / "weather-tables")
     parser.add_argument("--cards", action="store_true", help="also write the figures into the artefacts")
