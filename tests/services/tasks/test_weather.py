@@ -261,7 +261,7 @@ async def test_extreme_variances_reach_both_protocols_as_numbers(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, measures: str
 ) -> None:
     monkeypatch.setattr(opening, "members", lambda *_, **__: Extreme())
-    monkeypatch.setattr("services.row_tenant.replay", lambda *_: 0.0)
+    monkeypatch.setattr("models.executors.golden.replay", lambda *_: 0.0)
     rows = np.repeat(tiny.rows[:1], 4, axis=0)
     rows[:, SCHEMA.position["cloudiness"]] = range(4)
     async with serving(tiny.trees, measures=measures) as served:
