@@ -87,14 +87,19 @@ def build(
     """
     judge = judge or {}
     scans = len(calibration) + sum(map(len, judge.values())) + sum(len(fold.scans) for fold in folds)
-    steps = _Steps(scans + len(tune) * (1 + len(folds)), progress)
+    steps = _Steps(scans + len(tune) * (2 * (1 + len(folds)) if folds else 1), progress)
     plan = msgspec.structs.replace(plan, channels=ensemble.channels, window=ensemble.window)
     training = dict(ensemble.training)
-    crosswise: list[Found] = []
+    scored: list[tuple[list[Found], list[Found]]] = []
     for fold in folds:
         with _opened(fold.ensemble, plan, device) as members:
             own, _ = _tuned(plan, tune, members, threads, steps)
-            crosswise += judged(fold.scans, members, own, threads=threads, progress=steps.tell)
+            scored.append(
+                (
+                    judged(fold.scans, members, own, threads=threads, progress=steps.tell),
+                    judged(tune, members, own, threads=threads, progress=steps.tell),
+                )
+            )
     with _opened(ensemble, plan, device) as members:
         plan, tuned = _tuned(plan, tune, members, threads, steps)
         training |= tuned
@@ -103,7 +108,14 @@ def build(
             for name, cases in {_CALIBRATION: calibration, **judge}.items()
             if cases
         }
+        level = judged(tune, members, plan, threads=threads, progress=steps.tell) if folds else []
         golden = members_of.golden(members, plan)
+    factors = [calibrating.factor(level, other, ensemble=ensemble.several) for _, other in scored]
+    crosswise = [
+        scan
+        for (here, _), by in zip(scored, factors, strict=True)
+        for scan in calibrating.levelled(here, by, ensemble=ensemble.several)
+    ]
     if crosswise:
         found = {_CALIBRATION: crosswise, **found}
     calibrated: dict[str, Calibration] = {}
@@ -111,7 +123,7 @@ def build(
         plan = calibrating.filled(plan, found[_CALIBRATION])
         known = calibrating.calibration(found[_CALIBRATION], ensemble=ensemble.several)
         calibrated[profile([ensemble.executor], described(device)).name] = known
-        training |= {"calibration": _calibrated_by(folds, known)}
+        training |= {"calibration": _calibrated_by(factors, known)}
     else:
         _log.warning("nothing is calibrated: no scan is left that members have not seen; every scan will be deferred")
     manifest = Manifest(
@@ -177,13 +189,14 @@ def _tuned(
     return msgspec.structs.replace(plan, threshold=found.threshold), said
 
 
-def _calibrated_by(folds: Sequence[Fold], known: Calibration) -> str:
+def _calibrated_by(factors: Sequence[float], known: Calibration) -> str:
     """What the thresholds of scans rest on, for the record; logged where they do not reach the usual target."""
     table = known.retention
     how = (
-        f"cross-fitted: {table.units} training scans in {len(folds)} folds, each scored by as many members that were "
-        "trained on the other folds and tuned in the same way"
-        if folds
+        f"cross-fitted: {table.units} training scans in {len(factors)} folds, each scored by as many members that were "
+        "trained on the other folds and tuned in the same way, and brought to the level of the served ones by "
+        + ", ".join(f"{value:.3g}" for value in factors)
+        if factors
         else f"{table.units} scans that no member was trained on"
     )
     said = f"{how}; targets up to a retention of {table.levels[-1]:g}"

@@ -32,6 +32,9 @@ STRIDE = 4
 MEASURES = {True: ("entropy", "data_entropy", "mi", "epkl", "rmi"), False: ("entropy",)}
 """Whether an ensemble to means over the brain that a policy may defer by, beside the structural uncertainty."""
 
+_OWN = {True: "structural", False: "entropy"}
+"""Whether an ensemble to what the head's own measure is made of."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -79,6 +82,32 @@ def compare(scan: Scan, truth: Mask, said: Segmentation) -> Found:
         lesion_doubts=_lesion_doubts(said),
         lesion_wrong=_lesion_wrong(truth, said),
     )
+
+
+def factor(served: Sequence[Found], other: Sequence[Found], *, ensemble: bool) -> float:
+    """How much lower the served ensemble's uncertainty is than another's on the same scans: the median ratio.
+
+    Scans are some that neither was trained on; 1 without any, or where a median is 0.
+    """
+    ratios = [
+        _own(one, ensemble=ensemble) / own
+        for one, two in zip(served, other, strict=True)
+        if (own := _own(two, ensemble=ensemble)) > 0
+    ]
+    return float(np.median(ratios)) or 1.0 if ratios else 1.0
+
+
+def levelled(found: Sequence[Found], by: float, *, ensemble: bool) -> list[Found]:
+    """Scans with the head's own uncertainty multiplied; everything else stays as it was found."""
+    name = _OWN[ensemble]
+    return [
+        replace(one, predictive=replace(one.predictive, **{name: np.float32(by) * getattr(one.predictive, name)}))
+        for one in found
+    ]
+
+
+def _own(one: Found, *, ensemble: bool) -> float:
+    return float(getattr(one.predictive, _OWN[ensemble])[0])
 
 
 def calibration(found: Sequence[Found], *, ensemble: bool) -> Calibration:

@@ -162,6 +162,25 @@ def test_a_single_training_scan_calibrates_nothing(
     assert "nothing is calibrated" in caplog.text
 
 
+def found_with(value: float) -> Found:
+    own = np.array([value], np.float32)
+    return dataclasses.replace(found(1, 0), predictive=Volumes((), (), own, None, None, own))
+
+
+@pytest.mark.parametrize(("ensemble", "name"), [(True, "structural"), (False, "entropy")])
+def test_folds_are_brought_to_the_level_of_what_is_served(ensemble: bool, name: str) -> None:
+    one = np.array([0.2, 0.3, 0.4], np.float32)
+    served, other = ([found_with(value * times) for value in one] for times in (1.0, 1.6))
+    by = calibrating.factor(served, other, ensemble=ensemble)
+    assert by == pytest.approx(1 / 1.6, rel=1e-6)
+    moved = calibrating.levelled(other, by, ensemble=ensemble)
+    assert np.allclose([getattr(two.predictive, name)[0] for two in moved], one)
+    left = "entropy" if ensemble else "structural"
+    assert [getattr(two.predictive, left)[0] for two in moved] == [getattr(two.predictive, left)[0] for two in other]
+    assert calibrating.factor([], [], ensemble=ensemble) == 1
+    assert calibrating.factor(served, [found_with(0.0)] * 3, ensemble=ensemble) == 1
+
+
 def test_figures_come_with_their_sample() -> None:
     found = calibrating.quality([{"ndsc": 0.5, "dice": 0.4}, {"ndsc": 0.7, "dice": float("nan")}])
     assert found == {"scans": 2, "ndsc": 0.6, "ndsc_se": pytest.approx(0.1), "dice": 0.4}
