@@ -3,8 +3,8 @@
     python -m benchmarks.lesion_tables [--workers 2] [--parts simulate train judge sites page] [--work DIR]
 
 Writes docs/quality/lesion.md and three pictures beside it. Takes hours on two cores; what is finished lies in the work
-folder and is not computed again, a killed training goes on from its last saved state. ``benchmarks.lesion_tables.printed``
-checks the paper's statements on the page's own tables, where that folder is gone.
+folder and is not computed again, a killed training goes on from its last saved state. Where that folder is gone,
+``benchmarks.lesion_tables.printed`` checks the paper's statements on the page's own tables.
 """
 
 from __future__ import annotations
