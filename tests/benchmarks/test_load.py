@@ -103,8 +103,9 @@ def test_an_answer_leaves_nothing_behind_in_the_real_service(protocol: Protocol)
     with running({cores[0]}, "vessel", lanes="1") as service:
         generate(asked.plan(service, protocol, 2.0, callers=4, connections=4), {cores[-1]})
         before = look(service)["RSS"]
-        ended = generate(asked.plan(service, protocol, 6.0, callers=4, connections=4), {cores[-1]})
+        answered = 0
+        while answered <= 500:  # however long a busy machine takes; the test's time limit ends it
+            ended = generate(asked.plan(service, protocol, 6.0, callers=4, connections=4), {cores[-1]})
+            answered += int(ended.answered.sum())
         grown = look(service)["RSS"] - before
-    answered = int(ended.answered.sum())
-    assert answered > 500
     assert grown * 1024 / answered < 0.5, f"{grown:.1f} MiB grown in {answered} answers"
