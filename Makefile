@@ -1,5 +1,5 @@
 # make up    - environment, install, start everything, wait until ready (Ctrl-C stops it)
-# make test  - all that CI runs: style, types, stubs, tests
+# make test  - all that CI runs: style, types, stubs, tests, these in WORKERS=3 processes
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
 # make gpu   - everything that a machine with a GPU is asked, part by part; PROVIDER=cpu asks a CPU the same (docs/gpu)
@@ -8,6 +8,7 @@
 
 PYTHON ?= python3
 PROVIDER ?= cuda
+WORKERS ?= 3
 VENV := .venv
 OIP := .venv-oip
 BIN := $(VENV)/bin
@@ -25,7 +26,7 @@ down:
 	@$(BIN)/demur down
 
 test: $(VENV)/train $(OIP)/ready check audit
-	$(BIN)/python -m pytest -q -m "not slow and not statistical"
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not statistical"
 
 check: $(VENV)/train
 	$(BIN)/ruff format --check .

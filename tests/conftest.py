@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,6 +26,14 @@ settings.load_profile("fixed")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Memory(most_megabytes()), "demur-memory")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With several processes (``-n 3``), tests of a module run in one, and so do those that share services."""
+    from tests.scheduling import ByModule
+
+    return ByModule(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,8 @@
-"""Memory of the process that runs the tests: given back after each module, and bounded.
+"""Memory of each process that runs tests: given back after each module, and bounded.
 
 Three things would keep it unneeded: caches of test modules (``functools.cache``), cycles of objects that the
 collector has not come to, and the free lists of malloc, which serve many threads and return little by themselves.
+Processes of pytest-xdist send their figures to the one that reports.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ import sys
 from collections.abc import Iterator
 from functools import _lru_cache_wrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 MOST_MEGABYTES = 1000
 """Held after any module, when what it needed is given back; `DEMUR_TEST_MEGABYTES` is another bound."""
 _WORTH_MEGABYTES = 16  # growth from which giving back is worth its time
+_ARENA_MAX, _MMAP_THRESHOLD = -8, -3
+"""Parameters of mallopt (malloc.h). One heap can be trimmed whole; those of threads keep their ends."""
+_OWN_PAGES_BYTES = 1 << 20
+"""Blocks from this size have pages of their own, which go back to the system when they are freed."""
+_SENT = "demur_memory"
+Held = tuple[int, str]
+"""Memory after a module in MB, and the module."""
 _STATUS = Path("/proc/self/status")
 
 
@@ -35,13 +44,13 @@ def held() -> int:
 
 
 def clear_caches(ended: Path, following: Path | None) -> None:
-    """Clear the caches of a test module, and of all modules of its folder once tests of another folder follow."""
+    """Clear the caches of a test module, and of all below its folder once tests of another folder follow."""
     left = following is None or not following.is_relative_to(ended.parent)
     for module in list(sys.modules.values()):
         if not (name := getattr(module, "__file__", None)):
             continue
         path = Path(name)
-        if path == ended or (left and path.parent == ended.parent):
+        if path == ended or (left and path.is_relative_to(ended.parent)):
             for value in vars(module).values():
                 if isinstance(value, _lru_cache_wrapper):
                     value.cache_clear()
@@ -53,10 +62,12 @@ class Memory:
     def __init__(self, most: int) -> None:
         self._most = most
         self._held = 0
-        self._modules: list[tuple[int, str]] = []
-        """Memory after each module, and the module."""
+        self._modules: list[Held] = []
         try:
-            self._trim = ctypes.CDLL(None).malloc_trim
+            library = ctypes.CDLL(None)
+            self._trim = library.malloc_trim
+            library.mallopt(_ARENA_MAX, 1)
+            library.mallopt(_MMAP_THRESHOLD, _OWN_PAGES_BYTES)
         except (AttributeError, OSError):  # another C library
             self._trim = lambda left: None
 
@@ -83,12 +94,20 @@ class Memory:
         return result
 
     @property
-    def too_large(self) -> list[tuple[int, str]]:
+    def too_large(self) -> list[Held]:
         """Modules after which too much was held."""
         return [one for one in self._modules if one[0] > self._most]
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A process of pytest-xdist has ended, and sent its figures."""
+        self._modules += getattr(node, "workeroutput", {}).get(_SENT, [])
+
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.too_large and session.exitstatus == pytest.ExitCode.OK:
+        sent: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+        if sent is not None:
+            sent[_SENT] = self._modules
+        elif self.too_large and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

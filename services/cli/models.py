@@ -13,7 +13,7 @@ import msgspec
 from models.executors.onnx import ProviderUnavailable
 from services.cli import models_fetch, models_qualify
 from services.cli.output import CommandError, print_json
-from services.cli.providers import PROVIDER_HELP, PROVIDERS, device
+from services.cli.providers import NO_REPLAY_SET, NO_REPLAY_SET_HELP, PROVIDER_HELP, PROVIDERS, device
 from services.qualification.records import Records
 from services.qualification.standing import recorded
 from services.settings import Settings
@@ -38,6 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add.add_argument(
         "--precision", choices=("fp32", "fp16", "int8"), help="translation: of the artefact's graphs; fp16 is for GPUs"
     )
+    add.add_argument(NO_REPLAY_SET, action="store_true", help=NO_REPLAY_SET_HELP)
     fetch = actions.add_parser(
         "fetch",
         help="one artefact from an address into a folder that services read",
@@ -94,32 +95,39 @@ def _verify(store: Store, given: argparse.Namespace) -> int:
 
 
 def _import(store: Store, given: argparse.Namespace) -> int:
-    from models.artefact import MANIFEST
+    from models import artefact, replay
 
     if not given.directory.is_dir():
         raise CommandError(f"the folder {given.directory} does not exist, or is no folder")
-    if (given.directory / MANIFEST).exists():
-        added = store.add(given.directory, given.task)
-    else:
-        module, _, function = IMPORTERS[given.task].partition(":")
-        precision = {} if given.precision is None else {"precision": given.precision}
-        if precision and not hasattr(importlib.import_module(WORKBENCHES[given.task]), "PRECISIONS"):
-            raise CommandError(f"--precision: artefacts of {given.task} have one precision, fp32; leave it out")
-        with tempfile.TemporaryDirectory() as scratch:
-            try:
-                convert = getattr(importlib.import_module(module), function)
-                convert(
-                    given.directory, Path(scratch) / "artefact", _labelled(given), device=device(given), **precision
-                )
-            except ModuleNotFoundError as error:
-                raise CommandError(
-                    f"{error.name} is missing; install the training extra: pip install -e '.[train]'"
-                ) from error
-            except (OSError, ProviderUnavailable) as error:
-                raise CommandError(str(error)) from error
-            added = store.add(Path(scratch) / "artefact", given.task)
+    made = (given.directory / artefact.MANIFEST).exists()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = given.directory if made else Path(scratch) / "made"
+        if not made:
+            _convert(given, folder)
+        if given.no_replay_set:
+            folder = replay.detached(artefact.copy(artefact.read(folder), Path(scratch) / "copy")).directory
+        added = store.add(folder, given.task)
     print_json({"tag": added.tag}) if given.json else print(f"imported {added.tag}")
     return 0
+
+
+def _convert(given: argparse.Namespace, folder: Path) -> None:
+    """Makes an artefact of a released checkpoint folder.
+
+    Raises:
+        CommandError: what is missing, or is none.
+    """
+    module, _, function = IMPORTERS[given.task].partition(":")
+    precision = {} if given.precision is None else {"precision": given.precision}
+    if precision and not hasattr(importlib.import_module(WORKBENCHES[given.task]), "PRECISIONS"):
+        raise CommandError(f"--precision: artefacts of {given.task} have one precision, fp32; leave it out")
+    try:
+        convert = getattr(importlib.import_module(module), function)
+        convert(given.directory, folder, _labelled(given), device=device(given), **precision)
+    except ModuleNotFoundError as error:
+        raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error
+    except (OSError, ProviderUnavailable) as error:
+        raise CommandError(str(error)) from error
 
 
 def _labelled(given: argparse.Namespace) -> Any:

@@ -1,4 +1,4 @@
-"""The option ``--provider`` of commands that make artefacts."""
+"""Options of commands that make artefacts: ``--provider``, and ``--no-replay-set`` for data that stay private."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ from models.profile import Provider
 from services.settings import Settings
 
 PROVIDERS: tuple[str, ...] = get_args(Provider)
+NO_REPLAY_SET = "--no-replay-set"
+NO_REPLAY_SET_HELP = (
+    "leave inputs of your data out of the artefact; another provider or device then defers everything, until "
+    "`demur models qualify --data` compares it"
+)
 PROVIDER_HELP = "device that computes what is calibrated, under its numeric profile; default: cpu"
 
 

@@ -7,9 +7,10 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from models import replay
 from models.executors.onnx import ProviderUnavailable
 from services.cli.output import CommandError, ProgressLine, print_json
-from services.cli.providers import PROVIDER_HELP, PROVIDERS, device
+from services.cli.providers import NO_REPLAY_SET, NO_REPLAY_SET_HELP, PROVIDER_HELP, PROVIDERS, device
 from services.settings import Settings
 from services.store import Store
 from services.tasks import WORKBENCHES
@@ -36,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--data", type=Path, required=True, help="directory of official CSV files (or of `demur data`)")
     parser.add_argument("--out", type=Path, required=True, help="directory of the artefact")
+    parser.add_argument(NO_REPLAY_SET, action="store_true", help=NO_REPLAY_SET_HELP)
     parser.add_argument("--store", action="store_true", help="also put the artefact into the model store")
     parser.add_argument("--json", action="store_true", help="print a JSON document")
 
@@ -65,6 +67,8 @@ def run(given: argparse.Namespace) -> int:
         raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error
     except (ValueError, OSError, FloatingPointError, ProviderUnavailable) as error:
         raise CommandError(str(error)) from error
+    if given.no_replay_set:
+        artefact = replay.detached(artefact)
     if given.store:
         Store(Settings.read().home).add(given.out)
     document = {"tag": artefact.tag, "directory": str(given.out), "quality": artefact.manifest.quality}

@@ -6,7 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,3 +77,35 @@ def served(installations: Callable[[], Installation]) -> Installation:
     status = json.loads(installation.run("status", "--json").stdout)
     assert status["services"]["vessel"]["ready"], status
     return installation
+
+
+@contextmanager
+def started(installation: Installation, log: Path, *options: str, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The process of a vessel service, to its end."""
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "services.cli", "serve", "vessel", *options],
+            cwd=PROJECT,
+            env=installation.environment(**settings),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@contextmanager
+def serving(installation: Installation, log: Path, *options: str, **settings: str) -> Iterator[None]:
+    """A vessel service once it is ready."""
+    with started(installation, log, *options, **settings) as process:
+        while True:
+            assert process.poll() is None, log.read_text()
+            try:
+                with urllib.request.urlopen(f"{installation.http}/readyz", timeout=2):
+                    break
+            except OSError:
+                time.sleep(0.1)
+        yield

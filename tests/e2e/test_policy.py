@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import demur
-from tests.e2e.conftest import Installation
+from tests.e2e.conftest import Installation, serving
 
 
 @pytest.fixture
@@ -148,13 +148,10 @@ def test_no_certifiable_threshold_defers_all(changing: Installation, tmp_path: P
     assert deferred(changing) == 64
 
 
-def test_an_operators_policy_outlives_a_restart(installations: Callable[[], Installation]) -> None:
+def test_an_operators_policy_outlives_a_restart(installations: Callable[[], Installation], tmp_path: Path) -> None:
     installation = installations()
-    for threshold in ("1000", None):
-        started = installation.run("up", "--detach")
-        assert started.returncode == 0, started.stdout + started.stderr
-        if threshold is not None:
-            asked(installation, "set", "vessel", "--threshold", threshold)
-            assert installation.run("down").returncode == 0
-    assert deferred(installation) == 64
-    assert asked(installation, "show", "vessel")["policies"][0]["threshold"] == 1000.0
+    with serving(installation, tmp_path / "first"):
+        asked(installation, "set", "vessel", "--threshold", "1000")
+    with serving(installation, tmp_path / "second"):
+        assert deferred(installation) == 64
+        assert asked(installation, "show", "vessel")["policies"][0]["threshold"] == 1000.0

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import PROJECT, Installation
+from tests.e2e.conftest import Installation, serving, started
 from tests.services.qualification.variants import disordered, replayable, scaled, variant
 
 ROW = {
@@ -50,38 +47,6 @@ def tags(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -
     return {name: one.tag for name, one in made.items()}
 
 
-@contextmanager
-def started(installation: Installation, tag: str, log: Path, **settings: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A service's process, to its end."""
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "services.cli", "serve", "vessel", "--model", tag],
-            cwd=PROJECT,
-            env=installation.environment(**settings),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-@contextmanager
-def serving(installation: Installation, tag: str, log: Path, **settings: str) -> Iterator[None]:
-    """A service once it is ready."""
-    with started(installation, tag, log, **settings) as process:
-        while True:
-            assert process.poll() is None, log.read_text()
-            try:
-                with urllib.request.urlopen(f"{installation.http}/readyz", timeout=2):
-                    break
-            except OSError:
-                time.sleep(0.1)
-        yield
-
-
 def ask(installation: Installation, path: str, body: Any = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{installation.http}{path}", data, {"content-type": "application/json"})
@@ -96,7 +61,7 @@ def predict(installation: Installation) -> Any:
 def test_a_profile_on_another_scale_is_mapped_and_answers(
     installation: Installation, tags: dict[str, str], tmp_path: Path
 ) -> None:
-    with serving(installation, tags["mapped"], tmp_path / "log"):
+    with serving(installation, tmp_path / "log", "--model", tags["mapped"]):
         told = ask(installation, "/v1/model")
         assert told["profile"]["name"] == "cpu-fp16-stacked"
         assert told["qualification"]["verdict"] == "mapped"
@@ -111,7 +76,7 @@ def test_a_profile_on_another_scale_is_mapped_and_answers(
         assert "cpu-fp16-stacked: mapped: power: mapped" in status.stdout
         shown = installation.run("policy", "show", "vessel").stdout
         assert "mapped: " in shown
-    with serving(installation, tags["mapped"], tmp_path / "again", DEMUR_QUALIFY="require"):
+    with serving(installation, tmp_path / "again", "--model", tags["mapped"], DEMUR_QUALIFY="require"):
         assert ask(installation, "/v1/model")["qualification"]["measured"] == told["qualification"]["measured"]
         assert predict(installation)["threshold"] == answer["threshold"]
 
@@ -122,7 +87,7 @@ def test_other_scores_are_refused_and_nothing_is_answered(
     found = installation.run("models", "qualify", tags["refused"], "--json")
     assert found.returncode == 1
     assert json.loads(found.stdout)["verdict"] == "refused"
-    with serving(installation, tags["refused"], tmp_path / "log"):
+    with serving(installation, tmp_path / "log", "--model", tags["refused"]):
         answer = predict(installation)
         assert answer["decision"] == ["DEFER"]
         assert answer["mean"][0] > 0, "a prediction is told all the same"
@@ -137,7 +102,7 @@ def test_a_required_record_that_is_not_there_stops_the_start(
     records = installation.home / "bentoml" / "qualifications"
     for path in records.glob("*.json"):
         path.unlink()
-    with started(installation, tags["mapped"], tmp_path / "log", DEMUR_QUALIFY="require") as process:
+    with started(installation, tmp_path / "log", "--model", tags["mapped"], DEMUR_QUALIFY="require") as process:
         reason = ""
         while "failed to start" not in reason:
             assert process.poll() is None
