@@ -21,8 +21,9 @@ import msgspec
 
 from benchmarks.lesion_tables.plan import Plan
 from models import artefact as artefacts
-from models import building, card
+from models import building, card, replay
 from models.building import Provenance
+from models.executors.device import Device
 from models.tasks.lesion import build, calibrating, examples, official, recipe, spec, training
 from models.tasks.lesion import members as members_of
 from models.tasks.lesion.build import TUNING
@@ -101,7 +102,7 @@ def rejudge(
         raise SystemExit(
             f"{work}: dev_in has another fingerprint than {directory} was tuned on; simulate the same seed"
         )
-    plan, members = recipe.read(artefact), members_of.members(artefact, threads=1)
+    plan, members = recipe.read(artefact), members_of.members(artefact, device=Device(threads=1))
     kept = work / f"judged-{artefacts.name(manifest)}.json"
     scores: dict[str, dict[str, float]] = json.loads(kept.read_text()) if kept.exists() else {}
     for case in (case for cases in judge.values() for case in cases):
@@ -115,9 +116,11 @@ def rejudge(
     calibrated = {"scans": float(_rows(manifest, "calibration")), **{name: known[name] for name in SCORES}}
     manifest = msgspec.structs.replace(manifest, quality={"calibration": calibrated, **quality})
     files: dict[str, bytes | Path] = {name: artefact.path(name).read_bytes() for name in manifest.files}
-    said = artefact.path(building.CARD).read_text().partition(QUALITY)[0]
-    files[building.CARD] = (said + "".join(card.text(manifest, spec.HEADS, spec.CARD).partition(QUALITY)[1:])).encode()
-    found = artefacts.write(directory, manifest, files)
+    before = artefact.path(building.CARD).read_text()
+    own = replay.without_section(before)
+    judged = "".join(card.text(manifest, spec.HEADS, spec.CARD).partition(QUALITY)[1:])
+    files[building.CARD] = f"{own.partition(QUALITY)[0]}{judged}{before[len(own) :]}".encode()
+    found = artefacts.share(artefacts.write(directory, manifest, files))
     sys.stdout.write(f"{found.tag} {found.manifest.quality}\n")
 
 
