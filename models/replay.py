@@ -39,6 +39,8 @@ Arrays = Mapping[str, NDArray[Any]]
 MEAN = "mean"
 BATCHES = (1, 7, 64)
 """Units a pass for which another profile is compared."""
+IN_DOMAIN = 0.65
+"""Least share of in-domain units of a set, which promises about in-domain data are computed with."""
 REFERENCE_BATCH = 64
 """Units a pass, at most, with which reference scores are computed."""
 MOST_INPUT_BYTES = 256 << 20
@@ -113,7 +115,7 @@ def reference(artefact: Artefact) -> Scores:
 
 
 def replayer(artefact: Artefact, device: Device = CPU) -> Replayer:
-    """What scores the artefact's replay set on a device.
+    """Open the replayer of the artefact's replay set on a device.
 
     Raises:
         ArtefactError: the artefact has no replay set, or a damaged one.
@@ -146,7 +148,8 @@ def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
     own = profile((manifest.executor, *manifest.joined)).name
     if not any(own in by_profile for by_profile in manifest.heads.values()):
         raise ArtefactError(
-            f"{artefact.tag} was not calibrated under {own}: only its own replay set says how it scored"
+            f"{artefact.tag}: --data needs thresholds calibrated under {own}, and this artefact has none: leave --data "
+            "out to use its replay set"
         )
     found: Artefact = _module(artefact).of_files(copy(artefact, scratch), directory)
     if found.manifest.replay is None or found.version == artefact.version:
@@ -277,12 +280,12 @@ def array(arrays: Arrays, name: str, kind: str, *shape: int | None) -> NDArray[A
 def chosen(known: int, shifted: int, wanted: int, seed: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Which of the in-domain and of the shifted units are replayed: two thirds in-domain where both have enough.
 
-    The choice does not look at scores, so that one set serves all artefacts of a task; what one kind lacks the other
-    fills up. Both are random and ascending.
+    The choice does not look at scores, so that one set serves all artefacts of a task. In-domain units make up for
+    missing shifted ones; of shifted ones there are never more than `IN_DOMAIN` leaves. Both are random and ascending.
     """
     draw = np.random.default_rng(seed)
     inside = min(known, max(wanted - shifted, wanted * 2 // 3))
-    outside = min(shifted, wanted - inside)
+    outside = min(shifted, wanted - inside, int(inside * (1 - IN_DOMAIN) / IN_DOMAIN))
     return tuple(  # type: ignore[return-value]
         np.sort(draw.choice(total, taken, replace=False)) for total, taken in ((known, inside), (shifted, outside))
     )
@@ -297,8 +300,8 @@ def _replay(artefact: Artefact) -> Replay:
     replay = artefact.manifest.replay
     if replay is None:
         raise ArtefactError(
-            f"{artefact.directory}: a manifest of format {artefact.manifest.format} without a replay set; build the "
-            "artefact again with calibration data, or give data to compare with"
+            f"{artefact.tag} has no replay set: run `demur models qualify {artefact.tag} --data DIR` with labelled "
+            "files, or build the artefact again with calibration data"
         )
     return replay
 
@@ -322,7 +325,7 @@ def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
 
 
 def _module(artefact: Artefact) -> ModuleType:
-    """What the task brings.
+    """Return the task's module ``replaying``.
 
     Raises:
         ArtefactError: it brings nothing.

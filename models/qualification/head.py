@@ -23,7 +23,7 @@ from models.qualification.threshold import Verdict
 
 @dataclass(frozen=True)
 class HeadVerdict:
-    """What becomes of a head."""
+    """Verdict on a head, with its numbers."""
 
     verdict: Verdict
     """Of its own measure and of its means, the worse."""

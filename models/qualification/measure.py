@@ -11,7 +11,7 @@ import numpy as np
 from models.calibration import ExpectedError, RetentionTable
 from models.qualification.order import rank_correlation
 from models.qualification.replayed import Float64, Replayed
-from models.qualification.threshold import FEWEST, LEAST_CORRELATION, CarriedThreshold, Verdict, carry
+from models.qualification.threshold import FEWEST, CarriedThreshold, Verdict, carry
 
 ORDER: tuple[Verdict, ...] = ("carried", "mapped", "refused")
 """From best to worst."""
@@ -19,7 +19,7 @@ ORDER: tuple[Verdict, ...] = ("carried", "mapped", "refused")
 
 @dataclass(frozen=True)
 class MeasureVerdict:
-    """What becomes of a measure, and the numbers that say why."""
+    """Verdict on a measure, with its numbers."""
 
     measure: str
     verdict: Verdict
@@ -61,11 +61,11 @@ def correlation(replay: Replayed) -> float | None:
 
 
 def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -> MeasureVerdict:
-    """Apply the rule at each threshold; without any, scores are judged by order and finiteness alone."""
+    """Apply the rule at each threshold; without any, at the median."""
     rank = correlation(replay)
     found = tuple(carry(replay, threshold, rank) for threshold in thresholds)
-    kinds = [one.verdict for one in found] or [carry(replay, float(np.median(replay.reference)), rank).verdict]
-    verdict = max(kinds, key=ORDER.index)
+    judged = found or (carry(replay, float(np.median(replay.reference)), rank),)
+    verdict = max((one.verdict for one in judged), key=ORDER.index)
     finite = replay.unusable == 0
     return MeasureVerdict(
         measure,
@@ -75,7 +75,7 @@ def judge_measure(measure: str, replay: Replayed, thresholds: Sequence[float]) -
         float(np.abs(replay.shift).mean(axis=1).max()) if finite else float("inf"),
         float(replay.largest.max()) if finite else float("inf"),
         found,
-        _reason(found, verdict, rank, replay),
+        _reason(judged, verdict),
     )
 
 
@@ -128,12 +128,9 @@ def mapped(replay: Replayed, values: Float64) -> Float64:
     return np.asarray(np.maximum.accumulate(found)) if (np.diff(values) >= 0).all() else found
 
 
-def _reason(found: tuple[CarriedThreshold, ...], verdict: Verdict, rank: float | None, replay: Replayed) -> str:
+def _reason(judged: tuple[CarriedThreshold, ...], verdict: Verdict) -> str:
     if verdict == "carried":
         return ""
-    blamed = [one for one in found if one.verdict == verdict]
-    if not blamed:
-        order = "" if rank is None or rank >= LEAST_CORRELATION else f"rank correlation {rank:.6f}; "
-        return f"{order}{replay.unusable} of {len(replay)} units have a score that is not finite"
+    blamed = [one for one in judged if one.verdict == verdict]
     reason = max(blamed, key=lambda one: max(one.flips, one.predicted, one.flips_limit)).reason
-    return reason if len(blamed) == len(found) else f"{reason} (at {len(blamed)} of {len(found)} thresholds)"
+    return reason if len(blamed) == len(judged) else f"{reason} (at {len(blamed)} of {len(judged)} thresholds)"

@@ -10,9 +10,10 @@ The second follows from E[l 1{A0 and A1}] <= alpha P(A0) and P(A0) <= P(A1) + P(
 replaced by limits from the replayed units that hold together with 95 %, so a promise with 1 - delta holds with at least
 0.95 - delta. Losses of 0 and 1 of a Gaussian head also change where its means move: by at most 0.8 E|Δm| / sd in
 probability if the predicted law is right (two edges, density at most 0.4 / sd); three times the replayed mean is added.
+Other losses of such a head change by as much as its means, which has no bound: their certificates are void.
 
-Replayed units have to come from the law that the certificate is about; for certificates of one's own data,
-replay that data (``--data``).
+The in-domain units of the replay have to come from the law that the certificate is about; for certificates of one's own
+data, replay that data (``--data``).
 """
 
 from __future__ import annotations
@@ -63,13 +64,15 @@ def carried_certificate(
         return _void(means.reason)
     if certificate.get("group") is not None:
         return _void("it is about one group, and replayed units are not grouped")
-    still = at.newly == 0 and at.lost == 0 and (at.units >= COUNTED or at.predicted == 0)
-    if means is not None:
-        still = still and means.largest == 0
+    moving = means is not None and means.largest > 0
+    still = at.newly == 0 and at.lost == 0 and at.units >= COUNTED and not moving
     alpha, bound = certificate.get("alpha"), _bound(certificate)
+    if moving and alpha is not None and bound is not None and certificate.get("acceptable") is None:
+        return _void("its losses have no largest acceptable error, and change where means move")
     if (alpha is not None or certificate.get("error") is not None) and bound is None and not still:
         return _void(
-            f"losses have no bound, and of {at.units} units {at.newly} are newly answered and {at.lost} newly deferred"
+            f"losses have no bound, and of {at.units} units {at.newly} are newly answered and {at.lost} newly deferred "
+            f"(needed: none of at least {COUNTED}, and no mean that moves)"
         )
     carried: dict[str, Any] = {
         "from": reference_profile,
@@ -86,15 +89,17 @@ def carried_certificate(
     text = f"; carried from {reference_profile} to {profile}"
     if alpha is not None and bound is not None:
         return _risk(found, at, alpha, bound, text, 0.0 if means is None else means.mean)
-    if alpha is None and not still:
-        lost = f"at most {at.lost_limit:.3g} of all units fewer are answered, with confidence {CONFIDENCE:g}"
-        text += f": {lost}"
+    if alpha is None:
+        newly, lost, _ = at.joint
+        text += f": at most {lost:.3g} of all units fewer are answered, with confidence {CONFIDENCE:g}"
+        if certificate.get("delta") is not None:
+            found["delta"] = min(1.0, certificate["delta"] + 1 - CONFIDENCE)
         if certificate.get("retention") is not None:
-            found["retention"] = max(0.0, certificate["retention"] - at.lost_limit)
+            found["retention"] = max(0.0, certificate["retention"] - lost)
         if certificate.get("low") is not None:
-            found["low"] = max(0.0, certificate["low"] - at.lost_limit)
+            found["low"] = max(0.0, certificate["low"] - lost)
         if certificate.get("high") is not None:
-            found["high"] = min(1.0, certificate["high"] + at.newly_limit)
+            found["high"] = min(1.0, certificate["high"] + newly)
     found["statement"] = certificate.get("statement", "") + text
     return CarriedCertificate(found, "")
 

@@ -110,7 +110,7 @@ class HeadRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a numeric profile was found to do to the scores of an artefact."""
+    """Verdict on one artefact under one numeric profile, with numbers and scores."""
 
     format: Literal[1] = 1
     artefact: str
@@ -125,6 +125,10 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     cpu: str
     batches: tuple[int, ...]
     units: int
+    in_domain: float
+    """Least share of the units that are in-domain."""
+    inputs: str
+    """Name of the file of inputs that was replayed, which says its hash."""
     heads: dict[str, HeadRecord]
     verdict: Verdict
     """The worst of the heads."""
@@ -157,6 +161,8 @@ def qualify(
     cpu: str = "",
     units_of_measure: Mapping[str, str] | None = None,
     thresholds: Mapping[str, Mapping[str, Sequence[float]]] | None = None,
+    in_domain: float = 1.0,
+    inputs: str = "",
     seconds: float = 0.0,
     time: str = "",
 ) -> Record:
@@ -168,6 +174,8 @@ def qualify(
         scores: the same at each of the batch sizes.
         units_of_measure: head to the unit of its means, for sentences.
         thresholds: head to measure to thresholds that are in force and not tabulated.
+        in_domain: least share of the units that are in-domain.
+        inputs: name of the file of inputs.
         time: of the end of the replay, RFC 3339.
 
     Raises:
@@ -178,11 +186,11 @@ def qualify(
     units = units_of_measure or {}
     heads = {}
     for name, calibration in calibrations.items():
-        measures, means, variance = _arrays(name, reference, scores)
+        measures, means, variance = _arrays(name, reference, scores, in_domain)
         extra = (thresholds or {}).get(name)
         found = judge_head(calibration, measures, _means(measures, means, variance), extra)
         heads[name] = _head(found, measures, means, variance, units.get(name, ""))
-    count = {len(replay) for name in calibrations for replay in _arrays(name, reference, scores)[0].values()}
+    count = {len(replay) for name in calibrations for replay in _arrays(name, reference, scores, in_domain)[0].values()}
     if len(count) != 1:
         raise ValueError(f"heads and measures have {sorted(count)} units: must be the same number")
     return Record(
@@ -196,6 +204,8 @@ def qualify(
         cpu=cpu,
         batches=tuple(batches),
         units=count.pop(),
+        in_domain=in_domain,
+        inputs=inputs,
         heads=heads,
         verdict=max((head.verdict for head in heads.values()), key=ORDER.index),
         seconds=seconds,
@@ -237,7 +247,7 @@ def carried(
         KeyError: the record has no such head.
     """
     found = record.heads[head]
-    measures = {name: unpack(measure.scores) for name, measure in found.measures.items()}
+    measures = {name: unpack(measure.scores, record.in_domain) for name, measure in found.measures.items()}
     return judge_head(calibration, measures, _recorded_means(found), thresholds)
 
 
@@ -251,7 +261,7 @@ def carried_threshold(record: Record, head: str, measure: str, threshold: float)
         ValueError: the threshold is NaN.
     """
     found = record.heads[head]
-    replay = unpack(found.measures[measure].scores)
+    replay = unpack(found.measures[measure].scores, record.in_domain)
     at = carry(replay, threshold, correlation(replay))
     means = _recorded_means(found)
     moved = None if means is None else judge_means(means)
@@ -282,8 +292,11 @@ def pack(values: Replayed) -> Packed:
     return Packed(len(values), len(values.scores), _text(first), _text(difference))
 
 
-def unpack(packed: Packed) -> Replayed:
+def unpack(packed: Packed, in_domain: float = 1.0) -> Replayed:
     """The arrays of ``pack``.
+
+    Args:
+        in_domain: least share of the units that are in-domain.
 
     Raises:
         ValueError: other sizes than said, or damaged text.
@@ -291,7 +304,7 @@ def unpack(packed: Packed) -> Replayed:
     first = np.frombuffer(_bytes(packed.reference, 4 * packed.units), "<f4")
     size = 4 * packed.units * packed.batches
     rest = np.frombuffer(_bytes(packed.scores, size), "<i4").reshape(packed.batches, packed.units)
-    return replayed(first.astype(np.float32), (rest + first.view("<i4")).view("<f4").astype(np.float32))
+    return replayed(first.astype(np.float32), (rest + first.view("<i4")).view("<f4").astype(np.float32), in_domain)
 
 
 def _text(values: NDArray[Any]) -> str:
@@ -309,11 +322,13 @@ def _bytes(text: str, size: int) -> bytes:
     return found
 
 
-def _arrays(head: str, reference: Scores, scores: Sequence[Scores]) -> tuple[dict[str, Replayed], Replayed | None, str]:
+def _arrays(
+    head: str, reference: Scores, scores: Sequence[Scores], in_domain: float
+) -> tuple[dict[str, Replayed], Replayed | None, str]:
     """Measures, means and the name of the variance of a head."""
     try:
         found = {
-            name: replayed(values, np.stack([each[head][name] for each in scores]))
+            name: replayed(values, np.stack([each[head][name] for each in scores]), in_domain)
             for name, values in reference[head].items()
         }
     except KeyError as error:
@@ -418,11 +433,25 @@ def _sentence(found: HeadVerdict, unit: str) -> str:
     if found.verdict == "carried":
         text = f"carried: {share}, {ranks}; thresholds fall by a guard band of at most {own.guard:.3g}{means}"
     elif found.verdict == "mapped":
-        text = f"mapped: {found.reason}; {ranks}; thresholds move to the same quantiles, certificates are void{means}"
+        text = f"mapped: {found.reason}; {ranks}; {_what_moves(found)}{means}"
     else:
         text = f"refused, all units are deferred: {found.reason}"
     dropped = [name for name, one in found.measures.items() if name != found.measure and one.verdict == "refused"]
     return text + (f"; refused measures: {', '.join(dropped)}" if dropped else "")
+
+
+def _what_moves(found: HeadVerdict) -> str:
+    """What becomes of the thresholds and certificates of a head that is mapped, since some are by themselves."""
+    own = found.measures[found.measure]
+    kinds = [one.verdict for one in own.thresholds]
+    if "mapped" not in kinds:
+        return "thresholds fall by a guard band, all certificates are void"
+    if "carried" not in kinds or (found.means is not None and found.means.verdict != "carried"):
+        return "thresholds move to the same quantiles, all certificates are void"
+    return (
+        "thresholds that flip too often move to the same quantile, and their certificates are void; the others fall by "
+        "a guard band"
+    )
 
 
 def _finite(value: float) -> float | None:
@@ -430,6 +459,6 @@ def _finite(value: float) -> float | None:
 
 
 def _worsened(at: CarriedThreshold, moved: MeansVerdict) -> CarriedThreshold:
-    """As bad as the means are."""
+    """Lower the verdict to that of the means."""
     carried = -np.inf if moved.verdict == "refused" else at.carried
     return replace(at, verdict=moved.verdict, carried=float(carried), reason=moved.reason)

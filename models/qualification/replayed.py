@@ -24,6 +24,8 @@ class Replayed:
     """By the profile that the thresholds were calibrated under [n]."""
     scores: NDArray[np.float32]
     """By the profile in question, at B batch sizes [B, n]."""
+    in_domain: float = 1.0
+    """Least share of the units that are in-domain, as those are that thresholds and certificates are about."""
 
     def __len__(self) -> int:
         return len(self.reference)
@@ -55,15 +57,16 @@ class Replayed:
 
     def part(self, units: slice) -> Replayed:
         """Scores of some of the units."""
-        return Replayed(self.reference[units], self.scores[:, units])
+        return Replayed(self.reference[units], self.scores[:, units], self.in_domain)
 
 
-def replayed(reference: Floats, scores: Floats) -> Replayed:
+def replayed(reference: Floats, scores: Floats, in_domain: float = 1.0) -> Replayed:
     """Check scores and convert them to float32, as policies compare them.
 
     Args:
         reference: [n].
         scores: [B, n], or [n] of one batch size.
+        in_domain: least share of the units that are in-domain, above 0.
 
     Raises:
         ValueError: no units, or shapes that do not belong together.
@@ -74,7 +77,7 @@ def replayed(reference: Floats, scores: Floats) -> Replayed:
             f"scores have the shape {list(scores.shape)} and reference scores {list(reference.shape)}: must be "
             "[batch sizes, units] and [units], of the same units and at least one of each"
         )
-    return Replayed(as_scores(reference), as_scores(several))
+    return Replayed(as_scores(reference), as_scores(several), in_domain)
 
 
 def upper_limit(count: int, units: int, level: float = 0.95) -> float:
@@ -85,3 +88,13 @@ def upper_limit(count: int, units: int, level: float = 0.95) -> float:
 def lower_limit(count: int, units: int, level: float = 0.95) -> float:
     """One-sided lower limit of a share (Clopper & Pearson 1934)."""
     return float(betaincinv(count, units - count + 1, 1 - level)) if count else 0.0
+
+
+def most_of_part(share: float, part: float) -> float:
+    """Largest share within a part (its own share ``part`` or more) that a share of all units leaves room for."""
+    return min(1.0, share / part)
+
+
+def least_of_part(share: float, part: float) -> float:
+    """Smallest share within a part (its own share ``part`` or more) that a share of all units leaves room for."""
+    return max(0.0, (share - (1 - part)) / part)

@@ -8,8 +8,13 @@ Flips, from ``COUNTED`` units on, are counted at the worst batch size. They are 
 between every n/20th unit beside τ. The prediction varies far less than the count; it is kept inside the 95 % interval
 of the count (Clopper & Pearson 1934), so dependence between u0 and Δu that it does not see does not mislead it.
 
-Below ``COUNTED`` units the count says too little. Flips are bounded by the product of upper limits (97.5 % each) of the
-density (Poisson, k nearest units of the steeper side) and of E|Δu| (Student's t).
+Below ``COUNTED`` units the count says too little. Whether a threshold is carried is then decided by the product of
+upper limits (97.5 % each) of the density (Poisson, k nearest units of the steeper side) and of E|Δu| (Student's t),
+which supposes that shifts have no rare large values.
+
+Limits of the shares newly answered and lost, on which certificates and bands rest, are always binomial: they suppose
+nothing of shifts. Where only part of the units is in-domain they are limits of that part: P / w from above, and
+(P - (1 - w)) / w from below, with w its least share.
 
 Guard band: quantile 0.999 of |Δu|, the largest over batch sizes, among the units nearest to τ by score: a tenth, at
 least 50. Where these are fewer than 999, it is the larger of their maximum and |mean| + 3.29 standard deviations, the
@@ -31,7 +36,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, stdtrit
 
-from models.qualification.replayed import Float64, Replayed, lower_limit, upper_limit
+from models.qualification.replayed import (
+    Float64,
+    Replayed,
+    least_of_part,
+    lower_limit,
+    most_of_part,
+    upper_limit,
+)
 
 Verdict = Literal["carried", "mapped", "refused"]
 
@@ -48,11 +60,13 @@ NORMAL_QUANTILE = 3.2905
 """Of |z| at ``QUANTILE``."""
 JOINT = 1 - 0.05 / 3
 """Level of each of three limits that hold together with 95 %."""
+_EACH_OF_TWO = 0.975
+"""Level of each of two limits whose product holds with 95 %."""
 
 
 @dataclass(frozen=True)
 class CarriedThreshold:
-    """What becomes of a threshold, and the numbers that say why. Shares are of all units."""
+    """Verdict on a threshold, with its numbers. Shares are of all units where nothing else is said."""
 
     verdict: Verdict
     threshold: float
@@ -73,14 +87,16 @@ class CarriedThreshold:
     newly: int
     """Units answered at ``carried``, at any batch size, that were deferred."""
     newly_limit: float
-    """Upper 95 % limit of their share."""
+    """Upper 95 % limit of their share of in-domain units."""
     lost: int
     """Units deferred at ``carried``, at any batch size, that were answered."""
     lost_limit: float
+    """Upper 95 % limit of their share of in-domain units."""
     answered: int
     """Units answered at ``carried`` at every batch size."""
     joint: tuple[float, float, float]
-    """Upper limits of the shares newly answered and lost, lower limit of the share answered: together 95 %."""
+    """Of in-domain units: upper limits of the shares newly answered and lost, lower limit of the share answered. They
+    hold together with 95 %."""
     reason: str
     """Why it is not carried; empty where it is."""
 
@@ -111,24 +127,24 @@ def carry(replay: Replayed, threshold: float, correlation: float | None) -> Carr
     guard = _guard(replay.shift[:, near])
     gap = _gap_floor(replay, compared, guard)
     at = compared if gap is None else np.float32(max(float(_down(compared, guard)), gap))
-    flips, predicted, limits = _flips(replay, below, at, compared, near, gap is not None)
+    flips, predicted, limit = _flips(replay, below, at, compared, near, gap is not None)
     carried = float(at) if gap is not None else _guarded(threshold, compared, guard)
     if correlation is not None and correlation < LEAST_CORRELATION:
         verdict, why = _disorder(correlation)
-        return _outcome(replay, threshold, -math.inf, verdict, why, below, flips, predicted, limits, guard)
-    few = max(flips, predicted) if n >= COUNTED else max(limits[0], lower_limit(round(flips * n), n))
+        return _outcome(replay, threshold, -math.inf, verdict, why, below, flips, predicted, limit, guard)
+    few = max(flips, predicted) if n >= COUNTED else max(limit, lower_limit(round(flips * n), n))
     what = "flip" if n >= COUNTED else "may flip (upper 95 % limit)"
     why = f"{few:.3%} of units {what} at the threshold, more than {MOST_FLIPS:.1%}"
     if few <= MOST_FLIPS:
-        found = _outcome(replay, threshold, carried, "carried", "", below, flips, predicted, limits, guard)
+        found = _outcome(replay, threshold, carried, "carried", "", below, flips, predicted, limit, guard)
         if found.lost <= MOST_LOST * n:
             return found
         why = f"a guard band of {guard:.3g} would defer {found.lost / n:.1%} of units, more than {MOST_LOST:.0%}"
     if correlation is None:
         why += ", and the reference scores are all tied, so no order can be mapped"
-        return _outcome(replay, threshold, -math.inf, "refused", why, below, flips, predicted, limits, guard)
+        return _outcome(replay, threshold, -math.inf, "refused", why, below, flips, predicted, limit, guard)
     mapped = _mapped(replay, int(below.sum()))
-    return _outcome(replay, threshold, mapped, "mapped", why, below, flips, predicted, limits, guard)
+    return _outcome(replay, threshold, mapped, "mapped", why, below, flips, predicted, limit, guard)
 
 
 def as_compared(threshold: float) -> np.float32:
@@ -146,24 +162,20 @@ def _outcome(
     below: NDArray[np.bool_],
     flips: float,
     predicted: float,
-    limits: tuple[float, float],
+    limit: float,
     guard: float,
 ) -> CarriedThreshold:
-    """Count who is answered at the carried threshold.
-
-    Args:
-        limits: upper limit of flips at 95 % and at ``JOINT``.
-    """
-    n = len(replay)
+    """Count who is answered at the carried threshold."""
+    n, part = len(replay), replay.in_domain
     now = replay.scores <= np.float32(carried)
     newly, lost = int((now.any(axis=0) & ~below).sum()), int((below & ~now.all(axis=0)).sum())
     answered = int(now.all(axis=0).sum())
-    newly_limit, lost_limit = upper_limit(newly, n), upper_limit(lost, n)
-    joint = (upper_limit(newly, n, JOINT), upper_limit(lost, n, JOINT), lower_limit(answered, n, JOINT))
-    if n < COUNTED and verdict == "carried":  # the guard answers none that did not flip without it
-        extra = _slope(replay, as_compared(threshold), 0.975) * max(guard, 0.0)
-        newly_limit, lost_limit = min(newly_limit, limits[0]), min(lost_limit, limits[0] + extra)
-        joint = (min(joint[0], limits[1]), min(joint[1], limits[1] + extra), joint[2])
+    newly_limit, lost_limit = (most_of_part(upper_limit(count, n), part) for count in (newly, lost))
+    joint = (
+        most_of_part(upper_limit(newly, n, JOINT), part),
+        most_of_part(upper_limit(lost, n, JOINT), part),
+        least_of_part(lower_limit(answered, n, JOINT), part),
+    )
     width = threshold - carried if verdict == "carried" and math.isfinite(threshold) else 0.0
     return CarriedThreshold(
         verdict,
@@ -174,7 +186,7 @@ def _outcome(
         n >= COUNTED,
         flips,
         predicted,
-        limits[0],
+        limit,
         newly,
         newly_limit,
         lost,
@@ -249,24 +261,21 @@ def _flips(
     threshold: np.float32,
     near: NDArray[np.intp],
     gap: bool,
-) -> tuple[float, float, tuple[float, float]]:
-    """Share that flips: counted, predicted, and its upper limits at 95 % and at ``JOINT``; worst of the batch sizes."""
+) -> tuple[float, float, float]:
+    """Share that flips: counted, predicted, and its upper 95 % limit; worst of the batch sizes."""
     n = len(replay)
     count = int(((replay.scores <= at) != below).sum(axis=1).max())
     if not replay.largest.any() or not np.isfinite(threshold):
-        return count / n, count / n, (0.0, 0.0)
+        return count / n, count / n, 0.0
     if gap:
-        return count / n, count / n, (upper_limit(count, n), upper_limit(count, n, JOINT))
+        return count / n, count / n, upper_limit(count, n)
     shifts = replay.shift[:, near]
     crossed = float(_crossed(replay, float(threshold), shifts).max())
     if n >= COUNTED:
         predicted = min(max(crossed, lower_limit(count, n, 0.975)), upper_limit(count, n, 0.975))
-        return count / n, predicted, (upper_limit(count, n), upper_limit(count, n, JOINT))
-    first, second = (
-        min(1.0, _slope(replay, threshold, level) * max(_mean_limit(np.abs(row), level) for row in shifts))
-        for level in (0.975, (1 + JOINT) / 2)
-    )
-    return count / n, crossed, (first, second)
+        return count / n, predicted, upper_limit(count, n)
+    mean = max(_mean_limit(np.abs(row), _EACH_OF_TWO) for row in shifts)
+    return count / n, crossed, min(1.0, _slope(replay, threshold, _EACH_OF_TWO) * mean)
 
 
 def _crossed(replay: Replayed, threshold: float, shifts: Float64) -> Float64:

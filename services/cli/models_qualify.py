@@ -81,13 +81,14 @@ def _print(record: Record) -> None:
     for name, head in record.heads.items():
         print(f"\n{name} ({head.measure}):")
         print(
-            f"  {'threshold':>12}  {'carried':>12}  {'guard':>10}  {'flips':>8}  {'limit':>8}  {'newly answered':>15}"
+            f"  {'threshold':>12}  {'verdict':>8}  {'carried':>12}  {'guard':>10}  {'flips':>8}  {'limit':>8}  "
+            f"{'newly answered':>15}"
         )
         for one in head.measures[head.measure].thresholds:
             carried = "defers all" if one.carried is None else f"{one.carried:.6g}"
             print(
-                f"  {one.threshold:>12.6g}  {carried:>12}  {one.guard:>10.3g}  {one.predicted:>8.4%}  "
-                f"{one.flips_limit:>8.4%}  {one.newly_limit:>14.4%}"
+                f"  {one.threshold:>12.6g}  {one.verdict:>8}  {carried:>12}  {one.guard:>10.3g}  "
+                f"{max(one.flips, one.predicted):>8.4%}  {one.flips_limit:>8.4%}  {one.newly_limit:>15.4%}"
             )
 
 

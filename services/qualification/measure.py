@@ -86,9 +86,9 @@ class Measurement:
 
     def _piece(self) -> None:
         count = min(PIECE_UNITS, self.units - self.done)
-        said = [self._replayer(self.done, count, batch) for batch in self.batches]
-        for head, by_measure in said[0].items():
+        scores_by_batch = [self._replayer(self.done, count, batch) for batch in self.batches]
+        for head, by_measure in scores_by_batch[0].items():
             kept = self._parts.setdefault(head, {})
             for measure in by_measure:
-                kept.setdefault(measure, []).append(np.stack([one[head][measure] for one in said]))
+                kept.setdefault(measure, []).append(np.stack([one[head][measure] for one in scores_by_batch]))
         self.done += count

@@ -29,6 +29,8 @@ class QualificationMetrics(Collector):
         )
         verdict.add_metric((*labels.values(), standing.tables.origin), 1)
         yield verdict
+        if standing.tables.origin != "qualifying" and standing.tables.record is None:  # nothing is measured
+            return
         share = GaugeMetricFamily(
             "demur_qualification_done_ratio",
             "Share of the replay set that was measured under the numeric profile in force.",

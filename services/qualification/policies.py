@@ -38,7 +38,11 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
             return _none(moved, f"carried over from {source}: {error}")
         done = f"{policy.measure} <= {threshold:g} instead of {policy.threshold:g}, calibrated under {source}"
         return replace(moved, threshold=threshold, reason=done), done
-    if calibration is None or policy.measure not in record.heads[policy.head].measures:
+    if calibration is None:
+        return _none(
+            moved, f"{policy.head} is refused under {record.profile_name}: {record.heads[policy.head].sentence}"
+        )
+    if policy.measure not in record.heads[policy.head].measures:
         return _none(moved, f"{policy.measure} was not measured under {record.profile_name}")
     at = records.carried_threshold(record, policy.head, policy.measure, policy.threshold)
     if at.verdict == "refused" or not math.isfinite(at.carried):

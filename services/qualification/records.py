@@ -39,7 +39,12 @@ class Records:
             _log.warning("%s: not a readable record of a qualification, which is repeated: %s", path, error)
             return None
         if record.artefact != artefact.version or record.profile != profile:
-            _log.warning("%s: a record of %s under %s; it is repeated", path, record.tag, record.profile.name)
+            _log.warning(
+                "%s is a record of %s under %s, not of this artefact and profile; qualifying again",
+                path,
+                record.tag,
+                record.profile.name,
+            )
             return None
         if record.libraries != dict(libraries):
             changed = {

@@ -1,4 +1,4 @@
-"""How a process stands with its numeric profile, for people and for programs."""
+"""Qualification of a process's numeric profile, as ``/v1/model``, ``demur status`` and the metrics show it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Standing:
 
     tables: Tables
     done: float = 1.0
-    """Share of the replay set that was measured, 0 to 1; 1 where nothing has to be."""
+    """Share of the replay set that was measured, 0 to 1; 1 where nothing has to be, or other inputs were replayed."""
 
 
 class HeadQualification(msgspec.Struct, frozen=True):
@@ -30,7 +30,7 @@ class HeadQualification(msgspec.Struct, frozen=True):
     verdict: str
     measure: str
     flips: Share
-    """Largest predicted share of units that change sides at a calibrated threshold, before the guard band."""
+    """Largest share of units that flip at a calibrated threshold, counted or predicted, before the guard band."""
     guard: float
     """Widest guard band, in the unit of the measure."""
     sentence: str
@@ -123,7 +123,7 @@ def _named(profile: Profile) -> NamedProfile:
 def _qualification(artefact: Artefact, standing: Standing) -> Qualification:
     tables = standing.tables
     if tables.record is not None:
-        return _of_record(tables.record, tables.origin, tables.reason)
+        return _of_record(tables.record, tables.origin, tables.reason, standing.done)
     return Qualification(
         verdict=tables.origin,
         reason=tables.reason,
@@ -136,12 +136,12 @@ def _qualification(artefact: Artefact, standing: Standing) -> Qualification:
     )
 
 
-def _of_record(record: Record, verdict: Origin, reason: str) -> Qualification:
+def _of_record(record: Record, verdict: Origin, reason: str, done: float = 1.0) -> Qualification:
     return Qualification(
         verdict=verdict,
         reason=reason,
         calibrated_under=record.reference_profile,
-        done=1.0,
+        done=round(done, 4),
         measured=record.time,
         units=record.units,
         libraries=record.libraries,

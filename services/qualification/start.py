@@ -1,4 +1,4 @@
-"""What a process does about a numeric profile that its artefact was not calibrated under."""
+"""Qualify the numeric profile of a process at its start."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NotQualified(RuntimeError):
 
 @dataclass(frozen=True)
 class Effects:
-    """What a qualification touches."""
+    """Side effects of a qualification: files of records, and the device."""
 
     records: Records
     replayer: Callable[[], Replayer]
@@ -70,7 +70,7 @@ class Qualification:
         if record is not None:
             if self._still_true(record):
                 return self._decided(self._by(record))
-            _log.warning("%s does not compute any more what its record says: it is qualified again", self._name)
+            _log.warning("%s: the first inputs no longer give the recorded scores; qualifying again", self._name)
         if self._mode == "require":
             raise NotQualified(
                 f"{self._artefact.tag} is not qualified for the numeric profile {self._name} on this machine, and "
@@ -79,7 +79,8 @@ class Qualification:
         if self._artefact.manifest.replay is None:
             why = (
                 f"no calibration under the numeric profile {self._name}, and the artefact has no replay set to measure "
-                "it with: build it again with this version, or set a threshold"
+                f"it with: run `demur models qualify {self._artefact.tag} --data DIR` with labelled files, build the "
+                "artefact again, or set a threshold"
             )
             return self._decided(self._without("unqualified", why))
         return self.standing.tables
@@ -105,18 +106,19 @@ class Qualification:
         if not self.pending:
             return self.standing.tables
 
-        def told(share: float) -> None:
+        def report(share: float) -> None:
             self.standing = replace(self.standing, done=share)
             progress(share)
 
         try:
             if self._measurement is None:
                 self._measurement = Measurement(self._effects.replayer())
-                self._measurement.run(pieces=1, stopped=stopped, progress=told)
+                self._measurement.run(pieces=1, stopped=stopped, progress=report)
                 early = self._verdict(self._measurement)
                 if early.verdict == "refused" and not self._measurement.complete and not stopped():
+                    self._keep(early)
                     return self._decided(self._by(early))
-            if self._measurement.run(seconds - self._measurement.seconds, stopped=stopped, progress=told):
+            if self._measurement.run(seconds - self._measurement.seconds, stopped=stopped, progress=report):
                 record = self._verdict(self._measurement)
                 self._keep(record)
                 return self._decided(self._by(record))
@@ -157,11 +159,18 @@ class Qualification:
         return Tables(self._machine.profile, origin, dict.fromkeys(self._artefact.manifest.heads), reason)
 
     def _decided(self, tables: Tables) -> Tables:
-        self.standing = Standing(tables)
+        self.standing = Standing(tables, self._measured(tables))
         if tables.origin != "artefact":
             write = _log.info if tables.origin in ("carried", "mapped") else _log.warning
             write("numeric profile %s: %s", self._name, tables.reason, extra={"fields": {"verdict": tables.origin}})
         return tables
+
+    def _measured(self, tables: Tables) -> float:
+        """Return the share of the replay set that a verdict rests on; 1 where nothing has to be measured."""
+        stored = self._artefact.manifest.replay
+        if tables.record is None:
+            return 1.0 if tables.origin == "artefact" else 0.0
+        return 1.0 if stored is None or tables.record.inputs != stored.inputs else tables.record.units / stored.units
 
     def _keep(self, record: Record) -> None:
         try:
@@ -171,7 +180,15 @@ class Qualification:
             _log.warning("the qualification cannot be recorded (%s), so the next start repeats it", error)
 
     def _still_true(self, record: Record) -> bool:
-        """Whether the first stored inputs have the scores of the record again."""
+        """Return True if the first stored inputs give the recorded scores again, or were not those that were replayed.
+
+        Of a record of other inputs (``demur models qualify --data``) no input is kept, so nothing can be replayed: it
+        holds for the profile, driver and libraries that it names.
+        """
+        stored = self._artefact.manifest.replay
+        if stored is None or record.inputs != stored.inputs:
+            _log.info("%s: the record rests on other inputs than the replay set; they are not replayed", self._name)
+            return True
         measurement = Measurement(self._effects.replayer(), batch_sizes=record.batches[-1:])
         measurement.run(pieces=1)
         return agrees(measurement.scores(), record, self._artefact.manifest.golden_tolerance)

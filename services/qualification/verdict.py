@@ -14,14 +14,14 @@ from models.artefact import Artefact
 from models.profile import Profile
 from models.qualification import record
 from models.qualification.record import Record
-from models.replay import Scores
+from models.replay import IN_DOMAIN, Scores
 from services.qualification.measure import Measurement, Replayed
 from services.qualification.tables import reference, reference_profile
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What computes, as a record tells it."""
+    """Machine that computes the scores."""
 
     profile: Profile
     libraries: Mapping[str, str]
@@ -41,6 +41,7 @@ def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, know
     """
     done = measurement.scores()
     tables = {head: found for head, found in reference(artefact).items() if found is not None}
+    replay = artefact.manifest.replay
     return record.qualify(
         tables,
         {head: {name: values[: measurement.done] for name, values in known[head].items()} for head in tables},
@@ -54,6 +55,8 @@ def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, know
         driver=machine.libraries.get("driver", ""),
         cpu=machine.cpu,
         units_of_measure=_units(artefact.manifest.task),
+        in_domain=IN_DOMAIN,
+        inputs="" if replay is None else replay.inputs,
         seconds=round(measurement.seconds, 3),
         time=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -67,6 +70,8 @@ def agrees(again: Replayed, found: Record, tolerance: float) -> bool:
         tolerance: largest difference, relative to a score plus the median of its measure.
     """
     for head, by_measure in again.items():
+        if head not in found.heads:  # never calibrated
+            continue
         kept = found.heads[head]
         for name, values in by_measure.items():
             if name == record.MEAN:

@@ -62,7 +62,7 @@ def test_an_artefact_without_a_set_stays_in_format_1(tmp_path: Path) -> None:
     assert document["format"] == 1
     assert "replay" not in document
     for read in (replay.reference, replay.replayer):
-        with pytest.raises(ArtefactError, match="format 1 without a replay set"):
+        with pytest.raises(ArtefactError, match="has no replay set: run `demur models qualify"):
             read(found)
 
 
@@ -229,11 +229,12 @@ def test_a_task_without_replay_sets_is_refused_by_name(attached: Artefact) -> No
             replay.replayer(Artefact(attached.directory, manifest, attached.version))
 
 
-def test_the_choice_is_two_thirds_in_domain_and_filled_up_from_either_side() -> None:
+def test_the_choice_is_two_thirds_in_domain_and_never_much_less() -> None:
     for known, shifted, wanted, expected in (
         (1000, 1000, 90, (60, 30)),
         (1000, 10, 90, (80, 10)),
-        (20, 1000, 90, (20, 70)),
+        (20, 1000, 90, (20, 10)),
+        (0, 1000, 90, (0, 0)),
         (20, 10, 90, (20, 10)),
         (50, 0, 30, (30, 0)),
     ):

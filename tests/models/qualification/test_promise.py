@@ -78,10 +78,21 @@ def test_promises_of_retention_say_what_may_be_lost(goal: Goal) -> None:
     one = at(threshold)
     found = carried(text, one)
     assert found.certificate is not None
-    assert f"at most {one.lost_limit:.3g} of all units fewer are answered" in found.certificate["statement"]
-    assert found.certificate["low"] == pytest.approx(text["low"] - one.lost_limit)
+    newly, lost, _ = one.joint
+    assert f"at most {lost:.3g} of all units fewer are answered" in found.certificate["statement"]
+    assert found.certificate["low"] == pytest.approx(text["low"] - lost)
+    assert found.certificate["high"] == pytest.approx(min(1.0, text["high"] + newly))
     if text["retention"] is not None:
-        assert found.certificate["retention"] == pytest.approx(0.8 - one.lost_limit)
+        assert found.certificate["retention"] == pytest.approx(0.8 - lost)
+    if text["delta"] is not None:
+        assert found.certificate["delta"] == pytest.approx(text["delta"] + 0.05)
+
+
+def test_a_promise_of_retention_falls_though_no_replayed_unit_is_lost() -> None:
+    threshold, text = certified(TargetRetention(0.8))
+    found = carried(text, replace(at(threshold, 0.0), lost=0))
+    assert found.certificate is not None
+    assert found.certificate["retention"] == pytest.approx(0.8 - upper_limit(0, 6000, JOINT))
 
 
 def test_unbounded_errors_are_void_unless_nothing_flips() -> None:
@@ -94,7 +105,7 @@ def test_unbounded_errors_are_void_unless_nothing_flips() -> None:
     assert carried(text, moved).certificate is None
     still = carried(text, at(threshold, 0.0))
     assert still.certificate is not None
-    few = replace(at(threshold), newly=0, lost=0, units=300, predicted=1e-7)
+    few = replace(at(threshold), newly=0, lost=0, units=300, predicted=0.0)
     assert carried(text, few).certificate is None  # of 300 units none flipping says little
 
 
@@ -121,6 +132,16 @@ def test_means_that_move_add_to_losses_of_a_limit_or_void() -> None:
     )
     void = carried(text, at(threshold), MeansVerdict("mapped", 0.02, 0.05, 0.1, "means move"))
     assert void.reason == "certificate void: means move"
+
+
+def test_losses_without_a_limit_change_with_means_and_void() -> None:
+    """Absolute errors up to 100: how far a mean moves for other units has no bound."""
+    threshold, text = certified(JointRisk(0.1, bound=100.0), ERRORS * 2)
+    moved = carried(text, at(threshold), MeansVerdict("carried", 1e-4, 1e-3, 0.1, ""))
+    assert moved.reason == (
+        "certificate void: its losses have no largest acceptable error, and change where means move"
+    )
+    assert carried(text, at(threshold), MeansVerdict("carried", 0.0, 0.0, 0.0, "")).certificate is not None
 
 
 def test_a_promise_that_grows_to_the_largest_loss_is_void() -> None:

@@ -104,7 +104,7 @@ def test_24_units_that_hardly_move_are_carried_by_an_estimated_limit() -> None:
     found = rule(grid(24), grid(24) + 1e-6 * np.random.default_rng(2).normal(size=(3, 24)), 21.0)
     assert (found.verdict, found.counted) == ("carried", False)
     assert 0 < found.flips_limit < 1e-6  # density at most about 2/24 x E of 1e-6
-    assert found.newly_limit < 1e-6  # not the 12 % of a count of 0 of 24
+    assert found.newly_limit == pytest.approx(0.117, abs=0.001)  # what is promised rests on a count of 0 of 24
 
 
 def test_24_units_that_move_by_a_hundredth_of_their_distance_are_not() -> None:
@@ -122,6 +122,19 @@ def test_the_estimated_limit_is_above_the_truth() -> None:
         found = rule(scores, scores + size * rng.normal(size=300), 0.8)
         low += found.flips_limit < size * math.sqrt(2 / math.pi)
     assert low <= 10
+
+
+def test_limits_are_those_of_the_in_domain_units() -> None:
+    """Two thirds of 6000 units: the other third, which no promise is about, may hide what the limits are of."""
+    rng = np.random.default_rng(5)
+    scores = rng.random(6000)
+    new = scores * (1 + 1e-4 * rng.normal(size=6000))
+    all_of_them, part = (carry(replayed(scores, new, share), 0.7, 1.0) for share in (1.0, 0.65))
+    assert (part.carried, part.newly, part.lost) == (all_of_them.carried, all_of_them.newly, all_of_them.lost)
+    assert part.newly_limit == pytest.approx(all_of_them.newly_limit / 0.65)
+    assert part.lost_limit == pytest.approx(all_of_them.lost_limit / 0.65)
+    newly, lost, answered = all_of_them.joint
+    assert part.joint == pytest.approx((newly / 0.65, lost / 0.65, (answered - 0.35) / 0.65))
 
 
 def test_the_prediction_is_density_times_mean_shift() -> None:

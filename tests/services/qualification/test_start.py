@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import numpy as np
 import pytest
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, generate_latest
 
 from models.artefact import Artefact
 from models.profile import Profile
@@ -79,6 +80,7 @@ def test_other_scores_are_refused_and_everything_is_deferred(source: Artefact, t
     tables = measured(found, tmp_path / "records").standing.tables
     assert tables.origin == "refused"
     assert tables.by_head == {"power": None}
+    assert Records(tmp_path / "records").all()[0].verdict == "refused"
     assembled = assemble(found, SETTINGS, Metrics("vessel", CollectorRegistry()), tables)
     assembled.close()
     (policy,) = assembled.tenant.pipeline.policies.all()
@@ -115,7 +117,37 @@ def test_a_record_of_other_scores_is_not_believed(source: Artefact, shifted: Art
     qualification = qualify(other, SETTINGS, tmp_path / "others")
     qualification.settle()
     assert qualification.pending
-    assert "does not compute any more what its record says" in caplog.text
+    assert "the first inputs no longer give the recorded scores" in caplog.text
+
+
+@pytest.mark.parametrize("mode", ["auto", "require"])
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_record_of_other_inputs_holds_with_and_without_a_replay_set(
+    shifted: Artefact, tmp_path: Path, mode: Literal["auto", "require"], stored: bool
+) -> None:
+    """As `demur models qualify --data` makes it, for data that stay where they are."""
+    record = measured(shifted, tmp_path / "first").standing.tables.record
+    assert record is not None
+    assert shifted.manifest.replay is not None
+    assert record.inputs == shifted.manifest.replay.inputs
+    few = msgspec.structs.replace(record, inputs="replay-0123456789abcdef.npz", units=40)
+    Records(tmp_path / "own").put(few)
+    manifest = shifted.manifest if stored else msgspec.structs.replace(shifted.manifest, format=1, replay=None)
+    found = qualify(replace(shifted, manifest=manifest), replace(SETTINGS, qualify=mode), tmp_path / "own")
+    tables = found.settle()
+    assert (tables.origin, tables.record, found.pending) == ("mapped", few, False)
+    assert tables.by_head["power"] is not None
+    assert found.standing.done == 1
+
+
+def test_what_was_not_measured_says_so(shifted: Artefact, tmp_path: Path) -> None:
+    registry = CollectorRegistry()
+    off = qualify(shifted, replace(SETTINGS, qualify="off"), tmp_path)
+    QualificationMetrics("vessel", registry, lambda: off.standing)
+    off.settle()
+    assert off.standing.done == 0
+    assert "demur_qualification_done_ratio" not in generate_latest(registry).decode()
+    assert 'verdict="unqualified"' in generate_latest(registry).decode()
 
 
 def test_modes(shifted: Artefact, tmp_path: Path) -> None:
