@@ -26,6 +26,8 @@ MOTION_FIGURES = {
     "r_auc_cnll_nats": (21, "R-AUC"),
 }
 
+LESION = {"unet-5": "UNET", "unetr-5": "UNETR"}
+LESION_SETS = {"dev_out": "Dev out", "eval_in": "Evl in", "eval_out": "Evl out"}
 
 MARK = "†"
 TITLE = "Motion: the tables of the paper on simulated traffic"
@@ -86,6 +88,27 @@ def test_motion(name: str, part: str) -> None:
         if part == "calibration" and MARK in row["data"]:
             row = table("motion.md", TITLE, (model,))
         assert same(row[f"{title} {column}"].partition(" ")[0], card[figure]), title
+
+
+@pytest.mark.parametrize("name", LESION)
+@pytest.mark.parametrize("split", LESION_SETS)
+def test_lesion(name: str, split: str) -> None:
+    card, column = quality("lesion", name)[split], LESION_SETS[split]
+    overview = table("lesion.md", "Table 2", ("Ensemble", LESION[name]))
+    lesions = table("lesion.md", "Table 10", (LESION[name], "0.0", "Deep Ensemble"))
+    printed = {
+        "ndsc": overview[f"nDSC {column}"],
+        "voxel_r_aac": overview[f"R-AUC {column}"],
+        "lesion_f1": lesions[column],
+    }
+    if name == "unet-5":
+        by_load = table("lesion.md", "Table 8", (column,))
+        assert by_load["nDSC"] == printed["ndsc"]
+        printed["dice"] = by_load["DSC"]
+    for figure, cell in printed.items():
+        assert same(cell, card[figure], 0.01), figure
+    counts = (ROOT / "docs" / "quality" / "lesion.md").read_text().partition("- Scans: ")[2].partition("(")[0]
+    assert f"{split} {card['scans']:.0f}" in counts
 
 
 def test_the_translation_card_names_its_smaller_sample() -> None:
