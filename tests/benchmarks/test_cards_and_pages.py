@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.translation_tables.plan import Plan
+from models.tasks.translation import build
+
 ROOT = Path(__file__).parents[2]
 VESSEL = {"dnn-10": "DNN", "symbolic-10": "Symbolic", "variational-10x10": "VI", "mc_dropout-10x10": "MC dropout"}
 MOTION = {"bc-5": "BC", "dim-5": "DIM"}
@@ -117,3 +120,12 @@ def test_the_translation_card_names_its_smaller_sample() -> None:
     held = table("translation.md", "Table 4", ("docs",))
     judged = next(cells(line) for line in card.splitlines() if line.startswith("| held out: docs |"))
     assert int(judged[1]) < int(held["lines"])
+
+
+def test_the_translation_card_names_the_sentences_of_its_rank_correlations() -> None:
+    card = (ROOT / "artefacts" / "translation" / "transformer-3" / "MODEL_CARD.md").read_text()
+    page = (ROOT / "docs" / "quality" / "translation.md").read_text()
+    assert "- int8_rank_correlation_scr_pe: " in card
+    assert f"are of at most {build.COMPARED} calibration sentences, evenly spaced" in " ".join(card.split())
+    assert f"those of the quality page are of {Plan().compared} lines" in card
+    assert f"({Plan().compared} lines, half held out, half shifted)" in page
