@@ -17,6 +17,7 @@ from models import artefact as artefacts
 from models.assessment.coverage import coverage
 from models.assessment.errors import rmse
 from models.executors.onnx import OnnxGraph
+from models.profile import profile
 from models.tasks.vessel.scoring import predict
 from models.tasks.vessel.simulator.dataset import generalisation, simulate
 from models.tasks.vessel.simulator.table import Table
@@ -24,7 +25,6 @@ from models.tasks.vessel.spec import POWER
 from services.policy import Decision, Shift, choose, decide
 
 ROOT = Path(__file__).resolve().parents[1]
-PROFILE = "cpu-fp32-stacked"
 LEVELS = (0.5, 0.9, 0.95)
 RETENTION = 0.95
 
@@ -54,11 +54,10 @@ def main() -> None:
 
 def _section(directory: Path, data: dict[str, Table]) -> list[str]:
     artefact = artefacts.read(directory)
-    calibration = artefact.manifest.heads[POWER.name][PROFILE]
+    name = profile((artefact.manifest.executor, *artefact.manifest.joined)).name
+    calibration = artefact.manifest.heads[POWER.name][name]
     ensemble = artefact.manifest.ensemble
-    policy = choose(
-        POWER, calibration, model=artefact.tag, profile=PROFILE, ensemble=ensemble, target_retention=RETENTION
-    )
+    policy = choose(POWER, calibration, model=artefact.tag, profile=name, ensemble=ensemble, target_retention=RETENTION)
     graph = OnnxGraph(artefact.path(artefact.manifest.executor.file))
     trained = artefact.manifest.training_range
     assert trained is not None

@@ -1,6 +1,6 @@
 """Reproduces Tables 3, 19 and 20 of Shifts 2.0 (synthetic part) and the retention figure for our artefacts.
 
-    python benchmarks/vessel_tables.py [--generalisation-rows 2500000]
+    python -m benchmarks.vessel_tables [--generalisation-rows 2500000]
 
 Reads artefacts/vessel, simulates the canonical data again and writes docs/quality/vessel.md and
 docs/quality/vessel-retention.png. Takes some minutes and about 2 GB of memory.
@@ -111,8 +111,8 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
     lines = [
         "# Vessel power: quality of the reference artefacts",
         "",
-        "Written by `benchmarks/vessel_tables.py` down to the discussion. Numbers are for simulated data, so they are "
-        "compared with the synthetic part of Shifts 2.0 in their relations, not digit by digit: the paper's "
+        "Written by `python -m benchmarks.vessel_tables` down to the discussion. Numbers are for simulated data, so "
+        "they are compared with the synthetic part of Shifts 2.0 in their relations, not digit by digit: the paper's "
         "ship and its physics model are not public.",
         "",
         f"- Data: simulator of this repository, seed {SEED}, scale 1: train {training['rows']} rows, "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -20,10 +20,15 @@ from benchmarks.jobs import run, say
 from benchmarks.lesion_tables import across, canonical, figures, page, relations, scans
 from benchmarks.lesion_tables.experiment import Experiment
 from benchmarks.lesion_tables.plan import SPLITS, Plan
-from benchmarks.lesion_tables.tables import ROWS, Row
+from benchmarks.lesion_tables.tables import ROWS, UNET_ENSEMBLE, UNETR_ENSEMBLE, Row
+from models import artefact as artefacts
+from models.artefact import Artefact
 from models.resume import claim
 
 ROOT = Path(__file__).resolve().parents[2]
+ARTEFACTS = ROOT / "artefacts" / "lesion"
+ENSEMBLES = {UNET_ENSEMBLE: "unet", UNETR_ENSEMBLE: "unetr"}
+"""Rows to the families of the artefacts that ``benchmarks.lesion_reference`` builds from the same members."""
 PARTS = ("simulate", "train", "judge", "sites", "page")
 QUICK = Plan(
     preset="tiny",
@@ -143,7 +148,8 @@ class Runs:
         figures.draw_retention(results, drawn["retention"])
         figures.draw_deferral(results, drawn["deferral"])
         target = out / "lesion.md"
-        rewrite(target, page.document(plan, results, found, thresholds(self.canonical, plan), text) + "\n")
+        levels = thresholds(self.canonical, plan)
+        rewrite(target, page.document(plan, results, found, levels, text, built(plan, levels)) + "\n")
         for one in found:
             sys.stdout.write(f"{'holds' if one.holds else 'FAILS'} {one.statement} | {one.found}\n")
 
@@ -152,6 +158,21 @@ def thresholds(one: Experiment, plan: Plan) -> dict[Row, list[float]]:
     """Row to the thresholds of its models."""
     chosen = one.thresholds(one.models, plan.entries("dev_in"))
     return {row: [level for model, level in chosen.items() if model.row == row.name] for row in ROWS}
+
+
+def built(plan: Plan, levels: Mapping[Row, Sequence[float]], folder: Path = ARTEFACTS) -> list[Artefact]:
+    """Return the artefacts of the deep ensembles whose preset, seed, members and threshold are those of the page."""
+    found = []
+    for row, family in ENSEMBLES.items():
+        place = folder / f"{family}-{plan.members}"
+        if not (place / artefacts.MANIFEST).exists():
+            continue
+        one = artefacts.read(place, "lesion")
+        training = one.manifest.training
+        same = (training["preset"], training["seed"]) == (plan.preset, plan.seed)
+        if same and [training["tuned_threshold"]] == [round(level, 2) for level in levels[row]]:
+            found.append(one)
+    return found
 
 
 if __name__ == "__main__":

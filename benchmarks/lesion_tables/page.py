@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import machine, relations
+from benchmarks import machine, relations, weights
 from benchmarks.lesion_tables.canonical import Results, correlation
 from benchmarks.lesion_tables.judge import MEASURES
 from benchmarks.lesion_tables.plan import CANONICAL_COUNTS, INSIDE, LAST, SITES, SPLITS, Plan
@@ -27,6 +27,7 @@ from benchmarks.lesion_tables.tables import (
     Row,
 )
 from benchmarks.relations import Relation
+from models.artefact import Artefact
 
 TABLE_2 = (("Single", (UNET, DROPOUT, UNETR)), ("Ensemble", (UNET_ENSEMBLE, DROPOUT_MCDP, UNETR_ENSEMBLE, BOTH)))
 FIGURES = (
@@ -37,12 +38,18 @@ FIGURES = (
 
 
 def document(
-    plan: Plan, results: Results, found: Sequence[Relation], thresholds: Mapping[Row, Sequence[float]], sites: str
+    plan: Plan,
+    results: Results,
+    found: Sequence[Relation],
+    thresholds: Mapping[Row, Sequence[float]],
+    sites: str,
+    artefacts: Sequence[Artefact] = (),
 ) -> str:
     """The page down to the part that is written by hand.
 
     Args:
         sites: Tables 4 and 5, or nothing where they were not run.
+        artefacts: built from the members that are judged here.
     """
     splits = ", ".join(f"{name} {len(plan.entries(name))}" for name in ("train", *SPLITS))
     whole = ", ".join(f"{name} {count}" for name, count in CANONICAL_COUNTS.items())
@@ -64,6 +71,7 @@ def document(
         "information. Means over scans; ± is one standard deviation over the single models (MCDP: over the networks).",
         f"- {machine.line()}.",
         "",
+        *([built(artefacts), ""] if artefacts else []),
         "Thresholds: " + "; ".join(f"{title(row)} {_levels(levels)}" for row, levels in thresholds.items()) + ".",
         "",
         "## Table 2: nDSC and R-AUC",
@@ -99,6 +107,15 @@ def document(
         relations.table(found),
     ]
     return "\n".join(lines) + "\n"
+
+
+def built(artefacts: Sequence[Artefact]) -> str:
+    """Name artefacts and the digests of their weights."""
+    return (
+        "Artefacts of the deep ensembles, built from these members by `python -m benchmarks.lesion_reference`: "
+        f"{', '.join(map(weights.named, artefacts))}; in brackets the first digits of the sha256 of the lines that "
+        "`sha256sum` prints of their graphs (`sha256sum member-*.onnx | sha256sum`)."
+    )
 
 
 def table_2(results: Results) -> str:

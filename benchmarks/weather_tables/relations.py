@@ -336,7 +336,7 @@ def _other_measures(results: Results) -> Iterator[Statement]:
             tuple(_above(results, rest, head, TOTAL, KNOWLEDGE, 0)),
         )
     yield Statement(
-        f"FT-Transformer and {BOTH}: confidence tells shifted rows the wrong way round, ROC-AUC below 50 %",
+        f"FT-Transformer and {BOTH}: confidence ranks shifted rows in reverse order, ROC-AUC below 50 %",
         tuple(
             Comparison(f"{split} {model} {100 * value:.2f}", value < 0.5)
             for split in SPLITS

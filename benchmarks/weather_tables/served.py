@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -12,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks import weights
 from models import artefact
-from models.artefact import Artefact, ArtefactError, Manifest
+from models.artefact import Artefact, ArtefactError
 from models.building import Labelled
 from models.executors.members import MemberExecutor, Members
 
@@ -37,16 +37,6 @@ def read(folder: Path) -> dict[str, Artefact]:
     return artefacts
 
 
-def digest(manifest: Manifest) -> str:
-    """Return the sha256 of the lines that ``sha256sum`` prints of the model files, sorted by name.
-
-    It depends on nothing but what predicts: not on card, calibration, golden rows or further files of the manifest.
-    """
-    names = sorted({name for executor in (manifest.executor, *manifest.joined) for name in executor.files})
-    lines = "".join(f"{manifest.files[name]}  {name}\n" for name in names)
-    return hashlib.sha256(lines.encode()).hexdigest()
-
-
 def table(artefacts: Mapping[str, Artefact]) -> str:
     """Return Markdown: each artefact, its members, its model files."""
     lines = ["| artefact | members | model files | sha256 of the model files |", "|---|---|---|---|"]
@@ -54,7 +44,7 @@ def table(artefacts: Mapping[str, Artefact]) -> str:
         manifest = one.manifest
         files = {file for executor in (manifest.executor, *manifest.joined) for file in executor.files}
         members = f"{manifest.members}" + f" x {manifest.samples}" * (manifest.samples > 1)
-        lines.append(f"| `{name}` | {members} | {len(files)} | `{digest(manifest)}` |")
+        lines.append(f"| `{name}` | {members} | {len(files)} | `{weights.digest(manifest)}` |")
     return "\n".join(lines)
 
 

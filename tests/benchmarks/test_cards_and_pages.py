@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.translation_tables.plan import Plan
+from models.tasks.translation import build
+
 ROOT = Path(__file__).parents[2]
 VESSEL = {"dnn-10": "DNN", "symbolic-10": "Symbolic", "variational-10x10": "VI", "mc_dropout-10x10": "MC dropout"}
 MOTION = {"bc-5": "BC", "dim-5": "DIM"}
@@ -26,6 +29,8 @@ MOTION_FIGURES = {
     "r_auc_cnll_nats": (21, "R-AUC"),
 }
 
+LESION = {"unet-5": "UNET", "unetr-5": "UNETR"}
+LESION_SETS = {"dev_out": "Dev out", "eval_in": "Evl in", "eval_out": "Evl out"}
 
 MARK = "†"
 TITLE = "Motion: the tables of the paper on simulated traffic"
@@ -88,9 +93,39 @@ def test_motion(name: str, part: str) -> None:
         assert same(row[f"{title} {column}"].partition(" ")[0], card[figure]), title
 
 
+@pytest.mark.parametrize("name", LESION)
+@pytest.mark.parametrize("split", LESION_SETS)
+def test_lesion(name: str, split: str) -> None:
+    card, column = quality("lesion", name)[split], LESION_SETS[split]
+    overview = table("lesion.md", "Table 2", ("Ensemble", LESION[name]))
+    lesions = table("lesion.md", "Table 10", (LESION[name], "0.0", "Deep Ensemble"))
+    printed = {
+        "ndsc": overview[f"nDSC {column}"],
+        "voxel_r_aac": overview[f"R-AUC {column}"],
+        "lesion_f1": lesions[column],
+    }
+    if name == "unet-5":
+        by_load = table("lesion.md", "Table 8", (column,))
+        assert by_load["nDSC"] == printed["ndsc"]
+        printed["dice"] = by_load["DSC"]
+    for figure, cell in printed.items():
+        assert same(cell, card[figure], 0.01), figure
+    counts = (ROOT / "docs" / "quality" / "lesion.md").read_text().partition("- Scans: ")[2].partition("(")[0]
+    assert f"{split} {card['scans']:.0f}" in counts
+
+
 def test_the_translation_card_names_its_smaller_sample() -> None:
     card = (ROOT / "artefacts" / "translation" / "transformer-3" / "MODEL_CARD.md").read_text()
     assert "A smaller sample than that of the quality page" in card
     held = table("translation.md", "Table 4", ("docs",))
     judged = next(cells(line) for line in card.splitlines() if line.startswith("| held out: docs |"))
     assert int(judged[1]) < int(held["lines"])
+
+
+def test_the_translation_card_names_the_sentences_of_its_rank_correlations() -> None:
+    card = (ROOT / "artefacts" / "translation" / "transformer-3" / "MODEL_CARD.md").read_text()
+    page = (ROOT / "docs" / "quality" / "translation.md").read_text()
+    assert "- int8_rank_correlation_scr_pe: " in card
+    assert f"are of at most {build.COMPARED} calibration sentences, evenly spaced" in " ".join(card.split())
+    assert f"those of the quality page are of {Plan().compared} lines" in card
+    assert f"({Plan().compared} lines, half held out, half shifted)" in page

@@ -12,7 +12,10 @@ pytest.importorskip("torch")
 pytest.importorskip("monai")
 
 from benchmarks.lesion_tables import judge
-from benchmarks.lesion_tables.__main__ import QUICK, main
+from benchmarks.lesion_tables import page as pages
+from benchmarks.lesion_tables.__main__ import QUICK, built, main
+from benchmarks.lesion_tables.plan import Plan
+from benchmarks.lesion_tables.tables import UNET_ENSEMBLE, UNETR_ENSEMBLE
 from tests.benchmarks.lesion_tables import made
 
 OPTIONS = ("--quick", "--workers", "1")
@@ -62,6 +65,17 @@ def test_what_is_written_by_hand_stays(work: Path) -> None:
     page.write_text(page.read_text() + "\nSeen by a person.\n")
     main([*OPTIONS, "--work", str(work), "--out", str(work / "out"), "--parts", "page"])
     assert page.read_text().endswith("Seen by a person.\n")
+
+
+def test_a_page_names_only_artefacts_of_its_own_members() -> None:
+    levels = {UNET_ENSEMBLE: [0.8], UNETR_ENSEMBLE: [0.92]}
+    found = built(Plan(), levels)
+    assert [one.directory.name for one in found] == ["unet-5", "unetr-5"]
+    page = Path(__file__).parents[3] / "docs" / "quality" / "lesion.md"
+    assert pages.built(found) in page.read_text().splitlines()
+    assert [one.directory.name for one in built(Plan(), levels | {UNET_ENSEMBLE: [0.81]})] == ["unetr-5"]
+    assert built(Plan(seed=1), levels) == []
+    assert built(QUICK, levels) == []
 
 
 def test_another_plan_does_not_mix_its_pieces(work: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from benchmarks import weights
 from benchmarks.weather_tables import page, served
 from benchmarks.weather_tables.__main__ import JUDGED, LABELS, RECIPE
 from models.artefact import Artefact
@@ -50,7 +51,7 @@ def test_the_default_and_all_others_are_there() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_names_the_model_files_that_are_served(name: str) -> None:
     named = section("Artefacts judged")[f"`{name}`",]
-    assert named["sha256 of the model files"] == f"`{served.digest(ARTEFACTS[name].manifest)}`"
+    assert named["sha256 of the model files"] == f"`{weights.digest(ARTEFACTS[name].manifest)}`"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,10 +135,10 @@ def test_the_page_names_the_processor_and_the_rows() -> None:
 
 def test_a_digest_is_of_model_files_alone() -> None:
     one: Any = ARTEFACTS["combined-15"].manifest
-    known = served.digest(one)
+    known = weights.digest(one)
 
     def changed(file: str) -> str:
-        return served.digest(msgspec.structs.replace(one, files={**one.files, file: "0" * 64}))
+        return weights.digest(msgspec.structs.replace(one, files={**one.files, file: "0" * 64}))
 
     assert changed("temperature-3.cbm") != known
     assert changed("transformer.onnx") != known
@@ -150,4 +151,4 @@ def test_a_digest_is_what_sha256sum_prints() -> None:
         f"{hashlib.sha256((one.directory / name).read_bytes()).hexdigest()}  {name}\n"
         for name in ("precipitation-1.cbm", "temperature-1.cbm")
     )
-    assert served.digest(one.manifest) == hashlib.sha256(lines.encode()).hexdigest()
+    assert weights.digest(one.manifest) == hashlib.sha256(lines.encode()).hexdigest()

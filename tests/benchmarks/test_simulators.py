@@ -1,0 +1,36 @@
+"""Speed of the simulators, measured on few rows."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks import simulators
+
+
+def test_seconds_are_those_of_the_processor(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulators, "WEATHER_SCALE", 0.0005)
+    assert simulators.main(["weather"]) == 0
+    first, second, where = capsys.readouterr().out.splitlines()
+    rows, drawn = re.fullmatch(r"weather: (\d+) rows, ([\d.]+) µs a row", first).groups()  # type: ignore[union-attr]
+    assert int(rows) > 1000
+    assert float(drawn) > 0
+    assert re.fullmatch(r"weather: as CSV [\d.]+ µs a row", second)
+    assert where.startswith("cpu ")
+
+
+def test_time_that_passes_idle_is_not_counted() -> None:
+    import time
+
+    found, seconds = simulators.timed(lambda: time.sleep(0.3) or "done")  # type: ignore[func-returns-value]
+    assert found == "done"
+    assert seconds < 0.2
+
+
+def test_unknown_tasks_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        simulators.main(["ships"])
+    assert "must be of vessel, weather, lesion, motion" in capsys.readouterr().err
