@@ -25,6 +25,8 @@ ATTRIBUTION = (
     "its public code (CC BY-NC-SA 4.0), Wilson et al. 2021, converted by `demur data motion convert`. Neither is part "
     "of this repository."
 )
+BESIDE = ("Austin", "Miami", "Pittsburgh")
+"""Cities whose windows the simulator's parameters were adjusted beside, by its data sheet: all of Argoverse."""
 
 
 @dataclass(frozen=True)

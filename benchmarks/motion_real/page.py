@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import machine
-from benchmarks.motion_real.data import ATTRIBUTION, Real
+from benchmarks.motion_real.data import ATTRIBUTION, BESIDE, Real
 from benchmarks.motion_real.judge import MOVING, RETENTION, Line
 
 _ERRORS = ("minade", "weightedade", "minfde", "weightedfde")
@@ -28,9 +28,7 @@ def document(
     lines = [
         "# Motion with real traffic",
         "",
-        "Written by `python -m benchmarks.motion_real` down to the discussion. The reference artefacts have seen "
-        "simulated traffic only; these are requests of real vehicles, none of which they were trained, chosen or "
-        "calibrated on.",
+        opening([one.city for one in real]),
         "",
         f"- {ATTRIBUTION}",
         "- Windows of 5 s and 5 s at a stride of 1 s; every vehicle with a full future is asked about. Cars of one "
@@ -47,6 +45,31 @@ def document(
     for name, rows in found.items():
         lines += [f"## {name}", "", table(rows), ""]
     return "\n".join(lines)
+
+
+def opening(cities: Sequence[str]) -> str:
+    """Return the first paragraph: what the artefacts have seen, and which requests shaped the simulator.
+
+    Args:
+        cities: of each request.
+    """
+    windows = [city for city in cities if city in BESIDE]
+    named = sorted(set(windows))
+    others = sorted(set(cities) - set(windows))
+    text = (
+        "Written by `python -m benchmarks.motion_real` down to the discussion. The reference artefacts were trained, "
+        "chosen and calibrated on simulated traffic only; these are requests of real vehicles."
+    )
+    if named:
+        text += (
+            f" **The windows of {_listed(named)} ({len(windows)} of {len(cities)} requests) are no independent test "
+            "set: the simulator's parameters were adjusted by hand beside them "
+            "([what was adjusted](../datasheets/motion-simulator.md#what-was-adjusted-and-why)).**"
+        )
+    if others:
+        counts = _listed([f"{city} ({cities.count(city)})" for city in others])
+        text += f" No record says that others were looked at for this: {counts}."
+    return text
 
 
 def table(rows: Sequence[Line]) -> str:
@@ -70,6 +93,10 @@ def table(rows: Sequence[Line]) -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
 
 
 def _number(value: float) -> str:

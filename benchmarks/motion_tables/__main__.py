@@ -1,11 +1,14 @@
 """Tables 6, 7, 20 and 21 of Shifts 1.0's motion task on simulated traffic.
 
     python -m benchmarks.motion_tables --served artefacts/motion [--workers 2] [--work DIR]
-    python -m benchmarks.motion_tables [--parts simulate train imagine page] [--families bc dim]
+    python -m benchmarks.motion_tables [--parts simulate train imagine judge page] [--families bc dim]
+    python -m benchmarks.motion_tables --parts page
 
-Writes docs/quality/motion.md and a picture beside it. With ``--served`` a family that has an artefact there is judged
-by what that artefact serves, and only the others are trained. Takes about an hour on two cores without it; what is
-finished lies in the work folder and is not computed again, a killed training goes on from its last saved state.
+Puts the figures of the families that are judged into benchmarks/motion_tables/recorded.json, with the run that they
+come from, and writes docs/quality/motion.md from it, with a picture beside it; the last command writes the page only.
+With ``--served`` a family that has an artefact there is judged by what that artefact serves, and only the others are
+trained. Takes about an hour on two cores without it; what is finished lies in the work folder and is not computed
+again, a killed training goes on from its last saved state.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import machine
 from benchmarks.handwritten import rewrite
 from benchmarks.jobs import run, say
-from benchmarks.motion_tables import figures, judge, page
+from benchmarks.motion_tables import figures, judge, page, record
 from benchmarks.motion_tables.imagine import Imagining
 from benchmarks.motion_tables.imagined import Imagined, load
 from benchmarks.motion_tables.plan import Plan
+from benchmarks.motion_tables.record import Run
 from benchmarks.motion_tables.relations import relations
 from benchmarks.motion_tables.rows import BACKBONES, FAMILIES, METHODS, ROWS, SIZES, Row
 from benchmarks.motion_tables.train import trainings
@@ -37,10 +42,11 @@ from models.tasks.motion.writer import PROVENANCE
 from models.workbench import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("simulate", "train", "imagine", "page")
+PARTS = ("simulate", "train", "imagine", "judge", "page")
 SPLITS = ("dev", "eval")
-QUICK = Plan(scale=0.004, preset="tiny")
-"""Seconds, to see that everything runs."""
+RECORD = Path(__file__).parent / "recorded.json"
+QUICK = Plan(scale=0.02, preset="tiny")
+"""A minute or two, to see that everything runs: the fewest scenes of which some in-domain ones of dev are judged."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,40 +57,56 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--work", type=Path, default=ROOT / ".demur" / "motion-tables", help="kept pieces and logs")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "quality")
+    parser.add_argument("--record", type=Path, default=RECORD, help="figures of all rows, and the runs they are of")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="all by default, in this order")
     parser.add_argument("--served", type=Path, help="folder of artefacts that are judged instead of trained members")
     parser.add_argument(
         "--families", nargs="+", choices=tuple(FAMILIES.values()), default=tuple(FAMILIES.values()), help="default: all"
     )
     parser.add_argument("--workers", type=int, default=2, help="processes of one thread, side by side")
-    parser.add_argument("--quick", action="store_true", help="tiny networks and a few scenes, to see that it runs")
+    parser.add_argument("--quick", action="store_true", help="tiny networks and a few scenes; needs a --record")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the canonical numbers of scenes")
     parser.add_argument("--effort", type=float, default=1.0, help="multiplies the steps of training")
     asked = parser.parse_args(arguments)
     plan = QUICK if asked.quick else Plan(asked.seed, asked.scale, effort=asked.effort)
+    if {"judge", "page"} & set(asked.parts):
+        try:
+            record.load(asked.record, plan)
+        except ValueError as error:
+            parser.error(str(error))
     artefacts = served(asked.served, plan) if asked.served else {}
-    runs = Runs(plan, asked.work, asked.workers, tuple(asked.families), artefacts)
+    runs = Runs(plan, asked.work, asked.workers, tuple(asked.families), artefacts, asked.record, asked.out)
     for part in PARTS:
         if part in asked.parts:
             say(f"part {part}")
-            runs.page(asked.out) if part == "page" else getattr(runs, part)()
+            getattr(runs, part)()
 
 
 class Runs:
     """All parts on one work folder."""
 
     def __init__(
-        self, plan: Plan, work: Path, workers: int, families: Sequence[str], artefacts: Mapping[str, Artefact]
+        self,
+        plan: Plan,
+        work: Path,
+        workers: int,
+        families: Sequence[str],
+        artefacts: Mapping[str, Artefact],
+        target: Path,
+        out: Path,
     ) -> None:
         """
         Args:
             families: to train, imagine and judge.
             artefacts: family to the artefact that is judged in place of trained members.
+            target: file of the figures that the page is written from.
+            out: folder of the page and its picture.
         """
         claim(work, {name: repr(getattr(plan, name)) for name in ("seed", "scale", "preset", "members", "effort")})
         self._plan, self._work, self._workers = plan, work, workers
         self._families = tuple(families)
+        self._record, self._out = target, out
         self._artefacts = {name: one for name, one in artefacts.items() if name in self._families}
 
     def simulate(self) -> None:
@@ -120,9 +142,8 @@ class Runs:
         ]
         run(jobs, self._workers, self._work / "logs")
 
-    def page(self, out: Path) -> None:
-        """Tables, relations and the picture of what is there."""
-        out.mkdir(parents=True, exist_ok=True)
+    def judge(self) -> None:
+        """Figures of the families' rows, put into the record, and the picture."""
         found = {(split, f): load(self._imagined(f, split)) for split in SPLITS for f in self._families}
         rows = [row for row in ROWS if row.family in self._families]
         results = {(split, row): judge.row(found[split, row.family], row) for split in SPLITS for row in rows}
@@ -136,13 +157,20 @@ class Runs:
         drawn = {
             row: judge.curves(judge.judged(found["eval", row.family], tuple(range(row.size)), row.operator))
             for row in (Row(METHODS[0], backbone, "MA", size) for backbone in BACKBONES for size in SIZES[::2])
+            if row.family in self._families
         }
-        figures.draw(drawn, out / page.PICTURE)
-        checked = relations(results)
-        rewrite(
-            out / "motion.md", page.document(self._data_lines(found), self._model_lines(), results, compared, checked)
-        )
-        for one in checked:
+        if len(drawn) == len(BACKBONES) * len(SIZES[::2]):
+            self._out.mkdir(parents=True, exist_ok=True)
+            figures.draw(drawn, self._out / page.PICTURE)
+        kept = record.load(self._record, self._plan)
+        kept.merged(self._run(found), results, compared).save(self._record)
+
+    def page(self) -> None:
+        """The page of the record alone."""
+        kept = record.load(self._record, self._plan)
+        self._out.mkdir(parents=True, exist_ok=True)
+        rewrite(self._out / "motion.md", page.document(kept))
+        for one in relations(kept.results):
             sys.stdout.write(f"{'holds' if one.holds else 'FAILS'} {one.statement} | {one.found}\n")
 
     @property
@@ -158,29 +186,16 @@ class Runs:
             origin = one.manifest.files[one.manifest.executor.file][:12]
         return self._work / "imagined" / f"{family}-{split}-{origin}.npz"
 
-    def _data_lines(self, found: Mapping[tuple[str, str], Imagined]) -> list[str]:
-        counts = []
+    def _run(self, found: Mapping[tuple[str, str], Imagined]) -> Run:
+        requests = {}
         for split in SPLITS:
-            one = found[split, self._families[0]]
-            cities, numbers = np.unique(one.group, return_counts=True)
-            by_city = ", ".join(f"{city} {number}" for city, number in zip(cities, numbers, strict=True))
-            counts.append(f"{split} {len(one.truth)} ({by_city})")
+            cities, numbers = np.unique(found[split, self._families[0]].group, return_counts=True)
+            requests[split] = {str(city): int(number) for city, number in zip(cities, numbers, strict=True)}
         dev = Examples.load(self._stored()[DEV], OFFICIAL)
-        chose = shares.choosing(dev)
-        return [
-            f"Scenes: simulator of seed {self._plan.seed} at scale {self._plan.scale:g}; judged requests: "
-            f"{'; '.join(counts)}. In-domain is the city that carries the name Moscow, without precipitation; the "
-            "other cities are shifted. No city is a model of the place whose name it carries. The simulator was "
-            "adjusted by hand until errors resembled the paper's, in size and in that those of shifted cities are "
-            "larger ([what was changed](../datasheets/motion-simulator.md#what-was-adjusted-and-why)).",
-            f"Dev leaves out the {len(chose)} in-domain requests of the {len(np.unique(chose.scenes))} scenes that "
-            "chose the weights of members (every fourth in-domain scene): In, Full and every relation on dev are "
-            f"without them. The in-domain requests that are judged also calibrate the artefacts' thresholds, which "
-            "no figure of this page depends on.",
-            *self._scene_lines(dev),
-        ]
+        notes = (*self._member_notes(), *self._scene_notes(dev))
+        return Run(machine.line(), requests, len(shares.choosing(dev)), left_out=True, notes=notes)
 
-    def _scene_lines(self, dev: Examples) -> list[str]:
+    def _scene_notes(self, dev: Examples) -> list[str]:
         """Say whether the artefacts' own scenes are the ones judged here: other processors may draw others."""
         if not self._artefacts:
             return []
@@ -193,22 +208,12 @@ class Runs:
             "otherwise change some of them, so figures differ a little from the artefacts' cards."
         ]
 
-    def _model_lines(self) -> list[str]:
-        settings = self._plan.settings()
-        first = settings["bc"]
+    def _member_notes(self) -> list[str]:
         names = [f"`motion/{one.directory.name}`" for one in self._artefacts.values()]
-        served = (
-            [f"The families of {' and '.join(names)} are judged by these artefacts: what is served is what is judged."]
-            if names
-            else ["All members were trained for this page; no artefact that is served is judged."]
-        )
+        if not names:
+            return ["All members were trained for this page; no artefact that is served is judged."]
         return [
-            *served,
-            f"Networks: {self._plan.members} seeds of each family; small encoder with {first.sizes.channels} channels, "
-            f"{first.sizes.hidden} hidden units, {first.schedule.length} {first.schedule.unit} of AdamW in batches of "
-            f"{first.batch}; BC conditioned on its own samples in training, as in the paper; dropout "
-            f"{settings['bc_dropout'].sizes.dropout:g} with ten frozen masks a member. The paper trains MobileNetV2 "
-            "with 512 hidden units on 5.6 million requests.",
+            f"The families of {' and '.join(names)} are judged by these artefacts: what is served is what is judged."
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,10 +11,14 @@ import numpy as np
 import pytest
 
 from benchmarks.motion_real import judge, page
+from benchmarks.motion_real.data import BESIDE
 from benchmarks.motion_real.judge import Judged
 from models.tasks.motion.errors import request_errors
 
 CITIES = ("Pittsburgh", "Miami")
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "quality" / "motion-real.md"
 
 
 def made(count: int = 12) -> list[Any]:
@@ -60,3 +65,26 @@ def test_the_page_has_a_table_an_artefact() -> None:
     assert text.count("| Miami, moving | 4 |") == 2
     assert "nan" not in text
     assert str(Path.home()) not in text
+
+
+def test_the_opening_says_which_requests_the_simulator_was_adjusted_beside() -> None:
+    text = page.opening(["Miami", "Moscow", "Austin", "Miami"])
+    assert "**The windows of Austin and Miami (3 of 4 requests) are no independent test set" in text
+    assert text.endswith("No record says that others were looked at for this: Moscow (1).")
+    assert "independent" not in page.opening(["Moscow"])
+
+
+def test_the_page_opens_as_it_would_be_written() -> None:
+    written = PAGE.read_text()
+    numbers = re.findall(r"^\| (Austin|Miami|Pittsburgh|Moscow) \| (\d+) \|", written, re.MULTILINE)
+    counts = {city: int(number) for city, number in numbers}
+    assert len(numbers) == 2 * len(counts)
+    opening = page.opening([city for city, number in counts.items() for _ in range(number)])
+    assert f"\n\n{opening}\n\n" in written
+    assert "1105 of 1107" in opening
+
+
+def test_the_data_sheet_names_the_same_cities() -> None:
+    sheet = (PAGE.parents[1] / "datasheets" / "motion-simulator.md").read_text()
+    (caption,) = (line for line in sheet.splitlines() if "black is real traffic" in line)
+    assert all(city in caption for city in BESIDE)
