@@ -31,7 +31,8 @@ def _lines(record: Record) -> Iterator[str]:
         yield (
             "**Not run on a GPU.** This run used a CPU: it shows that every part runs, not how CUDA behaves. Until a "
             "GPU record replaces it, the CUDA path is covered only by tests with a simulated session and by the "
-            "refusal to start without a GPU; a service on a GPU is qualified before it answers ([how](../qualification.md))."
+            "refusal to start without a GPU; a service on a GPU is qualified before it answers "
+            "([how](../qualification.md))."
         )
         yield ""
     if record.quick:
