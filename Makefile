@@ -2,7 +2,7 @@
 # make test  - all that CI runs: style, types, stubs, tests, these in WORKERS=3 processes
 # make audit - pins, licences and known vulnerabilities of what is installed
 # make bench - the benchmarks of benchmarks/README.md
-# make gpu   - everything that a machine with a GPU is asked, part by part; PROVIDER=cpu asks a CPU the same (docs/gpu)
+# make gpu   - checks and benchmarks to run on a machine with a GPU, part by part; PROVIDER=cpu runs them on a CPU (docs/gpu)
 # make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
 # make image, image-gpu, artefact-image, sbom - container images, with docker, podman or buildah (deploy/images/README.md)
 

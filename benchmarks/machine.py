@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def describe() -> dict[str, str]:
         "cpu": _processor(),
         "cores": str(os.cpu_count()),
         "load": "/".join(f"{value:.1f}" for value in os.getloadavg()),
-        "kernel": platform.release(),
+        "kernel": kernel(platform.release()),
         "governor": _GOVERNOR.read_text().strip() if _GOVERNOR.exists() else "not visible",
         "python": platform.python_version(),
     } | {name: found for name in _PACKAGES if (found := _version(name))}
@@ -26,6 +27,11 @@ def describe() -> dict[str, str]:
 def line() -> str:
     """The same for people."""
     return ", ".join(f"{name} {value}" for name, value in describe().items())
+
+
+def kernel(release: str) -> str:
+    """Return the version number that a kernel's release begins with: what follows names a build or a host."""
+    return re.match(r"[\d.]*\d|", release).group() or release  # type: ignore[union-attr]
 
 
 def _processor() -> str:

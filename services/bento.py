@@ -14,6 +14,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import bentoml
 from prometheus_client import CollectorRegistry
 
 from models.artefact import Artefact, ArtefactError
-from models.executors.onnx import ProviderUnavailable
+from models.executors.failures import DeviceFailed, ProviderUnavailable
 from services import __version__, logging
 from services.access.certificates import CertificateError, refusing
 from services.access.opening import Access, opened
@@ -31,6 +32,7 @@ from services.access.tokens import TokensError
 from services.access.watched import follow
 from services.admission import Crowd
 from services.assembly import Assembled, assemble, qualify
+from services.device_health import DeviceHealth
 from services.errors import DemurError, NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
@@ -54,6 +56,22 @@ from services.transport.serving import Serving
 from services.variables import SettingsError
 
 _log = logging.get_logger(__name__)
+QUALIFY_AGAIN_SECONDS, QUALIFY_LONGEST_SECONDS = 1.0, 300.0
+"""Least time between a failure of the device in a qualification and the next attempt: after the first failure, doubled
+after each further one, and at most."""
+START_ERRORS = (
+    ArtefactError,
+    CertificateError,
+    DemurError,
+    ImportError,
+    LookupError,
+    OSError,
+    ProviderUnavailable,
+    RuntimeError,
+    SettingsError,
+    TokensError,
+)
+"""What a start fails with where settings, files, network or device are not as they have to be."""
 
 
 class Process:
@@ -73,7 +91,7 @@ class Process:
         self._assembled: Assembled | None = None
         self._tracing: Tracing | None = None
         self._qualifying: asyncio.Task[None] | None = None
-        self._stopping = False
+        self._stopping = asyncio.Event()
 
     def log(self) -> None:
         """Takes over what is logged, by the host as well."""
@@ -109,18 +127,7 @@ class Process:
         """Waits for a part of the start; where it fails, the process is not ready and says why."""
         try:
             await starting
-        except (
-            ArtefactError,
-            CertificateError,
-            DemurError,
-            ImportError,
-            LookupError,
-            OSError,
-            ProviderUnavailable,
-            RuntimeError,
-            SettingsError,
-            TokensError,
-        ) as error:
+        except START_ERRORS as error:
             lifecycle.reason = f"failed to start: {error}"
             _log.error(lifecycle.reason)
 
@@ -146,22 +153,57 @@ class Process:
     async def _qualified(
         self, lifecycle: Lifecycle, qualification: Qualification, serve: Callable[[], Awaitable[None]]
     ) -> None:
-        """Measures as long as a start may take, serves, and measures the rest, deferring everything until then."""
+        """Measures as long as a start may take, serves, and measures the rest, deferring everything until then.
 
-        def told(share: float) -> None:
+        Where the device fails in the first part, the self-test of the start says whether it computes at all.
+        """
+
+        def report_progress(share: float) -> None:
             lifecycle.reason = f"{qualification.standing.tables.reason}: {share:.0%} of the replay set"
 
-        told(0.0)
-        stopped = lambda: self._stopping  # noqa: E731
+        report_progress(0.0)
         seconds = self.settings.qualify_seconds
-        await asyncio.to_thread(qualification.measure, seconds, stopped=stopped, progress=told)
-        if self._stopping:
+        stopped = self._stopping.is_set
+        try:
+            await asyncio.to_thread(qualification.measure, seconds, stopped=stopped, progress=report_progress)
+        except DeviceFailed as error:
+            _log.error("%s while the replay set was measured; the rest is measured after the start", error)
+        if self._stopping.is_set():
             return
         await serve()
+        assert self._assembled is not None
         if qualification.pending:
-            await asyncio.to_thread(qualification.measure, stopped=stopped)
-        if self._assembled is not None and not qualification.pending:
-            self._assembled.adopt(qualification.standing.tables)
+            await self._measure_rest(qualification, self._assembled.health)
+            if not qualification.pending:
+                self._assembled.adopt(qualification.standing.tables)
+
+    async def _measure_rest(self, qualification: Qualification, health: DeviceHealth) -> None:
+        """Measures the rest of the replay set beside the service.
+
+        A device that fails meanwhile is unhealthy as after a failed request. The measurement goes on where it stopped
+        once a probe has passed, later after each further failure. Any other error ends it: everything stays deferred.
+        """
+        seconds = QUALIFY_AGAIN_SECONDS
+        while qualification.pending and not self._stopping.is_set():
+            try:
+                await asyncio.to_thread(qualification.measure, stopped=self._stopping.is_set)
+            except DeviceFailed as error:
+                health.failed(error.kind)
+                _log.error("%s while the replay set was measured; tried again in %g s at the earliest", error, seconds)
+                await self._pause(seconds)
+                while health.reason and not self._stopping.is_set():
+                    await self._pause(health.first_seconds)
+                seconds = min(2 * seconds, QUALIFY_LONGEST_SECONDS)
+            except START_ERRORS as error:
+                reason = f"the measurement of the numeric profile failed: {error}"
+                _log.error("%s; everything is deferred until the next start", reason)
+                tables = replace(qualification.standing.tables, origin="unqualified", reason=reason)
+                qualification.standing = replace(qualification.standing, tables=tables)
+
+    async def _pause(self, seconds: float) -> None:
+        """Waits, until the process is stopped at most."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _serve(
         self,
@@ -239,7 +281,7 @@ class Process:
 
     async def stop(self) -> None:
         """Ends what is left after the drain."""
-        self._stopping = True
+        self._stopping.set()
         if self._qualifying is not None:
             await asyncio.gather(self._qualifying, return_exceptions=True)
         if self._following is not None:

@@ -18,7 +18,7 @@ Probe = Callable[[], Awaitable[None]]
 
 
 async def _no_probe() -> None:
-    raise RuntimeError("nothing is there to try the device with")
+    raise RuntimeError("no probe is set for the device")
 
 
 class DeviceHealth:

@@ -202,8 +202,8 @@ def execution_failed(error: BaseException) -> DemurError:
 def device_unavailable(kind: str, cause: BaseException | None = None) -> DeviceUnavailable:
     """Return what a caller is told while the device does not compute; its units have no answer, so a human decides."""
     failure = DeviceUnavailable(
-        f"the device failed ({kind}), and nothing is computed elsewhere instead: take these units as deferred, or ask "
-        "again, another replica may answer",
+        f"the device failed ({kind}), and no other provider is used instead: treat these units as deferred, or retry "
+        f"after {DEVICE_RETRY_SECONDS:g} s on another replica",
         code="device_failed",
         retry_after_seconds=DEVICE_RETRY_SECONDS,
     )

@@ -39,10 +39,10 @@ Two more are read elsewhere:
 ## Thresholds and `DEMUR_PROVIDER`
 
 A calibrated threshold is bound to a *numeric profile*: provider, precision and layout of the graph; on a GPU also
-version, arithmetic and architecture. The artefacts that are shipped are calibrated on the CPU (`cpu-fp32-…`). With
-`DEMUR_PROVIDER=cuda` a service measures at its first start what the device makes of the artefact's replay set, and
-carries the thresholds over where they hold: [qualification.md](qualification.md). Where they do not, predictions are
-made, but **everything is deferred**, and the policy says so and why (`defer_all`, with a reason).
+version, arithmetic and architecture. The artefacts that are shipped are calibrated on the CPU (`cpu-…`). With
+`DEMUR_PROVIDER=cuda` a service scores the artefact's replay set at its first start, compares the device's scores with
+the recorded ones, and carries the thresholds over where they hold: [qualification.md](qualification.md). Where they do
+not, predictions are made, but **everything is deferred**, and the policy says so and why (`defer_all`, with a reason).
 """
 
 

@@ -1,1 +1,1 @@
-"""Everything that a machine with a GPU is asked: what is installed, whether it computes what it should, how fast."""
+"""Checks and benchmarks to run on a machine with a GPU."""

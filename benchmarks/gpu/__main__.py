@@ -1,10 +1,12 @@
-"""Asks a machine with a GPU everything at once, part by part, and writes docs/gpu.
+"""Checks and benchmarks to run on a machine with a GPU, part by part; writes docs/gpu.
 
     make gpu
     python -m benchmarks.gpu [--provider cuda|cpu] [--only PART ...] [--quick] [--out docs/gpu] [--again]
 
 Uses what is installed and names what is missing. Each part takes at most eight minutes; those that are done are kept
-(`.demur/gpu`) and not run again. With ``--provider cpu`` the same runs on a CPU, with ``--quick`` in small sizes.
+(`.demur/gpu`) and not run again, those that failed are. With ``--provider cpu`` the same runs on a CPU, with
+``--quick`` in small sizes. Exit code 1 where a part on the page has failed: an error, a test, a refused device, or
+numbers that differ by more than rounding explains.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the parts; 1 where one failed, 0 where all that can run here are done."""
+    """Run the parts; return 1 where one failed, 0 where all that can run here are done."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,52 +45,56 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=ROOT / ".demur" / "gpu")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "gpu", help="folder of record and page")
     parser.add_argument("--one", choices=names, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    if given.one:
-        return _one(next(part for part in PARTS if part.name == given.one), given)
-    return _all(given)
+    options = parser.parse_args(arguments)
+    if options.one:
+        return _one(next(part for part in PARTS if part.name == options.one), options)
+    return _all(options)
 
 
-def _all(given: argparse.Namespace) -> int:
-    versions = {name: told for name in facts.PACKAGES if (told := facts.installed(name))}
-    work = Work(given.work, given.provider, given.quick, versions)
-    unavailable = facts.unavailable(Device(provider=given.provider))
+def _all(options: argparse.Namespace) -> int:
+    versions = {name: version for name in facts.PACKAGES if (version := facts.installed(name))}
+    work = Work(options.work, options.provider, options.quick, versions)
+    unavailable = facts.unavailable(Device(provider=options.provider))
     if unavailable:
-        sys.stdout.write(f"ONNX Runtime has no session on {given.provider}: {unavailable}\n")
+        sys.stdout.write(f"ONNX Runtime has no session on {options.provider}: {unavailable}\n")
     start = time.perf_counter()
     outcomes: dict[str, Outcome] = {}
     for number, part in enumerate(PARTS, 1):
         kept = work.kept(part)
-        if part.name not in given.only or (kept is not None and not given.again):
+        done = kept is not None and kept.state == "done"
+        if part.name not in options.only or (done and not options.again):
             if kept is not None:
                 outcomes[part.name] = kept
             continue
-        sys.stdout.write(f"{number:>2}/{len(PARTS)} {part.name}: {part.about} … ")
+        sys.stdout.write(f"{number:>2}/{len(PARTS)} {part.name}: {part.title(quick=options.quick)} … ")
         sys.stdout.flush()
-        outcomes[part.name] = found = work.run(part, given.provider, given.quick, unavailable)
-        sys.stdout.write(f"{found.state} in {found.seconds:.0f} s{': ' + found.reason if found.reason else ''}\n")
+        outcomes[part.name] = outcome = work.run(part, options.provider, options.quick, unavailable)
+        reason = f": {outcome.reason}" if outcome.reason else ""
+        sys.stdout.write(f"{outcome.state} in {outcome.seconds:.0f} s{reason}\n")
     record = Record(
-        provider=given.provider,
-        quick=given.quick,
+        provider=options.provider,
+        quick=options.quick,
         time=datetime.now(UTC).isoformat(timespec="seconds"),
         seconds=round(time.perf_counter() - start, 1),
         versions=versions,
         parts=outcomes,
     )
-    write(given.out, record)
-    (given.out / "README.md").write_text(page.text(record))
-    sys.stdout.write(f"{given.out / 'README.md'}\n")
-    return int(any(found.state == "failed" for found in outcomes.values()))
+    write(options.out, record)
+    (options.out / "README.md").write_text(page.text(record))
+    if record.failed:
+        sys.stdout.write(f"failed: {', '.join(record.failed)}\n")
+    sys.stdout.write(f"{options.out / 'README.md'}\n")
+    return int(bool(record.failed))
 
 
-def _one(part: Part, given: argparse.Namespace) -> int:
-    """Runs a part here; its files go when it ends."""
-    folder = scratch(given.work, part)
+def _one(part: Part, options: argparse.Namespace) -> int:
+    """Run a part in this process; its files are deleted when it ends."""
+    folder = scratch(options.work, part)
     try:
-        answer(given.work, part, part.run(Setting(Device(provider=given.provider), given.quick, folder)))
+        outcome = answer(options.work, part, Setting(Device(provider=options.provider), options.quick, folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return 0
+    return int(outcome.state == "failed")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def device(setting: Setting) -> dict[str, Any]:
     found: dict[str, Any] = {
         "machine": machine.describe(),
         "instruction_set": instruction_set(),
-        "versions": {name: told for name in PACKAGES if (told := installed(name))},
+        "versions": {name: number for name in PACKAGES if (number := installed(name))},
         "libraries": libraries(setting.device),
         "profile": described(setting.device).name,
     }

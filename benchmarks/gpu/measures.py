@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,14 +32,14 @@ def rows(setting: Setting) -> dict[str, Any]:
     quantum = 16_384 if setting.device.provider == "cuda" else 1024
     run = RowGraph(graph, ("mean", "mvar", "varm"), pass_rows=quantum, quantum_rows=quantum)
     count = 4096 if setting.quick else 1_000_000
-    given = inputs.rows(found, count)
-    seconds = _median(lambda: run(given), 1 if setting.quick else 3)
+    features = inputs.rows(found, count)
+    seconds = _median(lambda: run(features), 1 if setting.quick else 3)
     work = floors.Work(floors.VESSEL_ROW.flop * count, floors.VESSEL_ROW.moved_bytes * count)
     return {"artefact": found.tag, "rows": count, "rows_a_second": count / seconds} | _over(seconds, work, setting)
 
 
 def transformer(setting: Setting) -> dict[str, Any]:
-    """Rows through five FT-Transformers with first weights of the paper's size."""
+    """Rows through an ensemble of FT-Transformers of the paper's size, untrained."""
     from benchmarks import weather_transformer as cases
     from models.executors.graph_members import GraphMembers
     from models.tasks.weather.transformer.export import export
@@ -52,8 +52,8 @@ def transformer(setting: Setting) -> dict[str, Any]:
     pass_rows = 512 if setting.device.provider == "cuda" else 8
     run = GraphMembers(OnnxGraph(path, setting.device), ensemble.heads, pass_rows=pass_rows)
     count = 16 if setting.quick else 4096
-    given = cases.rows(count)
-    seconds = _median(lambda: run(given), QUICK_TIMES)
+    features = cases.rows(count)
+    seconds = _median(lambda: run(features), QUICK_TIMES)
     work = floors.Work(float(cases.operations(sizes)) * members * count, path.stat().st_size)
     return {"members": members, "rows": count, "rows_a_second": count / seconds} | _over(seconds, work, setting)
 
@@ -114,8 +114,8 @@ def motion(setting: Setting) -> dict[str, Any]:
     path.write_bytes(export(drawn(sizes)))
     recipe = Recipe(size=sizes.grid)
     planning = Planning(opened(path, recipe, device=setting.device), recipe)
-    given = np.random.default_rng(0).standard_normal((1, planning.row_values), np.float32)
-    seconds = _median(lambda: planning(given), QUICK_TIMES if setting.quick else TIMES)
+    request = np.random.default_rng(0).standard_normal((1, planning.row_values), np.float32)
+    seconds = _median(lambda: planning(request), QUICK_TIMES if setting.quick else TIMES)
     over = {} if setting.quick else _over(seconds, floors.MOTION, setting)
     return {"seconds": seconds, "targets": {"seconds": MOTION_MOST_SECONDS}} | over
 
@@ -131,12 +131,12 @@ def translation(setting: Setting) -> dict[str, Any]:
     members = drawn(sizes)
     write(members.weights, members.sizes, setting.folder, precision)
     found = full_size.measured(setting.folder, setting.device.provider, sizes, times=1 if setting.quick else 5)
-    told = {"precision": precision, "members": MEMBERS, "sentence_alone_seconds": found["alone"]}
-    told |= {"sentence_together_seconds": found["together"], "tokens": found["tokens"]}
+    result = {"precision": precision, "members": MEMBERS, "sentence_alone_seconds": found["alone"]}
+    result |= {"sentence_together_seconds": found["together"], "tokens": found["tokens"]}
     if setting.quick:
-        return told
+        return result
     work = floors.Work(0.0, floors.TRANSLATION_STEP_BYTES[precision] * found["tokens"])
-    return told | _over(found["alone"], work, setting)
+    return result | _over(found["alone"], work, setting)
 
 
 def service(setting: Setting) -> dict[str, Any]:
@@ -146,7 +146,7 @@ def service(setting: Setting) -> dict[str, Any]:
     from benchmarks.service import running
 
     cores = os.sched_getaffinity(0)
-    told: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     with running(cores, "vessel", provider=setting.device.provider) as served:
         source = inputs.artefact("vessel")
         with grpc.insecure_channel(served.grpc) as channel:
@@ -155,13 +155,13 @@ def service(setting: Setting) -> dict[str, Any]:
                 body = wire.protobuf_body("vessel", source.schema, inputs.rows(source, count))
                 times = 20 if setting.quick else 500
                 took = _times(lambda body=body: stub(body), times)  # type: ignore[misc]
-                told[f"{count}_rows"] = {
+                result[f"{count}_rows"] = {
                     "first_ms": 1e3 * took[0],
                     "p50_ms": 1e3 * float(np.median(took)),
                     "p99_ms": 1e3 * float(np.quantile(took, 0.99)),
                 }
-        told["start_seconds"] = served.start_seconds
-    return told
+        result["start_seconds"] = served.start_seconds
+    return result
 
 
 def _small_scan() -> bytes:
@@ -173,9 +173,16 @@ def _small_scan() -> bytes:
 
 
 def _over(seconds: float, work: floors.Work, setting: Setting) -> dict[str, Any]:
-    """The time over the floor, with what the rates of this device were measured to be."""
-    rates: Mapping[str, float] = json.loads((setting.folder.parent / RATES).read_text())["found"]
-    floor = work.floor_seconds(dict(rates))
+    """Return the time and its ratio to the floor, by the rates measured on this device.
+
+    Raises:
+        RuntimeError: there are no rates.
+    """
+    path = setting.folder.parent / RATES
+    rates: dict[str, float] = json.loads(path.read_text())["found"] if path.exists() else {}
+    if not rates:
+        raise RuntimeError("floors need the rates of the device: run the part `rates` first")
+    floor = work.floor_seconds(rates)
     return {"seconds": seconds, "floor_seconds": floor, "over_floor": seconds / floor}
 
 

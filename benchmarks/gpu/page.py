@@ -8,6 +8,8 @@ from typing import Any
 from benchmarks.gpu.parts import PARTS, Outcome
 from benchmarks.gpu.record import Record, outdated, pinned
 
+_UNITS = {"seconds": "s", "device_memory_gib": "GiB"}
+"""Of figures that have a target."""
 _STATES = {"done": "done", "failed": "**failed**", "missing": "not run"}
 
 
@@ -17,7 +19,7 @@ def text(record: Record) -> str:
 
 
 def _lines(record: Record) -> Iterator[str]:
-    yield "# What was run on a GPU"
+    yield "# GPU test record"
     yield ""
     yield (
         "Written by `make gpu` (`python -m benchmarks.gpu"
@@ -27,14 +29,17 @@ def _lines(record: Record) -> Iterator[str]:
     yield ""
     if record.provider == "cpu":
         yield (
-            "**No GPU was at hand.** This is a run of the same parts on a CPU: it shows that they run, and says "
-            "nothing of a device. Until a record of one stands here, the CUDA path is tested by doubles and refusals "
-            "only; a service that is started on a device qualifies it before it answers "
+            "**Not run on a GPU.** This run used a CPU: it shows that every part runs, not how CUDA behaves. Until a "
+            "GPU record replaces it, the CUDA path is covered only by tests with a simulated session and by the "
+            "refusal to start without a GPU; a service on a GPU is qualified before it answers "
             "([how](../qualification.md))."
         )
         yield ""
     if record.quick:
-        yield "In small sizes: there are fewer rows, and networks and scans are smaller, than the parts below say."
+        yield "Run in small sizes (`--quick`): fewer rows, smaller networks and scans."
+        yield ""
+    if record.failed:
+        yield f"**Failed parts:** {', '.join(record.failed)}."
         yield ""
     if old := outdated(record, pinned()):
         words = ", ".join(f"{name} {then} (pinned now: {now})" for name, (then, now) in old.items())
@@ -46,8 +51,8 @@ def _lines(record: Record) -> Iterator[str]:
     for part in PARTS:
         found = record.parts.get(part.name, Outcome("missing", reason="not asked for"))
         yield (
-            f"| {part.name} | {part.about} | {_STATES[found.state]} | {found.seconds:.0f} | "
-            f"{_cell(found.reason or _short(part.name, found.found))} |"
+            f"| {part.name} | {part.title(quick=record.quick)} | {_STATES[found.state]} | {found.seconds:.0f} | "
+            f"{_cell(found.reason if found.state != 'done' else _short(part.name, found.found))} |"
         )
     yield ""
     yield from _floors(record)
@@ -78,34 +83,53 @@ def _short(part: str, found: Mapping[str, Any]) -> str:
         )
     if part.startswith("qualify-"):
         seconds = ", ".join(f"{batch}: {1e3 * value:.3g} ms" for batch, value in found["seconds_a_unit"].items())
-        said = "; ".join(found.get("lines", [])[1:]) or f"{found['units']} units replayed"
-        return f"{found['artefact'].partition(':')[0]}: {said}; a unit by batch size {seconds}"
+        verdict = "; ".join(found.get("lines", [])[1:]) or f"{found['units']} units replayed"
+        return f"{found['artefact'].partition(':')[0]}: {verdict}; a unit by batch size {seconds}"
     if part in ("training", "export"):
-        return "; ".join(f"{task}: {_listed(told)}" for task, told in found.items())
+        return "; ".join(f"{task}: {_listed(figures)}" for task, figures in found.items())
     if part == "tests":
         counts = ", ".join(f"{count} {name}" for name, count in found["counts"].items())
         return f"{counts}{': ' + ', '.join(found['failed']) if found['failed'] else ''}"
     if part == "service":
         return "; ".join(
-            f"{name.replace('_', ' ')}: p50 {told['p50_ms']:.2f} ms, first {told['first_ms']:.2f} ms"
-            for name, told in found.items()
-            if isinstance(told, dict)
+            f"{name.replace('_', ' ')}: p50 {times['p50_ms']:.2f} ms, first {times['first_ms']:.2f} ms"
+            for name, times in found.items()
+            if isinstance(times, dict)
         )
     return _listed(found)
 
 
 def _floors(record: Record) -> Iterator[str]:
-    """Times over floors, and against targets."""
-    rows = [(name, found.found) for name, found in record.parts.items() if "over_floor" in found.found]
+    """Table of times over floors and against targets."""
+    done = {name: outcome.found for name, outcome in record.parts.items() if outcome.state == "done"}
+    rows = {name: found for name, found in done.items() if "over_floor" in found or "targets" in found}
     if not rows:
         return
     yield "Floors are the least times that the device could need for the same work, by the rates measured above."
+    yield f"Targets are for one GPU of the class of an H100{'' if _judged(record) else ' and full sizes'}."
     yield ""
-    yield "| benchmark | s | floor, s | over the floor |"
-    yield "|---|---|---|---|"
-    for name, found in rows:
-        yield f"| {name} | {found['seconds']:.4g} | {found['floor_seconds']:.3g} | {found['over_floor']:.3g} x |"
+    yield "| benchmark | s | floor, s | over the floor | target |"
+    yield "|---|---|---|---|---|"
+    for name, found in rows.items():
+        over = f"{found['floor_seconds']:.3g} | {found['over_floor']:.3g} x" if "over_floor" in found else "- | -"
+        targets = ", ".join(
+            _target(limit, _UNITS[figure], found.get(figure) if _judged(record) else None)
+            for figure, limit in found.get("targets", {}).items()
+        )
+        yield f"| {name} | {found['seconds']:.4g} | {over} | {targets or '-'} |"
     yield ""
+
+
+def _judged(record: Record) -> bool:
+    """Whether targets apply to a record: they are for full sizes on a GPU."""
+    return record.provider == "cuda" and not record.quick
+
+
+def _target(limit: float, unit: str, value: float | None) -> str:
+    """A limit, and whether a value is within it; the limit alone where there is no value."""
+    if value is None:
+        return f"≤ {limit:g} {unit}"
+    return f"≤ {limit:g} {unit}: {'met' if value <= limit else '**missed**'} ({value:.3g} {unit})"
 
 
 def _listed(found: Mapping[str, Any]) -> str:

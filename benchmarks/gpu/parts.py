@@ -16,7 +16,7 @@ MOST_SECONDS = 480
 
 @dataclass(frozen=True)
 class Setting:
-    """What a part is run with."""
+    """Settings of one part."""
 
     device: Device
     quick: bool
@@ -27,10 +27,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Part:
-    """One question to the machine."""
+    """One step of the run."""
 
     name: str
     about: str
+    """What it does, in full size."""
     place: str
     """Module and function, which takes a ``Setting`` and returns what JSON can hold."""
     needs: tuple[str, ...] = ()
@@ -39,6 +40,14 @@ class Part:
     """Whether a session of ONNX Runtime on the provider is needed."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of the function."""
+    quick_about: str = ""
+    """What it does in small sizes; empty where that is the same."""
+    not_on_cuda: str = ""
+    """Why CUDA cannot run it; empty where it can."""
+
+    def title(self, *, quick: bool) -> str:
+        """Return what the part does in full or in small sizes."""
+        return self.quick_about if quick and self.quick_about else self.about
 
     def run(self, setting: Setting) -> dict[str, Any]:
         """Return what the part found."""
@@ -49,22 +58,36 @@ class Part:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a part."""
+    """Outcome of one part."""
 
     state: str
     """``done``, ``failed`` or ``missing``."""
     seconds: float = 0.0
     reason: str = ""
-    """Why there is nothing, and what to install."""
+    """Why it failed, or did not run and what to install."""
     found: Mapping[str, Any] = field(default_factory=dict)
+    """Figures; also of a part that failed by them."""
 
 
+class PartFailed(Exception):
+    """Result of a part that ran, but whose figures are not as they have to be."""
+
+    def __init__(self, reason: str, found: Mapping[str, Any]) -> None:
+        """
+        Args:
+            found: figures, kept in the record.
+        """
+        super().__init__(reason)
+        self.found = found
+
+
+_EIGHT_BITS = "the default artefact computes in eight bits, which ONNX Runtime's CUDA provider does not take"
 _TASKS = ("vessel", "weather", "motion", "lesion", "translation")
 PARTS: tuple[Part, ...] = (
     Part("device", "device, driver, libraries", "benchmarks.gpu.facts:device", provider=False),
     Part(
         "rates",
-        "matrix products and copies, as floors are computed from",
+        "matrix products and copies, from which floors are computed",
         "benchmarks.gpu.floors:rates",
         ("torch",),
         False,
@@ -75,6 +98,7 @@ PARTS: tuple[Part, ...] = (
         "benchmarks.gpu.training:steps",
         ("torch", "monai"),
         False,
+        quick_about="training steps of small networks of each task on the device and on the CPU",
     ),
     Part(
         "export",
@@ -82,37 +106,61 @@ PARTS: tuple[Part, ...] = (
         "benchmarks.gpu.training:exports",
         ("torch", "monai", "onnx"),
         False,
+        quick_about="small networks in PyTorch on the device against their exported graphs on the CPU",
     ),
     *(
         Part(
             f"qualify-{task}",
-            f"replay set of the default {task} artefact",
+            f"replay set of the default {task} artefact, and the verdict on the device",
             "benchmarks.gpu.qualify:run",
             options={"task": task},
+            quick_about=f"at most 64 units of the replay set of the default {task} artefact, without a verdict",
+            not_on_cuda=_EIGHT_BITS if task == "translation" else "",
         )
         for task in _TASKS
     ),
     Part(
         "tests",
-        "services on the device under test, with real data where there is some",
+        "tests of services on the device, with real data where there is some",
         "benchmarks.gpu.suites:run",
         ("pytest",),
+        quick_about="tests of services on the device with rows of real data",
     ),
-    Part("rows", "a million vessel rows through 100 predictors", "benchmarks.gpu.measures:rows", ("torch",)),
+    Part(
+        "rows",
+        "a million vessel rows through 100 predictors",
+        "benchmarks.gpu.measures:rows",
+        ("torch",),
+        quick_about="4096 vessel rows through 100 predictors",
+    ),
     Part(
         "transformer",
-        "rows of weather through an FT-Transformer ensemble",
+        "4096 weather rows through an ensemble of 10 FT-Transformers of the paper's size",
         "benchmarks.gpu.measures:transformer",
         ("torch",),
+        quick_about="16 weather rows through an ensemble of 2 small FT-Transformers",
     ),
-    Part("scan", "a brain scan through five U-Nets", "benchmarks.gpu.measures:scan", ("torch", "monai")),
-    Part("motion", "one motion request through five members", "benchmarks.gpu.measures:motion", ("torch",)),
+    Part(
+        "scan",
+        "a brain scan through five U-Nets of the released size",
+        "benchmarks.gpu.measures:scan",
+        ("torch", "monai"),
+        quick_about="a scan of 96 voxels a side through the five small U-Nets of the reference artefact",
+    ),
+    Part(
+        "motion",
+        "one motion request through five members of the released size",
+        "benchmarks.gpu.measures:motion",
+        ("torch",),
+        quick_about="one motion request through five small members",
+    ),
     Part(
         "translation",
         "a sentence through three Transformers of the released size",
         "benchmarks.gpu.measures:translation",
         ("torch",),
+        quick_about="a sentence through three tiny Transformers",
     ),
-    Part("service", "one row, and a thousand, over gRPC", "benchmarks.gpu.measures:service"),
+    Part("service", "calls of one row, and of a thousand, over gRPC", "benchmarks.gpu.measures:service"),
 )
 """In the order in which they are run."""

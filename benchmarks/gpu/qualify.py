@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.gpu.parts import Setting
+from benchmarks.gpu.parts import PartFailed, Setting
 from models import artefact, replay
 from models.qualification.record import Record
 from services.assembly import qualify
@@ -18,7 +19,11 @@ QUICK_UNITS = 64
 
 
 def run(setting: Setting, *, task: str) -> dict[str, Any]:
-    """Return the verdict with its numbers, and how long each batch size takes."""
+    """Return the verdict with its numbers, and how long each batch size takes.
+
+    Raises:
+        PartFailed: the thresholds do not hold on the device, so that a service there would defer everything.
+    """
     name = DEFAULT_MODELS[task].removeprefix(f"{task}-")
     (folder,) = [path for path in folders(task) if path.name == name]
     found = artefact.read(folder, task)
@@ -30,16 +35,27 @@ def run(setting: Setting, *, task: str) -> dict[str, Any]:
         start = time.perf_counter()
         opened(0, units, batch)
         seconds[str(batch)] = round((time.perf_counter() - start) / units, 6)
-    told: dict[str, Any] = {"artefact": found.tag, "units": units, "seconds_a_unit": seconds}
+    timed: dict[str, Any] = {"artefact": found.tag, "units": units, "seconds_a_unit": seconds}
     if setting.quick:
         measurement = Measurement(opened)
         measurement.run(pieces=1)
-        return told | {"verdict": "", "measured": measurement.done}
-    record = qualify(found, settings, setting.folder).record()
-    return told | _told(record)
+        return timed | {"verdict": "", "measured": measurement.done}
+    return judged(qualify(found, settings, setting.folder).record(), timed)
 
 
-def _told(record: Record) -> dict[str, Any]:
+def judged(record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the numbers of a qualification beside what was timed.
+
+    Raises:
+        PartFailed: the verdict is ``refused``.
+    """
+    result = dict(timed) | _numbers(record)
+    if record.verdict == "refused":
+        raise PartFailed(f"refused: {'; '.join(record.lines[1:])}", result)
+    return result
+
+
+def _numbers(record: Record) -> dict[str, Any]:
     return {
         "verdict": record.verdict,
         "profile": record.profile_name,

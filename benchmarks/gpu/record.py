@@ -30,6 +30,11 @@ class Record:
     """Distribution to version."""
     parts: Mapping[str, Outcome]
 
+    @property
+    def failed(self) -> list[str]:
+        """Names of the parts that failed."""
+        return [name for name, outcome in self.parts.items() if outcome.state == "failed"]
+
 
 def write(folder: Path, record: Record) -> Path:
     """Write the record into a folder, and return its path."""

@@ -1,9 +1,13 @@
-"""The networks of each task in PyTorch on the device: do they train as on the CPU, and say what their graphs say?"""
+"""Networks of each task in PyTorch on the device, against training on the CPU and against their exported graphs.
+
+Results may differ by rounding, which ``tolerance`` bounds; a part whose networks differ by more has failed.
+"""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks import weather_transformer
-from benchmarks.gpu.parts import Setting
+from benchmarks.gpu.parts import PartFailed, Setting
 from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
 from models.tasks.lesion import export as lesion_export
@@ -47,37 +51,99 @@ class Case:
     loss: Callable[[nn.Module, tuple[Tensor, ...]], Tensor]
 
 
+@dataclass(frozen=True)
+class Compared:
+    """Outputs of a network in PyTorch on the device, and of its exported graph on the CPU."""
+
+    network: NDArray[Any]
+    graph: NDArray[Any]
+    weights: int
+
+
 def steps(setting: Setting) -> dict[str, Any]:
-    """Return, by task, how far losses of the same steps lie apart, relative, and the CPU's time over the device's."""
+    """Return, by task, how far losses of the same steps lie apart, relative, and the CPU's time over the device's.
+
+    Raises:
+        PartFailed: losses of a task differ by more than rounding explains.
+    """
     _exact(setting)
     place = _place(setting)
-    found = {}
+    results: dict[str, dict[str, Any]] = {}
     for task, make in CASES.items():
-        cpu, cpu_seconds = _trained(make(setting.quick), torch.device("cpu"))
+        case = make(setting.quick)
+        values = weights(case.network)
+        cpu, cpu_seconds = _trained(case, torch.device("cpu"))
+        del case
         own, own_seconds = _trained(make(setting.quick), place)
-        apart = max(abs(a - b) / max(abs(a), 1e-6) for a, b in zip(cpu, own, strict=True))
-        found[task] = {
+        results[task] = {
             "losses": own,
-            "largest_relative_difference": apart,
+            "largest_relative_difference": relative_difference(cpu, own),
+            "tolerance": tolerance(values, tf32=setting.device.tf32),
             "step_seconds": own_seconds,
             "cpu_over_device": cpu_seconds / own_seconds,
         }
-    return found
+    return within(results, "largest_relative_difference")
 
 
 def exports(setting: Setting) -> dict[str, Any]:
     """Return, by task, how far a network on the device lies from its exported graph on the CPU.
 
     In units of the largest magnitude of the graph's output.
+
+    Raises:
+        PartFailed: outputs of a task differ by more than rounding explains.
     """
     _exact(setting)
     place = _place(setting)
-    found = {}
-    for task, compare in _EXPORTS.items():
-        said, graph = compare(place, setting)
-        scale = float(np.abs(graph).max()) or 1.0
-        found[task] = {"largest_difference": float(np.abs(said - graph).max()) / scale, "values": int(graph.size)}
-    return found
+    results: dict[str, dict[str, Any]] = {}
+    for task, compare in EXPORTS.items():
+        compared = compare(place, setting)
+        scale = float(np.abs(compared.graph).max()) or 1.0
+        results[task] = {
+            "largest_difference": float(np.abs(compared.network - compared.graph).max()) / scale,
+            "tolerance": tolerance(compared.weights, tf32=setting.device.tf32),
+            "values": int(compared.graph.size),
+        }
+    return within(results, "largest_difference")
+
+
+def tolerance(weights: int, *, tf32: bool = False) -> float:
+    """Return how far two computations of one network may lie apart, relative to the size of its result.
+
+    Each product of a weight is rounded once, to one part in 2^23, or 2^10 in TF32. Such errors are independent, so
+    that their sum grows with the square root of the number of weights.
+    """
+    return math.sqrt(weights) * 2.0 ** -(10 if tf32 else 23)
+
+
+def weights(network: nn.Module) -> int:
+    """Return how many numbers a network has learned or would learn."""
+    return sum(parameter.numel() for parameter in network.parameters())
+
+
+def relative_difference(expected: Sequence[float], computed: Sequence[float]) -> float:
+    """Return the largest difference relative to what is expected; NaN where a value is."""
+    pairs = np.array([expected, computed], np.float64)
+    return float((np.abs(pairs[1] - pairs[0]) / np.maximum(np.abs(pairs[0]), 1e-6)).max())
+
+
+def within(results: dict[str, dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
+    """Return results by task whose differences are within their tolerances.
+
+    Args:
+        name: of the difference in a task's result.
+
+    Raises:
+        PartFailed: one is larger, or NaN.
+    """
+    wrong = [
+        f"{task}: {name.replace('_', ' ')} {result[name]:.3g}, allowed {result['tolerance']:.3g}"
+        for task, result in results.items()
+        if not result[name] <= result["tolerance"]
+    ]
+    if wrong:
+        raise PartFailed("; ".join(wrong), results)
+    return results
 
 
 def _exact(setting: Setting) -> None:
@@ -93,7 +159,7 @@ def _place(setting: Setting) -> torch.device:
     if setting.device.provider == "cpu":
         return torch.device("cpu")
     if not torch.cuda.is_available():
-        raise RuntimeError("PyTorch sees no CUDA device: install a build of torch 2.13 with CUDA")
+        raise RuntimeError("PyTorch sees no CUDA device: install a build of torch with CUDA")
     return torch.device(f"cuda:{setting.device.index}")
 
 
@@ -193,7 +259,7 @@ CASES: dict[str, Callable[[bool], Case]] = {
 }
 
 
-def _vessel_export(place: torch.device, setting: Setting) -> tuple[NDArray[Any], NDArray[Any]]:
+def _vessel_export(place: torch.device, setting: Setting) -> Compared:
     scaling = _vessel_scaling()
     network = vessel.build("dnn", tuple(range(10)), scaling, NAMES).eval()
     ensemble = TrainedEnsemble("dnn", scaling, vessel.export(network), tuple(range(10)))
@@ -201,35 +267,37 @@ def _vessel_export(place: torch.device, setting: Setting) -> tuple[NDArray[Any],
     with torch.no_grad():
         mean, _ = network.to(place)(rows.to(place)[None].expand(10, -1, -1))
     graph = _graph(setting, "vessel.onnx", vessel_export(ensemble))
-    (said,) = graph.run({"rows": rows.numpy()}, ("member_mean",))
-    return mean.cpu().numpy() * scaling.power_std + scaling.power_mean, said
+    (expected,) = graph.run({"rows": rows.numpy()}, ("member_mean",))
+    power = mean.cpu().numpy() * scaling.power_std + scaling.power_mean
+    return Compared(power, expected, weights(network))
 
 
-def _weather_export(place: torch.device, setting: Setting) -> tuple[NDArray[Any], NDArray[Any]]:
+def _weather_export(place: torch.device, setting: Setting) -> Compared:
     ensemble = weather_transformer.untrained(SMALL, 1)
     network = weather.Network(SMALL, ensemble.scaling, classes=9)
     weather.restore(network, {name: values[0] for name, values in ensemble.weights.items()})
     rows = weather_transformer.rows(64)
     with torch.no_grad():
-        said = network.eval().to(place)(torch.from_numpy(rows).to(place))["precipitation"].softmax(-1)
+        classes = network.eval().to(place)(torch.from_numpy(rows).to(place))["precipitation"].softmax(-1)
     graph = _graph(setting, "weather.onnx", weather_export(ensemble))
-    return said.cpu().numpy(), GraphMembers(graph, ensemble.heads)(rows)["precipitation"][0]
+    expected = GraphMembers(graph, ensemble.heads)(rows)["precipitation"][0]
+    return Compared(classes.cpu().numpy(), expected, weights(network))
 
 
-def _lesion_export(place: torch.device, setting: Setting) -> tuple[NDArray[Any], NDArray[Any]]:
+def _lesion_export(place: torch.device, setting: Setting) -> Compared:
     sizes = lesion_settings.UNetSizes((4, 8, 16)) if setting.quick else lesion_settings.RELEASED
     edge = 32 if setting.quick else 96
     torch.manual_seed(SEED)
     member = lesion.Plain(lesion.folded(lesion.network(sizes, edge))).eval()
     window = _noise((1, sizes.inputs, edge, edge, edge))
     graph = _graph(setting, "lesion.onnx", lesion_export.export(member, sizes.inputs, (edge, edge, edge)))
-    (said,) = graph.run({"window": window.numpy()}, ("difference",))
+    (expected,) = graph.run({"window": window.numpy()}, ("difference",))
     with torch.no_grad():
         own = member.to(place)(window.to(place))
-    return own.cpu().numpy().reshape(said.shape), said
+    return Compared(own.cpu().numpy().reshape(expected.shape), expected, weights(member))
 
 
-_EXPORTS: dict[str, Callable[[torch.device, Setting], tuple[NDArray[Any], NDArray[Any]]]] = {
+EXPORTS: dict[str, Callable[[torch.device, Setting], Compared]] = {
     "vessel": _vessel_export,
     "weather": _weather_export,
     "lesion": _lesion_export,

@@ -9,13 +9,14 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from benchmarks.gpu.facts import missing
-from benchmarks.gpu.parts import MOST_SECONDS, Outcome, Part
+from benchmarks.gpu.parts import MOST_SECONDS, Outcome, Part, PartFailed, Setting
 
 RATES = "rates.json"
 """Kept outcome of the part that floors are computed from."""
+MOST_REASON = 500
+"""Characters of a failure's text that are kept."""
 
 
 class Work:
@@ -27,14 +28,15 @@ class Work:
         self._versions = versions
 
     def kept(self, part: Part) -> Outcome | None:
-        """Return what an earlier run found, with the same versions; None where it has to be run."""
+        """Return the outcome of an earlier run with the same versions; None where there is none.
+
+        Only a part that is ``done`` need not be run again.
+        """
         path = self._path(part)
         if not path.exists():
             return None
-        found = json.loads(path.read_text())
-        if found.pop("versions") != self._versions or found["state"] != "done":
-            return None
-        return Outcome(**found)
+        outcome = json.loads(path.read_text())
+        return None if outcome.pop("versions") != self._versions else Outcome(**outcome)
 
     def keep(self, part: Part, outcome: Outcome) -> None:
         """Write an outcome, whole or not at all."""
@@ -47,6 +49,8 @@ class Work:
         """Run a part in a process of its own, at most ``MOST_SECONDS``, and keep what it found."""
         if absent := missing(part.needs):
             return self._kept(part, Outcome("missing", reason=absent))
+        if provider == "cuda" and part.not_on_cuda:
+            return self._kept(part, Outcome("missing", reason=part.not_on_cuda))
         if part.provider and unavailable:
             return self._kept(part, Outcome("missing", reason=unavailable))
         answer = self.folder / f"{part.name}.answer"
@@ -59,11 +63,14 @@ class Work:
         except subprocess.TimeoutExpired:
             return self._kept(part, Outcome("failed", float(MOST_SECONDS), f"not done after {MOST_SECONDS} s"))
         seconds = round(time.perf_counter() - start, 1)
-        if done.returncode or not answer.exists():
+        if answer.exists():
+            outcome = Outcome(**json.loads(answer.read_text()) | {"seconds": seconds})
+            answer.unlink()
+        else:
             last = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
             (self.folder / f"{part.name}.log").write_text(done.stdout + done.stderr)
-            return self._kept(part, Outcome("failed", seconds, last[:500]))
-        return self._kept(part, Outcome("done", seconds, found=json.loads(answer.read_text())))
+            outcome = Outcome("failed", seconds, last[:MOST_REASON])
+        return self._kept(part, outcome)
 
     def _kept(self, part: Part, outcome: Outcome) -> Outcome:
         self.keep(part, outcome)
@@ -73,9 +80,14 @@ class Work:
         return self.folder / f"{part.name}.json"
 
 
-def answer(folder: Path, part: Part, found: dict[str, Any]) -> None:
-    """Write what a part found, in its own process."""
-    (folder / f"{part.name}.answer").write_text(json.dumps(found))
+def answer(folder: Path, part: Part, setting: Setting) -> Outcome:
+    """Run a part in this process, and write its outcome for the one that started it."""
+    try:
+        outcome = Outcome("done", found=part.run(setting))
+    except PartFailed as error:
+        outcome = Outcome("failed", reason=str(error)[:MOST_REASON], found=error.found)
+    (folder / f"{part.name}.answer").write_text(json.dumps(asdict(outcome)))
+    return outcome
 
 
 def scratch(folder: Path, part: Part) -> Path:

@@ -14,7 +14,7 @@ from models.executors.failures import DeviceFailed
 
 
 class Replayed(Protocol):
-    """What can be asked again: a graph, or anything with named inputs and outputs."""
+    """Graph or wrapper with named inputs and outputs."""
 
     outputs: tuple[str, ...]
 

@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     models_fetch.arguments(fetch)
     qualify = actions.add_parser(
         "qualify",
-        help="measure what a device makes of an artefact, and carry its thresholds over",
+        help="replay an artefact's stored inputs on a device and check whether its thresholds hold there",
         description="Replay the stored inputs of an artefact on a device, compare the scores with those that its "
         "thresholds were calibrated with, and keep the verdict for services that start under that numeric profile.",
         epilog=f"example: {models_qualify.EXAMPLE}",

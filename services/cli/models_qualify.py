@@ -1,4 +1,4 @@
-"""``demur models qualify``: what a device makes of an artefact's replay set, and whether its thresholds hold there."""
+"""``demur models qualify``: replay an artefact's stored inputs on a device and check its thresholds there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import msgspec
 
 from models import replay
 from models.artefact import Artefact, ArtefactError
-from models.executors.onnx import ProviderUnavailable
+from models.executors.failures import DeviceFailed, ProviderUnavailable
 from models.qualification.record import Record
 from services.assembly import profile, qualify
 from services.cli.output import CommandError, ProgressLine, print_json
@@ -41,7 +41,7 @@ def run(store: Store, given: argparse.Namespace) -> int:
     """Measures, keeps the record and prints the verdict; exit code 1 where the device is refused.
 
     Raises:
-        CommandError: no such artefact, device or replay set.
+        CommandError: no such artefact, device or replay set, or the device failed.
     """
     artefact = _found(store, given.tag)
     settings = Settings.read(task=artefact.manifest.task)
@@ -50,6 +50,8 @@ def run(store: Store, given: argparse.Namespace) -> int:
     line = ProgressLine(f"replaying {artefact.tag} under {profile(settings, artefact).name}")
     try:
         record = _measured(artefact, settings, store, given.data, line)
+    except DeviceFailed as error:
+        raise CommandError(f"{error}; nothing was recorded, run the command again once the device computes") from error
     except (ArtefactError, ProviderUnavailable, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
     path = Records(store.qualifications).put(record)

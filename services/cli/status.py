@@ -72,10 +72,11 @@ def _qualified(running: Running) -> str:
     code, body = ask(f"{running.http}/v1/model", seconds=2, certificate=running.certificate)
     if code != 200:
         return ""
-    told = msgspec.json.decode(body)
-    found, name = told["qualification"], told["profile"]["name"]
-    share = f", {found['done']:.0%} measured" if found["verdict"] == "qualifying" else ""
-    return "" if found["verdict"] == "artefact" else f"{name}: {found['verdict']}{share}: {found['reason']}"
+    document = msgspec.json.decode(body)
+    qualification, name = document["qualification"], document["profile"]["name"]
+    verdict = qualification["verdict"]
+    share = f", {qualification['done']:.0%} measured" if verdict == "qualifying" else ""
+    return "" if verdict == "artefact" else f"{name}: {verdict}{share}: {qualification['reason']}"
 
 
 def _state(settings: Settings, running: Running | None) -> dict[str, Any]:

@@ -1,18 +1,28 @@
-"""What a machine with a GPU is asked, asked of this CPU in small sizes, and what the committed record says."""
+"""Checks and benchmarks for a machine with a GPU, run on this CPU in small sizes, and the committed record of a run."""
 
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks.gpu import page
-from benchmarks.gpu.parts import PARTS, Outcome
+from benchmarks import machine
+from benchmarks.gpu import floors, measures, page, suites, training
+from benchmarks.gpu import qualify as gpu_qualify
+from benchmarks.gpu.parts import PARTS, Outcome, Part, PartFailed, Setting
 from benchmarks.gpu.record import COMPARED, Record, outdated, pinned, read
+from benchmarks.gpu.work import Work, answer
+from models.executors.device import Device
+from services.assembly import qualify
+from services.settings import Settings
+from tests.services.qualification.variants import disordered, replayable, scaled, variant
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGES = PROJECT / "docs" / "gpu"
@@ -40,13 +50,16 @@ def test_every_part_runs_on_a_cpu_and_is_kept(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     record = read(tmp_path / "out" / "record.json")
     assert {name: record.parts[name].state for name in QUICK} == dict.fromkeys(QUICK, "done")
-    differences = {task: told["largest_difference"] for task, told in record.parts["export"].found.items()}
-    assert max(differences.values()) < 1e-4, differences
-    assert all(told["largest_relative_difference"] < 1e-6 for told in record.parts["training"].found.values())
+    for task, figures in record.parts["export"].found.items():
+        assert figures["largest_difference"] <= figures["tolerance"] < 1e-2, task
+    for task, figures in record.parts["training"].found.items():
+        assert figures["largest_relative_difference"] <= figures["tolerance"] < 1e-2, task
     for task in ("vessel", "weather", "motion", "lesion", "translation"):
         assert record.parts[f"qualify-{task}"].found["measured"] > 0
     text = (tmp_path / "out" / "README.md").read_text()
-    assert "**No GPU was at hand.**" in text
+    assert "**Not run on a GPU.**" in text
+    assert "a million" not in text
+    assert "released size" not in text
     assert text == page.text(record)
 
     again = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device", "rates")
@@ -79,7 +92,7 @@ def test_the_committed_record_is_of_the_pinned_versions_or_the_page_says_so() ->
     for name, (then, now) in outdated(record, pinned()).items():
         assert f"{name} {then} (pinned now: {now})" in text
     if record.provider == "cpu":
-        assert "No GPU was at hand" in text
+        assert "**Not run on a GPU.**" in text
     else:
         assert {"vessel", "weather", "motion", "lesion", "translation"} <= {
             name.removeprefix("qualify-") for name, part in record.parts.items() if part.state == "done"
@@ -102,5 +115,150 @@ def test_floors_are_shown_with_what_they_are_floors_of() -> None:
     record = Record(
         "cuda", False, "2026-01-01T00:00:00+00:00", 1.0, pinned(), {"rows": Outcome("done", 3.0, "", found)}
     )
-    assert "| rows | 2 | 0.5 | 4 x |" in page.text(record)
-    assert json.loads(json.dumps(found)) == found
+    assert "| rows | 2 | 0.5 | 4 x | - |" in page.text(record)
+
+
+def test_targets_are_judged_in_full_size_on_a_gpu_only() -> None:
+    found = {
+        "seconds": 0.5,
+        "device_memory_gib": 12.5,
+        "floor_seconds": 0.25,
+        "over_floor": 2.0,
+        "targets": {"seconds": 0.8, "device_memory_gib": 12.0},
+    }
+    parts = {"scan": Outcome("done", 3.0, "", found)}
+    record = Record("cuda", False, "2026-01-01T00:00:00+00:00", 1.0, pinned(), parts)
+    judged = "| scan | 0.5 | 0.25 | 2 x | ≤ 0.8 s: met (0.5 s), ≤ 12 GiB: **missed** (12.5 GiB) |"
+    alone = "| scan | 0.5 | 0.25 | 2 x | ≤ 0.8 s, ≤ 12 GiB |"
+    assert judged in page.text(record)
+    for other in (replace(record, provider="cpu"), replace(record, quick=True)):
+        assert alone in page.text(other)
+        assert "and full sizes" in page.text(other)
+
+
+def test_a_quick_run_names_the_sizes_that_it_ran() -> None:
+    record = Record("cuda", True, "2026-01-01T00:00:00+00:00", 1.0, pinned(), {"rows": Outcome("done")})
+    assert "4096 vessel rows" in page.text(record)
+    assert "a million" not in page.text(record)
+    assert "a million vessel rows" in page.text(replace(record, quick=False))
+
+
+def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k no_test_has_this_name")
+    first = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device", "tests")
+    assert first.returncode == 1, first.stderr
+    assert "failed: tests\n" in first.stdout
+    record = read(tmp_path / "out" / "record.json")
+    assert record.parts["device"].state == "done", "the others go on"
+    assert record.parts["tests"].state == "failed"
+    assert "without a summary" in record.parts["tests"].reason
+    assert "**Failed parts:** tests." in (tmp_path / "out" / "README.md").read_text()
+
+    other = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device")
+    assert (other.returncode, "tests:" in other.stdout) == (1, False), "kept, and still on the page"
+    assert "**Failed parts:** tests." in (tmp_path / "out" / "README.md").read_text()
+    again = run(tmp_path, "--provider", "cpu", "--quick", "--only", "tests")
+    assert "tests of services" in again.stdout, "run again"
+
+
+PASSED = "..\n2 passed in 1.0s\n"
+FAILED = "F.\nFAILED tests/a.py::test_a - assert 1 == 2\n1 failed, 1 passed, 3 skipped in 1.0s\n"
+
+
+def test_tests_pass_with_a_summary_and_exit_code_0_only() -> None:
+    assert suites.judged(["a"], 0, PASSED, "") == {"tests": ["a"], "counts": {"passed": 2}, "failed": []}
+    with pytest.raises(PartFailed, match="1 failed, 1 passed, 3 skipped: tests/a.py::test_a$") as error:
+        suites.judged(["a"], 1, FAILED, "")
+    assert error.value.found["counts"] == {"failed": 1, "passed": 1, "skipped": 3}
+    with pytest.raises(PartFailed, match="2 passed: pytest ended with exit code 1"):
+        suites.judged(["a"], 1, PASSED, "")
+    with pytest.raises(PartFailed, match="exit code 3 and without a summary: no output"):
+        suites.judged(["a"], 3, "", "")
+    with pytest.raises(PartFailed, match="without a summary: INTERNALERROR"):
+        suites.judged(["a"], 0, "", "INTERNALERROR")
+
+
+def test_what_cuda_does_not_take_is_left_out_there_and_says_why(tmp_path: Path) -> None:
+    part = next(part for part in PARTS if part.name == "qualify-translation")
+    outcome = Work(tmp_path, "cuda", quick=True, versions={}).run(part, "cuda", quick=True, unavailable="")
+    assert (outcome.state, "eight bits" in outcome.reason) == ("missing", True)
+    assert suites.chosen(Setting(Device(provider="cpu"), False, tmp_path)) == list(suites.FULL)
+    assert "tests/e2e/test_translation.py" not in suites.chosen(Setting(Device(provider="cuda"), False, tmp_path))
+
+
+def test_a_refused_device_fails_its_part_with_the_figures(tmp_path: Path) -> None:
+    source = replayable(tmp_path / "source")
+    timed = {"units": 1}
+    for change, refused in ((scaled(1.5), False), (disordered, True)):
+        found = variant(source, tmp_path / str(refused), change)
+        record = qualify(found, Settings(task="vessel"), tmp_path / "records").record()
+        if not refused:
+            assert gpu_qualify.judged(record, timed)["verdict"] == "mapped"
+            continue
+        with pytest.raises(PartFailed, match="refused: power") as error:
+            gpu_qualify.judged(record, timed)
+        assert (error.value.found["verdict"], error.value.found["units"]) == ("refused", 1)
+
+
+def test_an_export_that_differs_by_more_than_rounding_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting(Device(), True, tmp_path)
+    compare = training.EXPORTS["vessel"]
+    monkeypatch.setattr(training, "EXPORTS", {"vessel": compare})
+    figures = training.exports(setting)["vessel"]
+    assert 0 < figures["largest_difference"] <= figures["tolerance"] < 1e-4
+
+    def wrong(place: Any, setting: Setting) -> training.Compared:
+        compared = compare(place, setting)
+        return replace(compared, network=compared.network * np.float32(1 + 1e-3))  # as with TF32
+
+    monkeypatch.setattr(training, "EXPORTS", {"vessel": wrong})
+    part = Part("export", "", "benchmarks.gpu.training:exports")
+    assert answer(tmp_path, part, setting).state == "failed"
+    kept = Outcome(**json.loads((tmp_path / "export.answer").read_text()))
+    assert kept.found["vessel"]["largest_difference"] > kept.found["vessel"]["tolerance"]
+    assert "vessel: largest difference" in kept.reason
+
+
+def test_training_that_differs_by_more_than_rounding_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = Setting(Device(), True, tmp_path)
+    make, made = training.CASES["vessel"], []
+
+    def other(quick: bool) -> training.Case:
+        case = make(quick)
+        if made:  # the second is the device's
+            for parameter in case.network.parameters():
+                parameter.data.mul_(1 + 1e-2)
+        made.append(case)
+        return case
+
+    monkeypatch.setattr(training, "CASES", {"vessel": other})
+    with pytest.raises(PartFailed, match="vessel: largest relative difference .*, allowed") as error:
+        training.steps(setting)
+    assert error.value.found["vessel"]["step_seconds"] > 0
+
+
+def test_a_difference_that_is_not_a_number_fails() -> None:
+    assert math.isnan(training.relative_difference([1.0, 2.0], [1.0, math.nan]))
+    assert training.relative_difference([1.0, -2.0], [1.0, -2.5]) == 0.25
+    with pytest.raises(PartFailed, match="a: x nan"):
+        training.within({"a": {"x": math.nan, "tolerance": 1.0}}, "x")
+
+
+def test_tolerances_follow_type_and_size() -> None:
+    assert training.tolerance(100) == pytest.approx(10 * np.finfo(np.float32).eps)
+    assert training.tolerance(400) == 2 * training.tolerance(100)
+    assert training.tolerance(100, tf32=True) == 2**13 * training.tolerance(100)
+
+
+def test_a_benchmark_without_rates_says_what_to_run(tmp_path: Path) -> None:
+    setting = Setting(Device(), True, tmp_path / "rows")
+    with pytest.raises(RuntimeError, match="run the part `rates` first"):
+        measures._over(1.0, floors.Work(1.0, 1.0), setting)
+
+
+@pytest.mark.parametrize(
+    ("release", "number"),
+    [("6.18.44-fc-v669", "6.18.44"), ("5.15.0-91-generic", "5.15.0"), ("6.1.0.el9", "6.1.0"), ("23.1.0", "23.1.0")],
+)
+def test_a_kernel_is_named_by_its_version_alone(release: str, number: str) -> None:
+    assert machine.kernel(release) == number

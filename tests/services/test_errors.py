@@ -5,8 +5,17 @@ from __future__ import annotations
 import grpc
 import pytest
 
+from models.executors.failures import DeviceFailed
 from services import errors
-from services.errors import DemurError, ExecutionFailed, InvalidInput, execution_failed, internal, status
+from services.errors import (
+    DemurError,
+    DeviceUnavailable,
+    ExecutionFailed,
+    InvalidInput,
+    execution_failed,
+    internal,
+    status,
+)
 
 
 def tree(root: type[DemurError] = DemurError) -> list[type[DemurError]]:
@@ -30,6 +39,16 @@ def test_the_table_has_no_strangers() -> None:
 
 def test_only_a_failed_model_is_the_services_fault() -> None:
     assert {kind.__name__ for kind in tree() if status(kind("m")).http == 500} == {"ExecutionFailed"}
+
+
+def test_a_failed_device_names_its_failure_and_what_to_do() -> None:
+    error = execution_failed(DeviceFailed("OutOfMemory"))
+    assert isinstance(error, DeviceUnavailable)
+    assert str(error) == (
+        "the device failed (OutOfMemory), and no other provider is used instead: treat these units as deferred, or retry "
+        "after 1 s on another replica"
+    )
+    assert error.retry_after_seconds == 1
 
 
 def test_errors_are_exceptions_like_others() -> None:

@@ -1,0 +1,207 @@
+"""A device that fails while the replay set is measured: health, probes and another attempt, in service and command."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import threading
+import warnings
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import grpc
+import httpx
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from models import replay
+from models.artefact import Artefact
+from models.executors.device import Device
+from models.executors.failures import DeviceFailed
+from models.replay import Replayer, Scores
+from services.cli import models_qualify
+from services.cli.output import CommandError
+from services.settings import Settings
+from services.store import Store as ModelStore
+from tests.ports import free_ports
+
+SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
+PASSES = len(replay.BATCHES)
+"""Calls of a replayer for one piece of the replay set; the first piece is measured before the service is ready."""
+
+
+class Faulty:
+    """The real replayer of an artefact, which fails when it is told to."""
+
+    def __init__(self, inner: Replayer, fault: Callable[[int], Exception | None]) -> None:
+        self._inner, self._fault = inner, fault
+        self.calls = 0
+        self.units, self.most_batch = inner.units, inner.most_batch
+
+    def __call__(self, first: int, count: int, batch: int) -> Scores:
+        self.calls += 1
+        if (error := self._fault(self.calls)) is not None:
+            raise error
+        return self._inner(first, count, batch)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, fault: Callable[[int], Exception | None]) -> None:
+    """Puts faults before each pass of a replay set: 1 is the first call of the process."""
+
+    def faulty(found: Artefact, device: Device) -> Replayer:
+        return Faulty(replay.replayer(found, device), fault)
+
+    monkeypatch.setattr("services.assembly.replayer", faulty)
+
+
+@pytest.fixture(scope="module")
+def bento() -> ModuleType:
+    """The host warns of its own libraries while it is imported."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from services import bento
+
+    return bento
+
+
+@pytest.fixture
+def start(bento: ModuleType, shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A process that serves under a numeric profile that has to be measured, most of it after its start."""
+    monkeypatch.setattr(bento, "die_with_parent", lambda: None)
+    monkeypatch.setattr(bento.logging, "configure", lambda *_: None)
+    monkeypatch.setattr(bento.Process, "_chain_signals", lambda _: None)
+    monkeypatch.setattr(bento, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))
+    monkeypatch.setattr(bento, "find", lambda *_: shifted)
+    monkeypatch.setattr(bento, "QUALIFY_AGAIN_SECONDS", 0.01)
+
+    @asynccontextmanager
+    async def started() -> AsyncIterator[Any]:
+        http, rpc = free_ports(2)
+        settings = Settings(
+            task="vessel", lanes=1, ledger="none", home=tmp_path, qualify_seconds=0.0, http_port=http, grpc_port=rpc
+        )
+        process = bento.Process(settings)
+        try:
+            await process.start()
+            yield process
+        finally:
+            await asyncio.wait_for(process.stop(), 60)
+
+    return started
+
+
+async def until(reached: Callable[[], object]) -> None:
+    async with asyncio.timeout(60):
+        while not reached():
+            await asyncio.sleep(0.01)
+
+
+async def get(process: Any, path: str) -> httpx.Response:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(process), base_url="http://vessel") as http:
+        return await http.get(path)
+
+
+async def reported(process: Any) -> int:
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{process.settings.ports[1]}") as channel:
+        answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
+        return int(answer.status)
+
+
+async def test_a_device_that_fails_in_the_measurement_is_probed_and_measured_again(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proceed = threading.Event()
+
+    def fault(call: int) -> Exception | None:
+        if call > PASSES:
+            proceed.wait(60)
+        return DeviceFailed("EPFail") if PASSES < call <= PASSES + 3 else None
+
+    install(monkeypatch, fault)
+    async with start() as process:
+        await until(lambda: process.ready)
+        health = process._assembled.health
+        health.first_seconds = 1e-3
+        probed = asyncio.Event()
+        probe = health._probe
+
+        async def held() -> None:
+            await probed.wait()
+            await probe()
+
+        health.probe_with(held)
+        proceed.set()
+        await until(lambda: health.reason)
+        assert not process.ready
+        assert process.lifecycle.reason == "", "it has started"
+        assert (await get(process, "/v2/health/ready")).status_code == 503
+        metrics = (await get(process, "/metrics")).text
+        assert 'demur_device_healthy{task="vessel"} 0.0' in metrics
+        assert await reported(process) == NOT_SERVING
+        assert (await get(process, "/v1/model")).json()["qualification"]["verdict"] == "qualifying"
+
+        probed.set()
+        await until(lambda: process._qualifying.done())
+        assert (await get(process, "/v1/model")).json()["qualification"]["verdict"] == "mapped"
+        (policy,) = process._assembled.tenant.pipeline.policies.all()
+        assert policy.mode != "defer_all", "the verdict is in force"
+        assert health.failures == {"EPFail": 3}
+        assert health.probes["passed"] == 3, "each attempt waits for a probe"
+        assert process.ready
+        assert await reported(process) == SERVING
+
+
+async def test_a_device_that_fails_before_the_start_is_judged_by_the_self_test(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda call: DeviceFailed("OutOfMemory") if call == 1 else None)
+    async with start() as process:
+        await until(lambda: process._qualifying.done())
+        assert process.ready
+        assert (await get(process, "/v1/model")).json()["qualification"]["verdict"] == "mapped"
+        assert not process._assembled.health.failures
+
+
+async def test_a_stop_does_not_wait_for_a_device_that_stays_away(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lambda call: DeviceFailed("EPFail") if call > PASSES else None)
+
+    async def fails() -> None:
+        raise DeviceFailed("EPFail")
+
+    async with start() as process:
+        await until(lambda: process._assembled and process._assembled.health.reason)
+        process._assembled.health.probe_with(fails)
+        await asyncio.wait_for(process.stop(), 60)
+        assert process._qualifying.done()
+
+
+async def test_another_error_in_the_measurement_leaves_everything_deferred_with_the_reason(
+    start: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda call: OSError("the disk is gone") if call > PASSES else None)
+    async with start() as process:
+        await until(lambda: process._qualifying.done())
+        assert process.ready, "it answers, and defers everything"
+        told = (await get(process, "/v1/model")).json()["qualification"]
+        assert (told["verdict"], "the disk is gone" in told["reason"]) == ("unqualified", True)
+        (policy,) = process._assembled.tenant.pipeline.policies.all()
+        assert policy.mode == "defer_all"
+        assert "the disk is gone" in policy.reason
+
+
+def test_the_command_names_a_device_that_failed(
+    shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, lambda call: DeviceFailed("OutOfMemory"))
+    store = ModelStore(tmp_path)
+    store.add(shifted.directory)
+    parser = argparse.ArgumentParser()
+    models_qualify.arguments(parser)
+    options = parser.parse_args([shifted.tag])
+    options.json = False
+    with pytest.raises(CommandError, match="the device failed: OutOfMemory; nothing was recorded"):
+        models_qualify.run(store, options)
+    assert not list(store.qualifications.glob("*.json"))
