@@ -42,7 +42,7 @@ class Opened:
     recipe: Recipe
     members: Members
     policy: Policy
-    """As a service takes it that nobody tells otherwise."""
+    """As a service with default settings has it."""
 
 
 @dataclass(frozen=True)

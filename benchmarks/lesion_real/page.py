@@ -30,7 +30,7 @@ def document(found: Mapping[str, tuple[Opened, Sequence[Result]]]) -> str:
         "the networks; no network, threshold or calibration has seen them. The four raw ones had no part in it. Brain "
         "masks are not given: nonzero voxels count as the brain.",
         "",
-        f"Decisions are those of a service that nobody told otherwise: a scan is answered if its uncertainty is below "
+        f"Decisions are those of a service with default settings: a scan is answered if its uncertainty is below "
         f"the artefact's own threshold, which keeps {RETENTION:.0%} of simulated in-domain scans, and if it does not "
         "count as shifted: by remarks on its looks, or by a mean mutual information above 99.9 % of in-domain scans. "
         "nDSC, DSC and lesion F1 (IoU 0.5) are of the whole volume, R-AUC (× 100) inside the brain.",

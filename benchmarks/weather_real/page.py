@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 
 import numpy as np
 
+from benchmarks import machine
 from benchmarks.weather_real import judge
 from benchmarks.weather_real.data import EAST, SLEET_BELOW, SNOW_BELOW, WET_MM
 from benchmarks.weather_real.forecasts import PATIENCE, REGRESSION, SEEDS, TREES
@@ -108,6 +110,8 @@ def document(sections: Sequence[Section]) -> str:
         "",
         "Everything by the official conventions: squared error, acceptable up to 1 °C², R-AUC in °C² as the mean of "
         "the curve's points; areas and F1 by total variance, or by negated confidence (entropy of single models).",
+        "",
+        f"Trained and judged on {machine.line()}, catboost {version('catboost')}.",
     ]
     for section in sections:
         lines += _temperature(section)
