@@ -45,8 +45,8 @@ def test_a_failed_device_names_its_failure_and_what_to_do() -> None:
     error = execution_failed(DeviceFailed("OutOfMemory"))
     assert isinstance(error, DeviceUnavailable)
     assert str(error) == (
-        "the device failed (OutOfMemory), and no other provider is used instead: treat these units as deferred, or retry "
-        "after 1 s on another replica"
+        "the device failed (OutOfMemory), and no other provider is used instead: treat these units as deferred, or "
+        "retry after 1 s on another replica"
     )
     assert error.retry_after_seconds == 1
 
