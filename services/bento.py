@@ -32,7 +32,6 @@ from services.access.tokens import TokensError
 from services.access.watched import follow
 from services.admission import Crowd
 from services.assembly import Assembled, assemble, qualify
-from services.device_health import DeviceHealth
 from services.errors import DemurError, NotReady
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
@@ -171,19 +170,16 @@ class Process:
         if self._stopping.is_set():
             return
         await serve()
-        assert self._assembled is not None
-        if qualification.pending:
-            await self._measure_rest(qualification, self._assembled.health)
-            if not qualification.pending:
-                self._assembled.adopt(qualification.standing.tables)
+        if qualification.pending and self._assembled is not None:
+            await self._measure_rest(qualification, self._assembled)
 
-    async def _measure_rest(self, qualification: Qualification, health: DeviceHealth) -> None:
-        """Measures the rest of the replay set beside the service.
+    async def _measure_rest(self, qualification: Qualification, assembled: Assembled) -> None:
+        """Measures the rest of the replay set beside the service, and puts the verdict in force.
 
         A device that fails meanwhile is unhealthy as after a failed request. The measurement goes on where it stopped
         once a probe has passed, later after each further failure. Any other error ends it: everything stays deferred.
         """
-        seconds = QUALIFY_AGAIN_SECONDS
+        health, seconds = assembled.health, QUALIFY_AGAIN_SECONDS
         while qualification.pending and not self._stopping.is_set():
             try:
                 await asyncio.to_thread(qualification.measure, stopped=self._stopping.is_set)
@@ -199,6 +195,8 @@ class Process:
                 _log.error("%s; everything is deferred until the next start", reason)
                 tables = replace(qualification.standing.tables, origin="unqualified", reason=reason)
                 qualification.standing = replace(qualification.standing, tables=tables)
+        if not qualification.pending:
+            assembled.adopt(qualification.standing.tables)
 
     async def _pause(self, seconds: float) -> None:
         """Waits, until the process is stopped at most."""
