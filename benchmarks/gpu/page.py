@@ -84,6 +84,8 @@ def _short(part: str, found: Mapping[str, Any]) -> str:
     if part.startswith("qualify-"):
         seconds = ", ".join(f"{batch}: {1e3 * value:.3g} ms" for batch, value in found["seconds_a_unit"].items())
         verdict = "; ".join(found.get("lines", [])[1:]) or f"{found['units']} units replayed"
+        if found.get("calibrated_under_it"):
+            verdict += " (calibrated under this profile: a service takes the artefact's own thresholds)"
         return f"{found['artefact'].partition(':')[0]}: {verdict}; a unit by batch size {seconds}"
     if part in ("training", "export"):
         return "; ".join(f"{task}: {_listed(figures)}" for task, figures in found.items())

@@ -8,9 +8,11 @@ from typing import Any
 
 from benchmarks.gpu.parts import PartFailed, Setting
 from models import artefact, replay
+from models.artefact import Artefact
 from models.qualification.record import Record
 from services.assembly import qualify
 from services.qualification.measure import Measurement
+from services.qualification.tables import own
 from services.reference import folders
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
@@ -40,17 +42,20 @@ def run(setting: Setting, *, task: str) -> dict[str, Any]:
         measurement = Measurement(opened)
         measurement.run(pieces=1)
         return timed | {"verdict": "", "measured": measurement.done}
-    return judged(qualify(found, settings, setting.folder).record(), timed)
+    return judged(found, qualify(found, settings, setting.folder).record(), timed)
 
 
-def judged(record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
+def judged(found: Artefact, record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of a qualification beside what was timed.
 
+    Under the profile that an artefact was calibrated under, a service takes its own thresholds whatever the verdict is.
+
     Raises:
-        PartFailed: the verdict is ``refused``.
+        PartFailed: the verdict is ``refused``, and a service takes it.
     """
-    result = dict(timed) | _numbers(record)
-    if record.verdict == "refused":
+    calibrated = own(found, record.profile) is not None
+    result = dict(timed) | _numbers(record) | {"calibrated_under_it": calibrated}
+    if record.verdict == "refused" and not calibrated:
         raise PartFailed(f"refused: {'; '.join(record.lines[1:])}", result)
     return result
 
