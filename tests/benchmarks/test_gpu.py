@@ -153,6 +153,7 @@ def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypa
     assert record.parts["device"].state == "done", "the others go on"
     assert record.parts["tests"].state == "failed"
     assert "without a summary" in record.parts["tests"].reason
+    assert "deselected" in (tmp_path / "work" / "cpu-quick" / suites.LOG).read_text()
     assert "**Failed parts:** tests." in (tmp_path / "out" / "README.md").read_text()
 
     other = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device")
@@ -163,7 +164,11 @@ def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypa
 
 
 PASSED = "..\n2 passed in 1.0s\n"
-FAILED = "F.\nERROR    services.pipeline:pipeline.py:359 a log line\nFAILED tests/a.py::test_a - assert 1 == 2\n1 failed, 1 passed, 3 skipped in 1.0s\n"
+FAILED = """F.
+ERROR    services.pipeline:pipeline.py:359 a log line
+FAILED tests/a.py::test_a - assert 1 == 2
+1 failed, 1 passed, 3 skipped in 1.0s
+"""
 
 
 def test_tests_pass_with_a_summary_and_exit_code_0_only() -> None:
