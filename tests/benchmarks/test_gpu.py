@@ -241,7 +241,8 @@ def test_an_export_that_differs_by_more_than_rounding_fails(tmp_path: Path, monk
 
 def test_training_that_differs_by_more_than_rounding_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting(Device(), True, tmp_path)
-    make, made = training.CASES["vessel"], []
+    make = training.CASES["vessel"]
+    made: list[training.Case] = []
 
     def other(quick: bool) -> training.Case:
         case = make(quick)
@@ -299,3 +300,21 @@ def test_a_process_that_crashes_after_its_answer_has_failed(tmp_path: Path, monk
     state = "failed"
     assert work.run(part, "cpu", quick=True, unavailable="").reason == "failed"
     assert work.kept(part) == Outcome("failed", 0.0, "failed", {"a": 1})
+
+
+def test_a_replay_is_timed_for_a_while_only() -> None:
+    class Units:
+        units, most_batch = 200, 64
+
+        def __init__(self) -> None:
+            self.asked: list[tuple[int, int, int]] = []
+
+        def __call__(self, first: int, count: int, batch: int) -> Any:
+            self.asked.append((first, count, batch))
+            return {}
+
+    whole, part = Units(), Units()
+    assert gpu_qualify.seconds_a_unit(whole, 200, 7, most_seconds=300) > 0
+    assert whole.asked == [(0, 64, 7), (64, 64, 7), (128, 64, 7), (192, 8, 7)]
+    gpu_qualify.seconds_a_unit(part, 200, 7, most_seconds=0)
+    assert part.asked == [(0, 64, 7)]
