@@ -72,7 +72,7 @@ def scan(setting: Setting) -> dict[str, Any]:
     content = _small_scan() if setting.quick else ensembles.scan_file()
     memory = _Memory(setting.device)
     stages: dict[str, list[float]] = {}
-    for _ in range(2 if setting.quick else 4):
+    for _ in range(1 + _repeats(setting)):  # the first is not counted
         spent: dict[str, float] = {}
         clock = time.perf_counter()
         read = read_scan({"flair": content}, recipe.channels)
