@@ -108,7 +108,8 @@ def _floors(record: Record) -> Iterator[str]:
     if not rows:
         return
     yield "Floors are the least times that the device could need for the same work, by the rates measured above."
-    yield f"Targets are for one GPU of the class of an H100{'' if _judged(record) else ' and full sizes'}."
+    judged = "" if _judged(record) else "; this run is not judged by them"
+    yield f"Targets are for full sizes on one GPU of the class of an H100{judged}."
     yield ""
     yield "| benchmark | s | floor, s | over the floor | target |"
     yield "|---|---|---|---|---|"

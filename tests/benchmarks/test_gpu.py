@@ -134,7 +134,7 @@ def test_targets_are_judged_in_full_size_on_a_gpu_only() -> None:
     assert judged in page.text(record)
     for other in (replace(record, provider="cpu"), replace(record, quick=True)):
         assert alone in page.text(other)
-        assert "and full sizes" in page.text(other)
+        assert "not judged" in page.text(other)
 
 
 def test_a_quick_run_names_the_sizes_that_it_ran() -> None:
