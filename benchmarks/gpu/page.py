@@ -84,6 +84,8 @@ def _short(part: str, found: Mapping[str, Any]) -> str:
     if part.startswith("qualify-"):
         seconds = ", ".join(f"{batch}: {1e3 * value:.3g} ms" for batch, value in found["seconds_a_unit"].items())
         verdict = "; ".join(found.get("lines", [])[1:]) or f"{found['units']} units replayed"
+        if found.get("calibrated_under_it"):
+            verdict += " (calibrated under this profile: a service takes the artefact's own thresholds)"
         return f"{found['artefact'].partition(':')[0]}: {verdict}; a unit by batch size {seconds}"
     if part in ("training", "export"):
         return "; ".join(f"{task}: {_listed(figures)}" for task, figures in found.items())
@@ -106,7 +108,8 @@ def _floors(record: Record) -> Iterator[str]:
     if not rows:
         return
     yield "Floors are the least times that the device could need for the same work, by the rates measured above."
-    yield f"Targets are for one GPU of the class of an H100{'' if _judged(record) else ' and full sizes'}."
+    judged = "" if _judged(record) else "; this run is not judged by them"
+    yield f"Targets are for full sizes on one GPU of the class of an H100{judged}."
     yield ""
     yield "| benchmark | s | floor, s | over the floor | target |"
     yield "|---|---|---|---|---|"

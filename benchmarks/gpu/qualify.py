@@ -8,14 +8,18 @@ from typing import Any
 
 from benchmarks.gpu.parts import PartFailed, Setting
 from models import artefact, replay
+from models.artefact import Artefact
 from models.qualification.record import Record
 from services.assembly import qualify
-from services.qualification.measure import Measurement
+from services.qualification.measure import PIECE_UNITS, Measurement
+from services.qualification.tables import own
 from services.reference import folders
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
 QUICK_UNITS = 64
+TIMED_SECONDS = 20.0
+"""For which each batch size is timed; the verdict replays all units, whatever their time."""
 
 
 def run(setting: Setting, *, task: str) -> dict[str, Any]:
@@ -30,27 +34,36 @@ def run(setting: Setting, *, task: str) -> dict[str, Any]:
     settings = Settings(task=task, provider=setting.device.provider)
     opened = replay.replayer(found, setting.device)
     units = min(opened.units, QUICK_UNITS) if setting.quick else opened.units
-    seconds = {}
-    for batch in replay.batches(opened):
-        start = time.perf_counter()
-        opened(0, units, batch)
-        seconds[str(batch)] = round((time.perf_counter() - start) / units, 6)
+    seconds = {str(batch): round(seconds_a_unit(opened, units, batch), 6) for batch in replay.batches(opened)}
     timed: dict[str, Any] = {"artefact": found.tag, "units": units, "seconds_a_unit": seconds}
     if setting.quick:
         measurement = Measurement(opened)
         measurement.run(pieces=1)
         return timed | {"verdict": "", "measured": measurement.done}
-    return judged(qualify(found, settings, setting.folder).record(), timed)
+    return judged(found, qualify(found, settings, setting.folder).record(), timed)
 
 
-def judged(record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
+def seconds_a_unit(replayer: replay.Replayer, units: int, batch: int, most_seconds: float = TIMED_SECONDS) -> float:
+    """Return the mean time of a unit, by replaying units in order, all of them or for ``most_seconds``."""
+    done, start = 0, time.perf_counter()
+    while done < units and (not done or time.perf_counter() - start < most_seconds):
+        count = min(PIECE_UNITS, units - done)
+        replayer(done, count, batch)
+        done += count
+    return (time.perf_counter() - start) / done
+
+
+def judged(found: Artefact, record: Record, timed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of a qualification beside what was timed.
 
+    Under the profile that an artefact was calibrated under, a service takes its own thresholds whatever the verdict is.
+
     Raises:
-        PartFailed: the verdict is ``refused``.
+        PartFailed: the verdict is ``refused``, and a service takes it.
     """
-    result = dict(timed) | _numbers(record)
-    if record.verdict == "refused":
+    calibrated = own(found, record.profile) is not None
+    result = dict(timed) | _numbers(record) | {"calibrated_under_it": calibrated}
+    if record.verdict == "refused" and not calibrated:
         raise PartFailed(f"refused: {'; '.join(record.lines[1:])}", result)
     return result
 

@@ -25,6 +25,10 @@ FULL = (
 NOT_ON_CUDA = ("tests/e2e/test_translation.py",)
 """Its default artefact computes in eight bits, which ONNX Runtime's CUDA provider does not take."""
 QUICK = ("tests/e2e/test_real_rows.py",)
+LOG = "tests.log"
+"""What pytest wrote, in the folder of kept parts."""
+_FAILED = re.compile(r"(?:FAILED|ERROR) (\S.*)")
+"""Of the summary; captured log lines have more spaces after their level."""
 _SUMMARY = re.compile(r"(\d+) (passed|failed|skipped|error|errors)")
 
 
@@ -51,6 +55,7 @@ def run(setting: Setting) -> dict[str, Any]:
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS - 20
     )
+    (setting.folder.parent / LOG).write_text(done.stdout + done.stderr)
     return judged(tests, done.returncode, done.stdout, done.stderr)
 
 
@@ -72,7 +77,7 @@ def judged(tests: list[str], code: int, stdout: str, stderr: str) -> dict[str, A
     lines = stdout.strip().splitlines()
     summary = _SUMMARY.findall(lines[-1]) if lines else []
     counts = {name.removesuffix("s") if name == "errors" else name: int(count) for count, name in summary}
-    failed = [line.partition(" ")[2] for line in lines if line.startswith(("FAILED", "ERROR"))]
+    failed = [found[1] for line in lines if (found := _FAILED.match(line))]
     found = {"tests": tests, "counts": counts, "failed": failed}
     if not counts:
         last = (stderr.strip() or stdout.strip() or "no output").splitlines()[-1]

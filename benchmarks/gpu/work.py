@@ -63,10 +63,9 @@ class Work:
         except subprocess.TimeoutExpired:
             return self._kept(part, Outcome("failed", float(MOST_SECONDS), f"not done after {MOST_SECONDS} s"))
         seconds = round(time.perf_counter() - start, 1)
-        if answer.exists():
-            outcome = Outcome(**json.loads(answer.read_text()) | {"seconds": seconds})
-            answer.unlink()
-        else:
+        outcome = Outcome(**json.loads(answer.read_text()) | {"seconds": seconds}) if answer.exists() else None
+        answer.unlink(missing_ok=True)
+        if outcome is None or (done.returncode and outcome.state == "done"):  # a crash, also one at the end
             last = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
             (self.folder / f"{part.name}.log").write_text(done.stdout + done.stderr)
             outcome = Outcome("failed", seconds, last[:MOST_REASON])

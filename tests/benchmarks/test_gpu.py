@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -20,7 +21,7 @@ from benchmarks.gpu.parts import PARTS, Outcome, Part, PartFailed, Setting
 from benchmarks.gpu.record import COMPARED, Record, outdated, pinned, read
 from benchmarks.gpu.work import Work, answer
 from models.executors.device import Device
-from services.assembly import qualify
+from services.assembly import profile, qualify
 from services.settings import Settings
 from tests.services.qualification.variants import disordered, replayable, scaled, variant
 
@@ -133,7 +134,7 @@ def test_targets_are_judged_in_full_size_on_a_gpu_only() -> None:
     assert judged in page.text(record)
     for other in (replace(record, provider="cpu"), replace(record, quick=True)):
         assert alone in page.text(other)
-        assert "and full sizes" in page.text(other)
+        assert "not judged" in page.text(other)
 
 
 def test_a_quick_run_names_the_sizes_that_it_ran() -> None:
@@ -152,6 +153,7 @@ def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypa
     assert record.parts["device"].state == "done", "the others go on"
     assert record.parts["tests"].state == "failed"
     assert "without a summary" in record.parts["tests"].reason
+    assert "deselected" in (tmp_path / "work" / "cpu-quick" / suites.LOG).read_text()
     assert "**Failed parts:** tests." in (tmp_path / "out" / "README.md").read_text()
 
     other = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device")
@@ -162,7 +164,11 @@ def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypa
 
 
 PASSED = "..\n2 passed in 1.0s\n"
-FAILED = "F.\nFAILED tests/a.py::test_a - assert 1 == 2\n1 failed, 1 passed, 3 skipped in 1.0s\n"
+FAILED = """F.
+ERROR    services.pipeline:pipeline.py:359 a log line
+FAILED tests/a.py::test_a - assert 1 == 2
+1 failed, 1 passed, 3 skipped in 1.0s
+"""
 
 
 def test_tests_pass_with_a_summary_and_exit_code_0_only() -> None:
@@ -193,11 +199,25 @@ def test_a_refused_device_fails_its_part_with_the_figures(tmp_path: Path) -> Non
         found = variant(source, tmp_path / str(refused), change)
         record = qualify(found, Settings(task="vessel"), tmp_path / "records").record()
         if not refused:
-            assert gpu_qualify.judged(record, timed)["verdict"] == "mapped"
+            assert gpu_qualify.judged(found, record, timed)["verdict"] == "mapped"
             continue
         with pytest.raises(PartFailed, match="refused: power") as error:
-            gpu_qualify.judged(record, timed)
+            gpu_qualify.judged(found, record, timed)
         assert (error.value.found["verdict"], error.value.found["units"]) == ("refused", 1)
+        at_home = msgspec.structs.replace(record, profile=profile(Settings(task="vessel"), source))
+        figures = gpu_qualify.judged(source, at_home, timed)
+        assert (figures["verdict"], figures["calibrated_under_it"]) == ("refused", True)
+        shown = page.text(
+            Record(
+                "cpu",
+                False,
+                "2026-01-01T00:00:00+00:00",
+                1.0,
+                pinned(),
+                {"qualify-vessel": Outcome("done", found=figures | {"artefact": source.tag, "seconds_a_unit": {}})},
+            )
+        )
+        assert "a service takes the artefact's own thresholds" in shown
 
 
 def test_an_export_that_differs_by_more_than_rounding_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,7 +241,8 @@ def test_an_export_that_differs_by_more_than_rounding_fails(tmp_path: Path, monk
 
 def test_training_that_differs_by_more_than_rounding_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     setting = Setting(Device(), True, tmp_path)
-    make, made = training.CASES["vessel"], []
+    make = training.CASES["vessel"]
+    made: list[training.Case] = []
 
     def other(quick: bool) -> training.Case:
         case = make(quick)
@@ -262,3 +283,38 @@ def test_a_benchmark_without_rates_says_what_to_run(tmp_path: Path) -> None:
 )
 def test_a_kernel_is_named_by_its_version_alone(release: str, number: str) -> None:
     assert machine.kernel(release) == number
+
+
+def test_a_process_that_crashes_after_its_answer_has_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a CUDA library may do when the process ends."""
+    work = Work(tmp_path, "cpu", quick=True, versions={})
+    part = next(part for part in PARTS if part.name == "device")
+    state = "done"
+
+    def crashed(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        (work.folder / "device.answer").write_text(json.dumps({"state": state, "reason": state, "found": {"a": 1}}))
+        return subprocess.CompletedProcess(command, -11, "", "")
+
+    monkeypatch.setattr("benchmarks.gpu.work.subprocess.run", crashed)
+    assert work.run(part, "cpu", quick=True, unavailable="").reason == "exit code -11"
+    state = "failed"
+    assert work.run(part, "cpu", quick=True, unavailable="").reason == "failed"
+    assert work.kept(part) == Outcome("failed", 0.0, "failed", {"a": 1})
+
+
+def test_a_replay_is_timed_for_a_while_only() -> None:
+    class Units:
+        units, most_batch = 200, 64
+
+        def __init__(self) -> None:
+            self.asked: list[tuple[int, int, int]] = []
+
+        def __call__(self, first: int, count: int, batch: int) -> Any:
+            self.asked.append((first, count, batch))
+            return {}
+
+    whole, part = Units(), Units()
+    assert gpu_qualify.seconds_a_unit(whole, 200, 7, most_seconds=300) > 0
+    assert whole.asked == [(0, 64, 7), (64, 64, 7), (128, 64, 7), (192, 8, 7)]
+    gpu_qualify.seconds_a_unit(part, 200, 7, most_seconds=0)
+    assert part.asked == [(0, 64, 7)]

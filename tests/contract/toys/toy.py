@@ -40,7 +40,7 @@ class Probe:
         """Called inside each quantum."""
         self.executed.append(label)
         with self._changed:
-            if not self._changed.wait_for(lambda: self._permits > 0, 30):
+            if not self._changed.wait_for(lambda: self._permits > 0, 300):
                 raise TimeoutError("nobody opened the gate")
             self._permits -= 1
 
