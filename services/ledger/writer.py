@@ -343,7 +343,8 @@ class Writer:
                 entries[0].error = refused(error)
                 self._settle(entries, None)
                 return
-            self._settle(entries, unavailable(words(error)))
+            with self._wake:  # who waits hears of it once the ledger counts as down
+                self._waiting.extendleft(reversed(entries))
             raise
         try:
             transaction.commit()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,18 +53,27 @@ class Served:
     async def message(self, **fields: Any) -> motion_pb2.MotionPredictResponse:
         return await self.stub.Predict(motion_pb2.MotionPredictRequest(**fields))
 
-    async def refusal(self, *, status: tuple[int, ...] = (413, 422), **body: Any) -> Json:
-        """The error, which both protocols must word alike."""
-        response = await self.post(body)
+    async def refusal(
+        self, *, status: tuple[int, ...] = (413, 422), during: AbstractContextManager[Any] | None = None, **body: Any
+    ) -> Json:
+        """The error, which both protocols must word alike.
+
+        Args:
+            during: surrounds the two calls, without what a client does before them.
+        """
+        content = json.dumps(_texts(body)).encode()
+        message = motion_pb2.MotionPredictRequest(**_fields(body))
+        with during or nullcontext():
+            response = await self.http.post(
+                "/v1/predict", content=content, headers={"content-type": "application/json"}
+            )
+            with pytest.raises(grpc.aio.AioRpcError) as other:
+                await self.stub.Predict(message)
         assert response.status_code in status, response.text
         error: Json = response.json()["error"]
-        try:
-            await self.message(**_fields(body))
-        except grpc.aio.AioRpcError as other:
-            said = detail(other)
-            assert {name: said[name] for name in error} == error
-            return error
-        raise AssertionError("gRPC answered it")
+        said = detail(other.value)
+        assert {name: said[name] for name in error} == error
+        return error
 
     async def streamed(self, *requests: Json, begin: common_pb2.StreamBegin | None = None) -> list[Any]:
         """All frames that answer requests, each a chunk."""

@@ -184,8 +184,8 @@ async def test_what_is_no_request_is_refused_in_words(three: Artefact, name: str
     code, make = BAD[name]
     body = make()
     async with serving(three, max_message_bytes=64 << 20) as served:
-        with Watched() as watched:
-            error = await served.refusal(**body)
+        watched = Watched()
+        error = await served.refusal(during=watched, **body)
         assert not served.assembled.scheduler.active
     assert error["code"] == code
     assert error["field"]
