@@ -4,6 +4,8 @@ from __future__ import annotations
 
 OUT_OF_MEMORY = ("out of memory", "failed to allocate", "cudaerrormemoryallocation")
 """What messages of ONNX Runtime and CUDA say of memory that is used up, in lower case."""
+OUT_OF_MEMORY_KIND = "OutOfMemory"
+"""Kind of a failure for want of memory, whatever the class of the error."""
 
 
 class ProviderUnavailable(RuntimeError):
@@ -11,7 +13,7 @@ class ProviderUnavailable(RuntimeError):
 
 
 class DeviceFailed(RuntimeError):
-    """A pass over the device failed; nothing was computed on another provider instead."""
+    """The device failed in a pass, or had no memory for a graph; nothing was computed on another provider instead."""
 
     def __init__(self, kind: str) -> None:
         """
@@ -25,5 +27,5 @@ class DeviceFailed(RuntimeError):
 def kind_of(error: BaseException) -> str:
     """Return the kind of a device's failure: ``OutOfMemory``, or the class of the error."""
     if isinstance(error, MemoryError) or any(words in str(error).lower() for words in OUT_OF_MEMORY):
-        return "OutOfMemory"
+        return OUT_OF_MEMORY_KIND
     return type(error).__name__

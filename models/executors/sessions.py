@@ -11,7 +11,7 @@ import onnxruntime as ort
 from models.artefact import ArtefactError
 from models.executors import cuda_libraries
 from models.executors.device import Device
-from models.executors.failures import ProviderUnavailable
+from models.executors.failures import OUT_OF_MEMORY_KIND, DeviceFailed, ProviderUnavailable, kind_of
 from models.profile import Provider
 
 PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
@@ -50,6 +50,7 @@ def opened(graph: bytes, name: str, device: Device, *, shared_arena: bool = Fals
 
     Raises:
         ArtefactError: the graph cannot be loaded.
+        DeviceFailed: the device has no memory left for it.
         ProviderUnavailable: the provider cannot be had, or does not take all nodes that compute scores.
     """
     if device.provider == "cpu":
@@ -105,6 +106,8 @@ def _created(graph: bytes, name: str, options: ort.SessionOptions, device: Devic
     try:
         session = ort.InferenceSession(graph, options, providers=providers, enable_fallback=0)
     except Exception as error:
+        if device.provider != "cpu" and kind_of(error) == OUT_OF_MEMORY_KIND:  # the graph is not at fault
+            raise DeviceFailed(OUT_OF_MEMORY_KIND) from error
         raise ArtefactError(f"{name}: ONNX Runtime cannot load the graph: {error}") from error
     session.disable_fallback()
     if session.get_providers()[0] != wanted:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from models.artefact import ArtefactError
+from models.executors.failures import DeviceFailed, ProviderUnavailable
 from services import __version__
 from services.cli.output import BadInput, CommandError
 from services.variables import SettingsError
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BadInput as error:
         print(f"demur {parsed.command}: {error}", file=sys.stderr)
         return 2
-    except (CommandError, SettingsError, ArtefactError, LookupError) as error:
+    except (CommandError, SettingsError, ArtefactError, DeviceFailed, ProviderUnavailable, LookupError) as error:
         if isinstance(error, IndexError | KeyError):  # ours, not the user's: the store raises LookupError itself
             raise
         print(f"demur {parsed.command}: {error}", file=sys.stderr)

@@ -103,6 +103,16 @@ def test_a_session_that_cannot_be_opened_again_is_a_failure_of_the_device(machin
     assert graph.run({"rows": ROWS}, ("mean",))[0].shape == (5,)
 
 
+def test_a_device_without_memory_for_a_graph_failed_and_the_artefact_is_not_at_fault(machine: Machine) -> None:
+    machine.refuses = FAULTS[2]
+    with pytest.raises(DeviceFailed) as caught:
+        OnnxGraph(GRAPH, CUDA)
+    assert caught.value.kind == "OutOfMemory"
+    machine.refuses = FAULTS[1]
+    with pytest.raises(ArtefactError, match="ONNX Runtime cannot load the graph"):
+        OnnxGraph(GRAPH, CUDA)
+
+
 def test_what_an_input_did_is_not_the_devices_failure(machine: Machine) -> None:
     graph = OnnxGraph(GRAPH, CUDA)
     with pytest.raises(errors.InvalidArgument):

@@ -13,6 +13,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from models.artefact import Artefact
+from models.executors.failures import OUT_OF_MEMORY_KIND, DeviceFailed
 from models.profile import Profile
 from services.assembly import assemble, profile, qualify
 from services.ledger.database import Database
@@ -212,6 +213,24 @@ async def test_a_verdict_that_comes_late_ends_the_deferring(shifted: Artefact, t
         assert registry.get_sample_value("demur_qualification_done_ratio", labels) == 1
     finally:
         assembled.close()
+
+
+def test_a_device_without_memory_for_the_replay_is_tried_again(
+    shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The verdict stays open: memory that another process holds now may be free later."""
+    qualification = qualify(shifted, SETTINGS, tmp_path)
+    qualification.settle()
+
+    def crowded(*_: object) -> None:
+        raise DeviceFailed(OUT_OF_MEMORY_KIND)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("services.assembly.replayer", crowded)
+        with pytest.raises(DeviceFailed):
+            qualification.measure()
+    assert qualification.pending
+    assert qualification.measure().origin == "mapped"
 
 
 def test_heads_have_units_in_sentences(shifted: Artefact, tmp_path: Path) -> None:
