@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from matplotlib import image  # noqa: E402
 from scipy import ndimage  # noqa: E402
 
 AXIAL, CORONAL, SAGITTAL = PLANES
+GRID = (140, 170, 130)
 ORIENTATIONS = ("RAS", "LAS", "LPS", "PIR", "SLA")
 
 
@@ -141,17 +143,17 @@ def test_a_lesion_of_the_patients_right_is_on_the_left() -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"prediction": np.zeros((140, 170, 130), bool)},
-        {"uncertainty": np.zeros((140, 170, 130), np.float32)},
-        {"truth": np.zeros((140, 170, 130), bool)},
-        {"flair": np.zeros((140, 170, 130), np.int16)},
-        {"flair": np.full((140, 170, 130), np.nan, np.float32)},
-        {"title": "$x_1$ and \\frac", "details": "$"},
-        {"marks": (Mark(1, (900, 0, 0), False),)},
+        lambda: {"prediction": np.zeros(GRID, bool)},
+        lambda: {"uncertainty": np.zeros(GRID, np.float32)},
+        lambda: {"truth": np.zeros(GRID, bool)},
+        lambda: {"flair": np.zeros(GRID, np.int16)},
+        lambda: {"flair": np.full(GRID, np.nan, np.float32)},
+        lambda: {"title": "$x_1$ and \\frac", "details": "$"},
+        lambda: {"marks": (Mark(1, (900, 0, 0), False),)},
     ],
 )
-def test_what_is_missing_or_odd_is_drawn_all_the_same(more: dict[str, object]) -> None:
-    assert draw(a_picture(**more)).startswith(b"\x89PNG")
+def test_what_is_missing_or_odd_is_drawn_all_the_same(more: Callable[[], dict[str, object]]) -> None:
+    assert draw(a_picture(**more())).startswith(b"\x89PNG")
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:

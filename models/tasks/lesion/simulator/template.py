@@ -48,11 +48,12 @@ def load() -> Template:
     """
     from nilearn.datasets import load_mni152_gm_template, load_mni152_template, load_mni152_wm_template
 
-    grey, white, whole = (
-        np.asarray(loader(resolution=1).dataobj, np.float32)
-        for loader in (load_mni152_gm_template, load_mni152_wm_template, load_mni152_template)
-    )
-    affine = load_mni152_gm_template(resolution=1).affine
+    loaders = (load_mni152_gm_template, load_mni152_wm_template, load_mni152_template)
+    images = [loader(resolution=1) for loader in loaders]
+    grey, white, whole = (np.asarray(image.dataobj, np.float32) for image in images)
+    affine = images[0].affine
+    for loader in loaders:  # nilearn would keep what it read
+        loader.cache_clear()
     grey, white = grey / grey.max(), white / white.max()
     tissue = ndimage.binary_opening(grey + white > 0.5, iterations=2)
     solid = ndimage.binary_fill_holes(ndimage.binary_closing(np.pad(tissue, 8), iterations=6))[8:-8, 8:-8, 8:-8]
