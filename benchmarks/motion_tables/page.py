@@ -128,6 +128,8 @@ def _networks(record: Record) -> str:
 
 def _covered(keys: Sequence[tuple[str, Row]], record: Record) -> str:
     """Name the rows of a run: methods, and the backbones where not both are of it, by split."""
+    if set(keys) == set(record.results):
+        return "All rows"
     parts = []
     for split in _splits(keys):
         names = []
