@@ -1,4 +1,4 @@
-"""What the simulated ship looks like, and how hard it is: the numbers of its data sheet.
+"""Numbers of the vessel simulator's data sheet: marginals, noise, and the errors of boosted trees.
 
     python -m benchmarks.vessel_simulated [--scale 1] [--seed 1] [--seeds 12] [--generalisation-rows 2500000]
 

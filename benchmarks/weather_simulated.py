@@ -1,4 +1,4 @@
-"""What the simulated weather looks like, and how hard it is: the figures and numbers of its data sheet.
+"""Figures and numbers of the weather simulator's data sheet: marginals, and the errors of models.
 
     python -m benchmarks.weather_simulated [--scale 0.02] [--judge] [--out docs/datasheets]
 

@@ -69,8 +69,7 @@ def document(record: Record) -> str:
         "All statements of section 5 that these tables allow to check, then what the paper's Tables 7, 20 and 21 show "
         "besides of five members against one and of the two backbones, on the full data with model averaging and where "
         "both splits agree. Each holds on the paper's own printed numbers. Here, too, printed numbers are compared, "
-        "and equal ones count as failing. What fails is in bold; of very many comparisons only that is listed."
-        + (f" Dropout ensembles on dev are the rows marked {MARK}." if _marked_methods(record) == {METHODS[1]} else ""),
+        "and equal ones count as failing. What fails is in bold; of very many comparisons only that is listed.",
         "",
         "### What its text says",
         "",
@@ -150,10 +149,6 @@ def _counted(split: str, cities: Mapping[str, int]) -> str:
 
 def _splits(keys: Sequence[tuple[str, Row]]) -> list[str]:
     return [split for split in SPLIT_TITLES if any(one == split for one, _ in keys)]
-
-
-def _marked_methods(record: Record) -> set[str]:
-    return {row.method for split, row in record.results if record.marked(split, row)}
 
 
 def table_6(record: Record) -> str:

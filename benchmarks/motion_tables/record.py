@@ -28,7 +28,7 @@ class Run:
     chose: int
     """In-domain requests of dev that chose the weights of members."""
     left_out: bool
-    """Whether dev is judged without these."""
+    """True if dev is judged without these requests."""
     notes: tuple[str, ...]
     """Sentences on the members that were judged and the scenes they were judged on."""
 

@@ -10,8 +10,6 @@ promise = certificate(document, "power", "tvar", 3e6, json.loads(policy.certific
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -23,11 +21,13 @@ from numpy.typing import NDArray
 from models.calibration import Calibration
 from models.profile import Profile
 from models.qualification.head import HeadVerdict, judge_head
-from models.qualification.intervals import MEANS_CARRIED, Means, MeansVerdict, judge_means
+from models.qualification.intervals import Means, MeansVerdict, judge_means
 from models.qualification.measure import ORDER, MeasureVerdict, correlation
+from models.qualification.packed import Packed, pack, unpack
 from models.qualification.promise import CarriedCertificate, carried_certificate
 from models.qualification.replayed import Replayed, replayed
-from models.qualification.threshold import LEAST_CORRELATION, MOST_FLIPS, CarriedThreshold, Verdict, carry
+from models.qualification.sentence import sentence
+from models.qualification.threshold import CarriedThreshold, Verdict, carry
 
 FORMAT = 1
 MEAN = "mean"
@@ -37,18 +37,6 @@ VARIANCES = ("tvar", "variance", "mvar")
 
 Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
 """Head to measure (or ``MEAN``) to [n]."""
-
-
-class Packed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """float32 values of n units under both profiles, without loss: zlib of little-endian bits, in base64.
-
-    Of the new profile the differences of bits (as int32) are kept, which are small where scores agree.
-    """
-
-    units: int
-    batches: int
-    reference: str
-    scores: str
 
 
 class ThresholdRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -184,13 +172,13 @@ def qualify(
     if len(scores) != len(batches):
         raise ValueError(f"{len(scores)} replays for {len(batches)} batch sizes: must be one each")
     units = units_of_measure or {}
-    heads = {}
+    heads, count = {}, set()
     for name, calibration in calibrations.items():
         measures, means, variance = _arrays(name, reference, scores, in_domain)
+        count |= {len(replay) for replay in measures.values()}
         extra = (thresholds or {}).get(name)
         found = judge_head(calibration, measures, _means(measures, means, variance), extra)
         heads[name] = _head(found, measures, means, variance, units.get(name, ""))
-    count = {len(replay) for name in calibrations for replay in _arrays(name, reference, scores, in_domain)[0].values()}
     if len(count) != 1:
         raise ValueError(f"heads and measures have {sorted(count)} units: must be the same number")
     return Record(
@@ -233,7 +221,7 @@ def decode(text: bytes | str) -> Record:
                 unpack(head.means.means)
             if head.measure not in head.measures:
                 raise ValueError(f"the head's own measure {head.measure!r} is missing")
-    except (msgspec.MsgspecError, ValueError, zlib.error) as error:
+    except (msgspec.MsgspecError, ValueError) as error:
         raise ValueError(f"qualification record: {error}") from error
     return record
 
@@ -282,44 +270,6 @@ def certificate(
         reference_profile=record.reference_profile,
         means=None if means is None else judge_means(means),
     )
-
-
-def pack(values: Replayed) -> Packed:
-    """Both arrays in text; NaN keep their bits."""
-    first = np.ascontiguousarray(values.reference, "<f4")
-    rest = np.ascontiguousarray(values.scores, "<f4").view("<i4")
-    difference = rest - first.view("<i4")  # wraps around, and back again
-    return Packed(len(values), len(values.scores), _text(first), _text(difference))
-
-
-def unpack(packed: Packed, in_domain: float = 1.0) -> Replayed:
-    """The arrays of ``pack``.
-
-    Args:
-        in_domain: least share of the units that are in-domain.
-
-    Raises:
-        ValueError: other sizes than said, or damaged text.
-    """
-    first = np.frombuffer(_bytes(packed.reference, 4 * packed.units), "<f4")
-    size = 4 * packed.units * packed.batches
-    rest = np.frombuffer(_bytes(packed.scores, size), "<i4").reshape(packed.batches, packed.units)
-    return replayed(first.astype(np.float32), (rest + first.view("<i4")).view("<f4").astype(np.float32), in_domain)
-
-
-def _text(values: NDArray[Any]) -> str:
-    return base64.b64encode(zlib.compress(values.tobytes(), 6)).decode()
-
-
-def _bytes(text: str, size: int) -> bytes:
-    unpacker = zlib.decompressobj()
-    try:
-        found = unpacker.decompress(base64.b64decode(text, validate=True), max(size, 1))
-    except zlib.error as error:
-        raise ValueError(f"packed scores: {error}") from error
-    if len(found) != size or unpacker.unconsumed_tail or not unpacker.eof:
-        raise ValueError(f"packed scores: {len(found)} bytes, or more; must be {size}")
-    return found
 
 
 def _arrays(
@@ -376,7 +326,7 @@ def _head(
         found.measure,
         {name: _measure(one, measures[name]) for name, one in found.measures.items()},
         moved,
-        _sentence(found, unit),
+        sentence(found, unit),
     )
 
 
@@ -408,49 +358,6 @@ def _threshold(found: CarriedThreshold) -> ThresholdRecord:
         found.newly_limit,
         found.lost,
         found.lost_limit,
-    )
-
-
-def _sentence(found: HeadVerdict, unit: str) -> str:
-    """The verdict with the numbers that decided it."""
-    own = found.measures[found.measure]
-    order = "undefined (scores all tied)" if own.correlation is None else f"{own.correlation:.6f}"
-    first = own.thresholds[0] if own.thresholds else None
-    if first is None or first.counted:
-        share = f"{own.flips:.3%} of units change sides at the worst threshold (limit {MOST_FLIPS:.1%})"
-    else:
-        share = (
-            f"at most {own.flips_limit:.3%} of units change sides at the worst threshold (limit {MOST_FLIPS:.1%}; "
-            f"upper 95 % limit, estimated from {first.units} units)"
-        )
-    ranks = f"rank correlation of {own.measure} {order} (limit {LEAST_CORRELATION})"
-    means = ""
-    if found.means is not None:
-        means = (
-            f"; means move by up to {found.means.largest:.3g}{f' {unit}' if unit else ''}, {found.means.high:.2g} "
-            f"predicted standard deviations (limit {MEANS_CARRIED:g})"
-        )
-    if found.verdict == "carried":
-        text = f"carried: {share}, {ranks}; thresholds fall by a guard band of at most {own.guard:.3g}{means}"
-    elif found.verdict == "mapped":
-        text = f"mapped: {found.reason}; {ranks}; {_what_moves(found)}{means}"
-    else:
-        text = f"refused, all units are deferred: {found.reason}"
-    dropped = [name for name, one in found.measures.items() if name != found.measure and one.verdict == "refused"]
-    return text + (f"; refused measures: {', '.join(dropped)}" if dropped else "")
-
-
-def _what_moves(found: HeadVerdict) -> str:
-    """What becomes of the thresholds and certificates of a head that is mapped, since some are by themselves."""
-    own = found.measures[found.measure]
-    kinds = [one.verdict for one in own.thresholds]
-    if "mapped" not in kinds:
-        return "thresholds fall by a guard band, all certificates are void"
-    if "carried" not in kinds or (found.means is not None and found.means.verdict != "carried"):
-        return "thresholds move to the same quantiles, all certificates are void"
-    return (
-        "thresholds that flip too often move to the same quantile, and their certificates are void; the others fall by "
-        "a guard band"
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from models.artefact import Artefact
 from models.profile import Profile
 from models.qualification import record
+from models.qualification.packed import unpack
 from models.qualification.record import Record
 from models.replay import IN_DOMAIN, Scores
 from services.qualification.measure import Measurement, Replayed
@@ -80,7 +81,7 @@ def agrees(again: Replayed, found: Record, tolerance: float) -> bool:
                 packed = kept.measures[name].scores if name in kept.measures else None
             if packed is None:
                 return False
-            if not _close(values[0], record.unpack(packed).scores[-1, : values.shape[1]], tolerance):
+            if not _close(values[0], unpack(packed).scores[-1, : values.shape[1]], tolerance):
                 return False
     return True
 

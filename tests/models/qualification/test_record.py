@@ -12,6 +12,7 @@ import pytest
 
 from models.calibration import Calibration, expected_error, interval_table, reference_quantiles, retention_table
 from models.profile import Profile
+from models.qualification.packed import pack, unpack
 from models.qualification.record import (
     MEAN,
     Record,
@@ -20,9 +21,7 @@ from models.qualification.record import (
     certificate,
     decode,
     encode,
-    pack,
     qualify,
-    unpack,
 )
 from models.qualification.replayed import replayed
 

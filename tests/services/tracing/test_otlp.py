@@ -77,6 +77,11 @@ def vessel(home: Path, **environment: str) -> Iterator[Service]:
         process.wait()
 
 
+def exporting(collector: Collector) -> dict[str, str]:
+    """Settings of a service that sends its spans to a collector."""
+    return {"DEMUR_TRACING": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint}
+
+
 def _ready(http: httpx.Client) -> bool:
     try:
         return http.get("/readyz").status_code == 200
@@ -97,8 +102,9 @@ def collector() -> Iterator[Collector]:
 
 @pytest.fixture(scope="module")
 def service(collector: Collector, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    settings = {"DEMUR_TRACING": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint}
-    with vessel(tmp_path_factory.mktemp("traced"), **settings, OTEL_RESOURCE_ATTRIBUTES="k8s.pod.name=a-0") as found:
+    with vessel(
+        tmp_path_factory.mktemp("traced"), **exporting(collector), OTEL_RESOURCE_ATTRIBUTES="k8s.pod.name=a-0"
+    ) as found:
         yield found
 
 
@@ -180,8 +186,7 @@ def test_a_stream_has_a_span_a_chunk(service: Service, collector: Collector) -> 
 
 def test_the_end_of_a_service_flushes(collector: Collector, tmp_path: Path) -> None:
     parent = "2" * 16
-    settings = {"DEMUR_TRACING": "otlp", "OTEL_EXPORTER_OTLP_ENDPOINT": collector.endpoint}
-    with vessel(tmp_path, **settings) as service:
+    with vessel(tmp_path, **exporting(collector)) as service:
         service.http.get("/v1/policy", headers={"traceparent": f"00-{TRACE}-{parent}-01"})
         text = service.http.get("/metrics").text
         assert 'demur_trace_spans_total{outcome="queue_full",task="vessel"} 0.0' in text

@@ -1,0 +1,54 @@
+"""The verdict on a head in a sentence."""
+
+from __future__ import annotations
+
+from models.qualification.head import HeadVerdict
+from models.qualification.intervals import MEANS_CARRIED
+from models.qualification.threshold import LEAST_CORRELATION, MOST_FLIPS
+
+
+def sentence(found: HeadVerdict, unit: str) -> str:
+    """Say the verdict on a head with the numbers that decided it.
+
+    Args:
+        unit: of the head's means, e.g. ``kW``; empty where it has none.
+    """
+    own = found.measures[found.measure]
+    order = "undefined (scores all tied)" if own.correlation is None else f"{own.correlation:.6f}"
+    first = own.thresholds[0] if own.thresholds else None
+    if first is None or first.counted:
+        share = f"{own.flips:.3%} of units change sides at the worst threshold (limit {MOST_FLIPS:.1%})"
+    else:
+        share = (
+            f"at most {own.flips_limit:.3%} of units change sides at the worst threshold (limit {MOST_FLIPS:.1%}; "
+            f"upper 95 % limit, estimated from {first.units} units)"
+        )
+    ranks = f"rank correlation of {own.measure} {order} (limit {LEAST_CORRELATION})"
+    means = ""
+    if found.means is not None:
+        means = (
+            f"; means move by up to {found.means.largest:.3g}{f' {unit}' if unit else ''}, {found.means.high:.2g} "
+            f"predicted standard deviations (limit {MEANS_CARRIED:g})"
+        )
+    if found.verdict == "carried":
+        text = f"carried: {share}, {ranks}; thresholds fall by a guard band of at most {own.guard:.3g}{means}"
+    elif found.verdict == "mapped":
+        text = f"mapped: {found.reason}; {ranks}; {_what_moves(found)}{means}"
+    else:
+        text = f"refused, all units are deferred: {found.reason}"
+    dropped = [name for name, one in found.measures.items() if name != found.measure and one.verdict == "refused"]
+    return text + (f"; refused measures: {', '.join(dropped)}" if dropped else "")
+
+
+def _what_moves(found: HeadVerdict) -> str:
+    """Say which thresholds of a mapped head move, which fall by a guard band, and whose certificates are void."""
+    own = found.measures[found.measure]
+    kinds = [one.verdict for one in own.thresholds]
+    if "mapped" not in kinds:
+        return "thresholds fall by a guard band, all certificates are void"
+    if "carried" not in kinds or (found.means is not None and found.means.verdict != "carried"):
+        return "thresholds move to the same quantiles, all certificates are void"
+    return (
+        "thresholds that flip too often move to the same quantile, and their certificates are void; the others fall by "
+        "a guard band"
+    )
