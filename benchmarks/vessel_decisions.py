@@ -54,7 +54,7 @@ def main() -> None:
 
 def _section(directory: Path, data: dict[str, Table]) -> list[str]:
     artefact = artefacts.read(directory)
-    name = profile((artefact.manifest.executor, *artefact.manifest.joined)).name
+    name = profile(artefact.manifest.executors).name
     calibration = artefact.manifest.heads[POWER.name][name]
     ensemble = artefact.manifest.ensemble
     policy = choose(POWER, calibration, model=artefact.tag, profile=name, ensemble=ensemble, target_retention=RETENTION)

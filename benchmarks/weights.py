@@ -24,6 +24,6 @@ def digest(manifest: Manifest) -> str:
 
     It depends on nothing but what predicts: not on card, calibration, golden rows or further files of the manifest.
     """
-    names = sorted({name for executor in (manifest.executor, *manifest.joined) for name in executor.files})
+    names = sorted({name for executor in manifest.executors for name in executor.files})
     lines = "".join(f"{manifest.files[name]}  {name}\n" for name in names)
     return hashlib.sha256(lines.encode()).hexdigest()

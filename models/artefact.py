@@ -137,6 +137,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError("a manifest of format 1 has no replay set, one of format 2 has one under replay")
 
     @property
+    def executors(self) -> tuple[Executor, ...]:
+        """All executors, the first one first."""
+        return (self.executor, *self.joined)
+
+    @property
     def ensemble(self) -> bool:
         """True where knowledge uncertainty exists."""
         return self.members * self.samples > 1
@@ -258,7 +263,7 @@ def read(directory: Path, task: str | None = None) -> Artefact:
         raise ArtefactError(f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here")
     for file in manifest.files:
         _verify(directory, manifest, file)
-    opened = {name for executor in (manifest.executor, *manifest.joined) for name in executor.files}
+    opened = {name for executor in manifest.executors for name in executor.files}
     replay = manifest.replay
     replayed = set() if replay is None else {replay.inputs, replay.scores}
     needed = (opened | replayed | {manifest.golden}) - set(manifest.files)

@@ -145,7 +145,7 @@ def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
     manifest = artefact.manifest
-    own = profile((manifest.executor, *manifest.joined)).name
+    own = profile(manifest.executors).name
     if not any(own in by_profile for by_profile in manifest.heads.values()):
         raise ArtefactError(
             f"{artefact.tag}: --data needs thresholds calibrated under {own}, and this artefact has none: leave --data "
@@ -176,7 +176,7 @@ def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = C
     scores = opened(0, opened.units, REFERENCE_BATCH)
     replay = Replay(
         inputs=inputs_name(hashlib.sha256(inputs).hexdigest()),
-        profile=profile((manifest.executor, *manifest.joined), described(device)).name,
+        profile=profile(manifest.executors, described(device)).name,
         units=opened.units,
         cpu=instruction_set(),
         source=source,

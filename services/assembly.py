@@ -116,7 +116,7 @@ class Assembled:
 
 def profile(settings: Settings, artefact: Artefact) -> Profile:
     """Return the numeric profile that thresholds are bound to, of an artefact on the device that the settings name."""
-    return profiles.profile((artefact.manifest.executor, *artefact.manifest.joined), described(settings.device))
+    return profiles.profile(artefact.manifest.executors, described(settings.device))
 
 
 def qualify(artefact: Artefact, settings: Settings, records: Path) -> Qualification:

@@ -98,7 +98,7 @@ def opened(directory: Path) -> Opened:
     """
     one: Artefact = artefacts.read(directory, "lesion")
     manifest = one.manifest
-    profile = numeric_profile((manifest.executor, *manifest.joined))
+    profile = numeric_profile(manifest.executors)
     policy = choose(
         LESIONS,
         manifest.heads[LESIONS.name].get(profile),

@@ -80,7 +80,7 @@ def opened(directory: Path) -> Opened:
     """
     one = artefacts.read(directory, "motion")
     manifest = one.manifest
-    profile = numeric_profile((manifest.executor, *manifest.joined))
+    profile = numeric_profile(manifest.executors)
     policy = choose(
         TRAJECTORIES,
         manifest.heads[TRAJECTORIES.name].get(profile),

@@ -42,7 +42,7 @@ def table(artefacts: Mapping[str, Artefact]) -> str:
     lines = ["| artefact | members | model files | sha256 of the model files |", "|---|---|---|---|"]
     for name, one in artefacts.items():
         manifest = one.manifest
-        files = {file for executor in (manifest.executor, *manifest.joined) for file in executor.files}
+        files = {file for executor in manifest.executors for file in executor.files}
         members = f"{manifest.members}" + f" x {manifest.samples}" * (manifest.samples > 1)
         lines.append(f"| `{name}` | {members} | {len(files)} | `{weights.digest(manifest)}` |")
     return "\n".join(lines)

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from models.executors.onnx import ProviderUnavailable
 from services.cli import models_fetch, models_qualify
 from services.cli.output import CommandError, print_json
 from services.cli.providers import NO_REPLAY_SET, NO_REPLAY_SET_HELP, PROVIDER_HELP, PROVIDERS, device
@@ -126,7 +125,7 @@ def _convert(given: argparse.Namespace, folder: Path) -> None:
         convert(given.directory, folder, _labelled(given), device=device(given), **precision)
     except ModuleNotFoundError as error:
         raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error
-    except (OSError, ProviderUnavailable) as error:
+    except OSError as error:
         raise CommandError(str(error)) from error
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from models import replay
 from models.artefact import Artefact, ArtefactError
-from models.executors.failures import DeviceFailed, ProviderUnavailable
+from models.executors.failures import DeviceFailed
 from models.qualification.record import Record
 from services.assembly import profile, qualify
 from services.cli.output import CommandError, ProgressLine, print_json
@@ -52,7 +52,7 @@ def run(store: Store, given: argparse.Namespace) -> int:
         record = _measured(artefact, settings, store, given.data, line)
     except DeviceFailed as error:
         raise CommandError(f"{error}; nothing was recorded, run the command again once the device computes") from error
-    except (ArtefactError, ProviderUnavailable, OSError, ValueError) as error:
+    except (ArtefactError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
     path = Records(store.qualifications).put(record)
     if given.json:

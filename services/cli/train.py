@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from models import replay
-from models.executors.onnx import ProviderUnavailable
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.providers import NO_REPLAY_SET, NO_REPLAY_SET_HELP, PROVIDER_HELP, PROVIDERS, device
 from services.settings import Settings
@@ -65,7 +64,7 @@ def run(given: argparse.Namespace) -> int:
         )
     except ModuleNotFoundError as error:
         raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error
-    except (ValueError, OSError, FloatingPointError, ProviderUnavailable) as error:
+    except (ValueError, OSError, FloatingPointError) as error:
         raise CommandError(str(error)) from error
     if given.no_replay_set:
         artefact = replay.detached(artefact)

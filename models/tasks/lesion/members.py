@@ -93,7 +93,7 @@ def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = Tr
     manifest = artefact.manifest
     found = opened(
         artefact.path,
-        (manifest.executor, *manifest.joined),
+        manifest.executors,
         recipes.read(artefact),
         samples=manifest.samples,
         sampled=manifest.sample_seed is not None,

@@ -38,7 +38,7 @@ def members(artefact: Artefact, *, device: Device = CPU) -> MemberExecutor:
         ProviderUnavailable: see ``opened``.
     """
     manifest = artefact.manifest
-    executors = (manifest.executor, *manifest.joined)
+    executors = manifest.executors
     found = opened(artefact.path, executors, artefact.schema, heads(artefact), device=device)
     told = manifest.members * manifest.samples
     for name, said in found(np.zeros((1, len(artefact.schema)), np.float32)).items():

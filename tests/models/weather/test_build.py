@@ -53,7 +53,7 @@ def test_an_artefact_is_read_opened_and_repeats_its_golden_replies(tiny: Tiny, k
     assert rows.dtype == np.float32
     assert np.isnan(rows).any(), "missing values are replayed, too"
     assert (rows == -9999).any()
-    assert {numeric_profile((manifest.executor, *manifest.joined))} == set(manifest.heads["temperature"])
+    assert {numeric_profile(manifest.executors)} == set(manifest.heads["temperature"])
     assert set(manifest.heads["precipitation"]) == {PROFILES[kind]}
 
 
@@ -93,7 +93,7 @@ def test_ensembles_know_and_single_models_do_not(tiny: Tiny) -> None:
 def test_the_joined_ensemble_is_both(tiny: Tiny) -> None:
     manifest = tiny.combined.manifest
     assert (manifest.family, manifest.members, manifest.samples) == ("combined", 5, 1)
-    assert [executor.kind for executor in (manifest.executor, *manifest.joined)] == ["catboost", "onnx"]
+    assert [executor.kind for executor in manifest.executors] == ["catboost", "onnx"]
     both, trees = serving.members(tiny.combined), serving.members(tiny.trees)
     for head, said in trees(tiny.rows[:20]).items():
         np.testing.assert_array_equal(both(tiny.rows[:20])[head][:3], said)
