@@ -197,7 +197,7 @@ async def test_items_reach_the_caller_while_their_chunk_runs() -> None:
         assert await call.read() == {"accepted": True}
         await served.until(lambda: served.scheduler.active == 2)
         served.probe.release(3)
-        first = await asyncio.wait_for(call.read(), 5)
+        first = await asyncio.wait_for(call.read(), 60)
         assert first["items_of"] == 7, "the other chunk is finished, but it is not its turn"
         (item,) = first["answer"]["items"]
         assert (item["item"], item["payload"]) == (1, "SHORT")
@@ -219,7 +219,7 @@ async def test_progress_reaches_the_caller_while_a_chunk_runs() -> None:
         assert await call.read() == {"accepted": True}
         for quarter in (1, 2, 3):
             served.probe.release(1)
-            told = await asyncio.wait_for(call.read(), 5)
+            told = await asyncio.wait_for(call.read(), 60)
             assert told == {"running": 3, "fraction": quarter / 4, "stage": "slices"}
         served.probe.release()
         await call.done_writing()

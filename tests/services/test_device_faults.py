@@ -106,7 +106,7 @@ async def ask(assembled: Assembled, rows: np.ndarray, size: int, priority: Prior
 
 
 async def until_healthy(assembled: Assembled) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while assembled.health.reason:
             await asyncio.sleep(0.001)
 
@@ -203,7 +203,7 @@ async def test_a_failed_device_takes_no_work_until_golden_inputs_pass(
     assert text["demur_device_healthy"] == 0
     assert text["demur_device_failures_total"] == 1
     go.set()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not assembled.health.probes["failed"]:
             await asyncio.sleep(0.001)
     machine.fault = lambda: None
@@ -233,7 +233,7 @@ async def test_a_device_that_says_something_else_stays_out(
     await ask(assembled, rows, 1, Priority.INTERACTIVE)
     machine.fault = lambda: None
     machine.factor = 1.01
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while assembled.health.probes["failed"] < 2:
             await asyncio.sleep(0.001)
     assert assembled.health.reason

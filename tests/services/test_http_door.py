@@ -93,7 +93,7 @@ class Caller:
     writer: asyncio.StreamWriter
 
     async def answer(self) -> tuple[int, dict[str, str], bytes]:
-        head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 10)).decode().split("\r\n")
+        head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), 60)).decode().split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         return int(head[0].split()[1]), headers, await self.reader.readexactly(int(headers["content-length"]))
 

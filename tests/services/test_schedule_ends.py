@@ -130,10 +130,10 @@ async def test_a_drain_refuses_and_finishes() -> None:
 async def test_closing_ends_every_job() -> None:
     gate = threading.Event()
     async with scheduler() as made:
-        jobs = [submit(made, steps(2, lambda: gate.wait(60))) for _ in range(3)]
+        jobs = [submit(made, steps(2, lambda: gate.wait(600))) for _ in range(3)]
         await asyncio.sleep(0.01)
         made.close()
-        ends = await asyncio.wait_for(asyncio.gather(*map(end, jobs)), 5)
+        ends = await asyncio.wait_for(asyncio.gather(*map(end, jobs)), 60)
         assert all(isinstance(one, Cancelled) for one in ends)
         gate.set()
         await asyncio.sleep(0.01)
@@ -219,7 +219,7 @@ def test_every_job_ends_exactly_once_and_the_books_return_to_zero(jobs: list[Pla
                     job.cancel()
                 return "finished"
 
-            ends = await asyncio.wait_for(asyncio.gather(*map(caller, jobs)), 20)
+            ends = await asyncio.wait_for(asyncio.gather(*map(caller, jobs)), 60)
             for plan, how in zip(jobs, ends, strict=True):
                 fails = any(fails for _, fails in plan.quanta) and not plan.catches
                 assert how in (("failed", "left") if fails else ("finished", "left"))
@@ -228,7 +228,7 @@ def test_every_job_ends_exactly_once_and_the_books_return_to_zero(jobs: list[Pla
             assert len(finished) >= ends.count("finished")
             assert (made.active, made.queued_seconds) == (0, 0)
             assert len(await end(submit(made, steps(lanes + 1, lambda: None)))) == lanes + 1, "no lane was lost"
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 while made.queued_bytes:  # of quanta that nobody waits for
                     await asyncio.sleep(0.001)
 

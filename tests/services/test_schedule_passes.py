@@ -30,10 +30,10 @@ async def test_rows_of_many_requests_share_a_pass_and_get_their_own_results() ->
 async def test_quick_rows_share_a_pass_also_behind_long_work_that_waits_for_a_lane() -> None:
     gate, executor = threading.Event(), Executor(row_seconds=1e-5, fixed_seconds=1e-5)
     async with scheduler() as made:
-        held, waiting = (submit(made, steps(1, lambda: gate.wait(60))) for _ in range(2))
+        held, waiting = (submit(made, steps(1, lambda: gate.wait(600))) for _ in range(2))
         await asyncio.sleep(0.01)
         rows = [end(submit(made, batch(executor, float(number)))) for number in range(20)]
-        await asyncio.wait_for(asyncio.gather(*rows), 5)
+        await asyncio.wait_for(asyncio.gather(*rows), 60)
         gate.set()
         await asyncio.gather(end(held), end(waiting))
     assert len(executor.passes) < 10
@@ -111,5 +111,5 @@ async def test_a_lane_outlives_an_exit_in_a_quantum(exit_: type[BaseException]) 
         raise exit_
 
     async with scheduler() as made:
-        assert isinstance(await asyncio.wait_for(end(submit(made, steps(1, leave))), 5), ExecutionFailed)
-        assert len(await asyncio.wait_for(end(submit(made, steps(2, lambda: None))), 5)) == 2
+        assert isinstance(await asyncio.wait_for(end(submit(made, steps(1, leave))), 60), ExecutionFailed)
+        assert len(await asyncio.wait_for(end(submit(made, steps(2, lambda: None))), 60)) == 2

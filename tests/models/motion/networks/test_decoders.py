@@ -77,7 +77,6 @@ def test_scores_on_own_samples_have_the_released_mean_and_deviation() -> None:
 @pytest.mark.parametrize("kind", ["bc", "dim"])
 @torch.no_grad()
 def test_a_sample_comes_with_its_own_density(kind: Kind) -> None:
-    torch.manual_seed(0)
     decoder, noise = released(kind, torch.float64), torch.randn(3, 5, 2, dtype=torch.float64)
     ones = Start(tensor("z", torch.float64))
     drift = torch.randn(3, 2, dtype=torch.float64)
