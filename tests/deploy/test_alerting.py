@@ -71,13 +71,13 @@ def test_a_shift_pages_and_ordinary_traffic_does_not(scene: Scene) -> None:
     """Within a minute, so that it can run anywhere: by what is deferred, for which no label is needed."""
     ships = Ships(scene.http)
     with working(ships):
-        wait_until(lambda: (scene.prometheus.value("task_head:demur_units:increase1h") or 0) > 6000, 30, "no traffic")
+        wait_until(lambda: (scene.prometheus.value("task_head:demur_units:increase1h") or 0) > 6000, 60, "no traffic")
         quiet_seconds = 8.0
         time.sleep(quiet_seconds)
         assert scene.pager.fired() == {}, scene.pager.fired()
         assert scene.abstained() == pytest.approx(0.05, abs=0.02)
         ships.split = "eval_out"
-        wait_until(lambda: "DemurAbstainHigh" in scene.pager.fired(), 30, f"nobody was paged: {scene.abstained()}")
+        wait_until(lambda: "DemurAbstainHigh" in scene.pager.fired(), 60, f"nobody was paged: {scene.abstained()}")
     page = scene.pager.fired()["DemurAbstainHigh"]
     assert page["labels"] == {"alertname": "DemurAbstainHigh", "severity": "page", "task": "vessel", "head": "power"}
     assert page["annotations"]["runbook_url"] == "base/deploy/observability/runbooks.md#demurabstainhigh"
@@ -109,7 +109,7 @@ def test_labels_tell_of_a_shift_and_of_ordinary_traffic_nothing(scene: Scene) ->
     assert scene.prometheus.problems() == []
     scene.installation.run("down")
     expected = {"DemurTargetDown", "DemurMonitorDown"}
-    wait_until(lambda: expected <= set(scene.pager.fired()), 30, "nobody heard that everything is down")
+    wait_until(lambda: expected <= set(scene.pager.fired()), 60, "nobody heard that everything is down")
 
 
 def heard(scene: Scene) -> set[str]:

@@ -116,7 +116,7 @@ def watchers(folder: Path, service: str, monitor: str) -> Iterator[tuple[Prometh
             with (folder / f"{name}.log").open("wb") as log:
                 processes.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
         for address in (there, here):
-            wait_until(lambda address=address: _ready(address), 20, f"{address} is not ready")  # type: ignore[misc]
+            wait_until(lambda address=address: _ready(address), 60, f"{address} is not ready")  # type: ignore[misc]
         yield client, pager
     finally:
         client.close()

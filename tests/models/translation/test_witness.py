@@ -56,7 +56,7 @@ def test_hypotheses_are_what_whole_sentences_say(norm_first: bool, shared: bool,
             np.testing.assert_allclose(hypothesis.values, np.stack(values.arrays()), rtol=0, atol=near)
             assert list(hypothesis.scores) == list(SCORES)
             for name in SCORES:
-                assert hypothesis.scores[name] == pytest.approx(scores[name][0], abs=near), name
+                assert hypothesis.scores[name] == pytest.approx(scores[name][0], rel=near, abs=near), name
             assert hypothesis.score == pytest.approx(logs.mean(), abs=near)
 
 
