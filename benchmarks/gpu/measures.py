@@ -18,6 +18,7 @@ from benchmarks.gpu.work import RATES
 from models.executors.device import Device
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
+from models.tasks.vessel.scoring import rows_per_pass
 
 VESSEL = "variational-10x10"
 TIMES, QUICK_TIMES = 20, 3
@@ -26,14 +27,15 @@ LESION_MOST_SECONDS, LESION_MOST_GIB, MOTION_MOST_SECONDS = 0.8, 12.0, 0.005
 
 
 def rows(setting: Setting) -> dict[str, Any]:
-    """A million rows in quanta as they are served."""
+    """A million rows in passes as they are served."""
     found = inputs.artefact("vessel", VESSEL)
     graph = OnnxGraph(found.path(found.manifest.executor.file), setting.device)
-    quantum = 16_384 if setting.device.provider == "cuda" else 1024
-    run = RowGraph(graph, ("mean", "mvar", "varm"), pass_rows=quantum, quantum_rows=quantum)
+    manifest = found.manifest
+    pass_rows = rows_per_pass(manifest.members * manifest.samples, setting.device.provider)
+    run = RowGraph(graph, ("mean", "mvar", "varm"), pass_rows=pass_rows)
     count = 4096 if setting.quick else 1_000_000
     features = inputs.rows(found, count)
-    run(features[:quantum])
+    run(features[:pass_rows])
     seconds = float(np.median(_times(lambda: run(features), _repeats(setting))))
     work = floors.Work(floors.VESSEL_ROW.flop * count, floors.VESSEL_ROW.moved_bytes * count)
     return {"artefact": found.tag, "rows": count, "rows_a_second": count / seconds} | _over(seconds, work, setting)
@@ -43,6 +45,7 @@ def transformer(setting: Setting) -> dict[str, Any]:
     """Rows through an ensemble of FT-Transformers of the paper's size, untrained."""
     from benchmarks import weather_transformer as cases
     from models.executors.graph_members import GraphMembers
+    from models.tasks.weather.serving import ROWS_PER_PASS
     from models.tasks.weather.transformer.export import export
     from models.tasks.weather.transformer.settings import PAPER, SMALL
 
@@ -50,7 +53,7 @@ def transformer(setting: Setting) -> dict[str, Any]:
     ensemble = cases.untrained(sizes, members)
     path = setting.folder / "transformer.onnx"
     path.write_bytes(export(ensemble))
-    pass_rows = 512 if setting.device.provider == "cuda" else 8
+    pass_rows = ROWS_PER_PASS[setting.device.provider]
     run = GraphMembers(OnnxGraph(path, setting.device), ensemble.heads, pass_rows=pass_rows)
     count = 16 if setting.quick else 4096
     features = cases.rows(count)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from models.artefact import Artefact, ArtefactError
 from models.executors.device import CPU, Device
+from models.executors.failures import DeviceFailed
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation import recipe as recipes
 from models.tasks.translation import released_tokens
@@ -90,6 +91,7 @@ def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, b
 
     Raises:
         ArtefactError: they do not work together.
+        DeviceFailed: the device failed in the first step.
     """
     reader, stepper = graphs
     if set(reader.inputs) != {TOKENS} or not {LAST, PAST, PREFIX} <= set(stepper.inputs):
@@ -99,6 +101,8 @@ def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, b
         found.decoder.step(found.decoder.read([Source(0, (END,)), Source(1, (recipe.marks, END))]))
     except ArtefactError as error:
         raise ArtefactError(f"{where}: {error}") from error
+    except DeviceFailed:
+        raise
     except Exception as error:
         raise ArtefactError(f"{where}: the graphs do not work together: {error}") from error
     return found

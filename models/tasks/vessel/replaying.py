@@ -67,7 +67,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
     manifest = artefact.manifest
     rows = replay.array(arrays, _ROWS, "float32", None, len(artefact.schema))
     statistics = ("mean", "mvar", "varm") if manifest.ensemble else ("mean", "mvar")
-    pass_rows = rows_per_pass(manifest.members * manifest.samples)
+    pass_rows = rows_per_pass(manifest.members * manifest.samples, device.provider)
     run = RowGraph(OnnxGraph(artefact.path(manifest.executor.file), device=device), statistics, pass_rows=pass_rows)
 
     def score(part: slice) -> Scores:
