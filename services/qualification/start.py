@@ -88,8 +88,7 @@ class Qualification:
         if self._artefact.manifest.replay is None:
             why = (
                 f"no calibration under the numeric profile {self._name}, and the artefact has no replay set to measure "
-                f"it with: run `demur models qualify {self._artefact.tag} --data DIR` with labelled files, build the "
-                "artefact again, or set a threshold"
+                f"it with: {replay.remedy(self._artefact)}, or set a threshold"
             )
             return self._decided(self._without("unqualified", why))
         return self.standing.tables
