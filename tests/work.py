@@ -1,12 +1,14 @@
-"""Amount of Python work of a block, counted rather than timed, so that it is the same on every machine."""
+"""Amount of work of a block, counted rather than timed, so that it is the same on every machine."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
+from unittest import mock
 
 
 class Work:
@@ -28,3 +30,48 @@ def counted() -> Iterator[Work]:
         yield work
     finally:
         sys.settrace(before)
+
+
+def lines(call: Callable[[], object]) -> int:
+    """Return how many lines of Python a call runs in this thread."""
+    with counted() as work:
+        call()
+    return work.lines
+
+
+class Unpacked:
+    """What zlib unpacked in a block, in all threads."""
+
+    streams = 0
+    """Decompressors that were made."""
+    nbytes = 0
+    """Bytes that came out of them, kept or not."""
+
+
+class _Counting:
+    """A decompressor of zlib that counts what comes out of it."""
+
+    def __init__(self, unpacker: Any, found: Unpacked) -> None:
+        self._unpacker = unpacker
+        self._found = found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._unpacker, name)
+
+    def decompress(self, content: bytes, most: int = 0) -> bytes:
+        out: bytes = self._unpacker.decompress(content, most)
+        self._found.nbytes += len(out)
+        return out
+
+
+@contextmanager
+def unpacked() -> Iterator[Unpacked]:
+    """Count what the block unpacks with ``zlib.decompressobj``; memory shows only what is kept at one time."""
+    found, made = Unpacked(), zlib.decompressobj
+
+    def counting(*args: Any, **options: Any) -> _Counting:
+        found.streams += 1
+        return _Counting(made(*args, **options), found)
+
+    with mock.patch.object(zlib, "decompressobj", counting):
+        yield found

@@ -15,7 +15,12 @@ Rows = NDArray[np.float32]
 class Pace:
     """Expected durations of one executor; guesses until ``measure`` was called."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        """
+        Args:
+            clock: seconds since any moment.
+        """
+        self._clock = clock
         self.fixed_seconds = 1e-4
         self.row_seconds = 1e-5
 
@@ -30,17 +35,16 @@ class Pace:
 
     def measure(self, run: Callable[[Rows], Any], rows: Rows, many: int, repeats: int = 7) -> None:
         """Warms up with rows [n, F] and fits to medians of one row and of ``many``."""
-        one = _median_seconds(run, rows[:1], repeats * 4)
-        several = _median_seconds(run, np.resize(rows, (many, rows.shape[1])), repeats)
+        one = self._median_seconds(run, rows[:1], repeats * 4)
+        several = self._median_seconds(run, np.resize(rows, (many, rows.shape[1])), repeats)
         self.row_seconds = max(several - one, 1e-7) / (many - 1)
         self.fixed_seconds = max(one - self.row_seconds, 1e-6)
 
-
-def _median_seconds(run: Callable[[Rows], Any], rows: Rows, repeats: int) -> float:
-    run(rows)
-    durations = []
-    for _ in range(repeats):
-        start = time.perf_counter()
+    def _median_seconds(self, run: Callable[[Rows], Any], rows: Rows, repeats: int) -> float:
         run(rows)
-        durations.append(time.perf_counter() - start)
-    return float(np.median(durations))
+        durations = []
+        for _ in range(repeats):
+            start = self._clock()
+            run(rows)
+            durations.append(self._clock() - start)
+        return float(np.median(durations))

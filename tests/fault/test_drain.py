@@ -29,7 +29,9 @@ from tests.ports import free_ports
 
 PROJECT = Path(__file__).resolve().parents[2]
 HOST = "127.0.0.1"
-DRAIN_SECONDS = 20.0
+DRAIN_SECONDS = 600.0
+"""More than a test may take: whatever waited for the end of this time would outlast it."""
+MINUTE = 60.0
 LONG_ROWS = 50_000
 """Rows of the calls that are still running when the signal comes."""
 
@@ -109,23 +111,25 @@ async def test_term_under_load(service: Service) -> None:
     family = psutil.Process(service.process.pid).children(recursive=True)
     assert family
     traffic = Traffic()
-    signalled = asyncio.Event()
     callers = [
         *(_http_caller(service, traffic, LONG_ROWS if index < 2 else 1) for index in range(8)),
         *(_grpc_caller(service, traffic, LONG_ROWS if index < 2 else 1) for index in range(8)),
     ]
     running = [asyncio.create_task(caller) for caller in callers]
-    stream = asyncio.create_task(_stream(service, signalled))
+    refused_all = asyncio.Event()
+    stream = asyncio.create_task(_stream(service, refused_all))
     await asyncio.sleep(2)
     while not (traffic.in_flight["http"] and traffic.in_flight["grpc"]):
         await asyncio.sleep(0)
     moment = time.monotonic()
     service.process.send_signal(signal.SIGTERM)
-    signalled.set()
+    # The stream goes on until all others were refused, and the drain waits for it: nobody is held until its end.
     await asyncio.gather(*running)
     fresh = [await _fresh_http(service), await _fresh_grpc(service)]
+    assert not stream.done(), "the drain is not over"
+    refused_all.set()
     batches, answered = await stream
-    code = await asyncio.to_thread(service.process.wait, DRAIN_SECONDS)
+    code = await asyncio.to_thread(service.process.wait, MINUTE)
 
     calls = traffic.calls
     others = [call for call in (*calls, *fresh) if call.outcome not in ("ok", "refused")]
@@ -136,8 +140,6 @@ async def test_term_under_load(service: Service) -> None:
     assert crossing == {"http", "grpc"}
     refused = [call for call in (*calls, *fresh) if call.outcome == "refused"]
     assert len(refused) == len(callers) + len(fresh)
-    assert max(call.ended - call.begun for call in refused) < DRAIN_SECONDS / 4, "not held until the end"
-    assert max(call.begun for call in refused) - moment < DRAIN_SECONDS
     assert answered == batches > 0
     assert code == 0
     assert not [one for one in family if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
@@ -154,10 +156,10 @@ async def test_a_request_nobody_has_read_yet_is_answered(service: Service) -> No
         service.process.send_signal(signal.SIGTERM)
         await asyncio.sleep(0.5)
         worker.resume()
-        connection.settimeout(10)
+        connection.settimeout(MINUTE)
         answer = await loop.run_in_executor(None, connection.recv, 1 << 16)
     assert answer.startswith(b"HTTP/1.1 200"), answer[:200]
-    assert await asyncio.to_thread(service.process.wait, DRAIN_SECONDS) == 0
+    assert await asyncio.to_thread(service.process.wait, MINUTE) == 0
 
 
 async def test_calls_the_server_has_not_got_round_to_are_answered(service: Service) -> None:
@@ -175,12 +177,12 @@ async def test_calls_the_server_has_not_got_round_to_are_answered(service: Servi
     assert await asyncio.gather(*calls) == ["ok"] * len(calls)
     for channel in channels:
         await channel.close()
-    assert await asyncio.to_thread(service.process.wait, DRAIN_SECONDS) == 0
+    assert await asyncio.to_thread(service.process.wait, MINUTE) == 0
 
 
 async def _http_caller(service: Service, traffic: Traffic, rows: int) -> None:
     body = _message(rows)
-    async with httpx.AsyncClient(base_url=service.http, timeout=30) as client:
+    async with httpx.AsyncClient(base_url=service.http, timeout=MINUTE) as client:
         await _until_refused(traffic, "http", lambda sent: _post(client, body, rows, sent))
 
 
@@ -213,7 +215,7 @@ async def _timed(protocol: str, ask: Ask, in_flight: Counter[str] | None = None)
 
 
 async def _fresh_http(service: Service) -> Call:
-    async with httpx.AsyncClient(base_url=service.http, timeout=5) as client:
+    async with httpx.AsyncClient(base_url=service.http, timeout=MINUTE) as client:
         return await _timed("http", lambda sent: _post(client, _message(1), 1, sent))
 
 
@@ -238,7 +240,7 @@ async def _post(client: httpx.AsyncClient, body: bytes, rows: int, sent: Sent) -
 
 
 async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int, sent: Sent) -> str:
-    call = channel.unary_unary("/demur.v1.VesselService/Predict")(body, timeout=30)
+    call = channel.unary_unary("/demur.v1.VesselService/Predict")(body, timeout=MINUTE)
     await asyncio.sleep(0)  # only now has the call's own task had its turn, and the library the request
     sent()
     try:
@@ -251,16 +253,13 @@ async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int, sent: Sent
     return _complete(answer, rows)
 
 
-async def _stream(service: Service, signalled: asyncio.Event) -> tuple[int, int]:
-    """Batches sent and answered by a stream that goes on for a second after the signal."""
+async def _stream(service: Service, end: asyncio.Event) -> tuple[int, int]:
+    """Batches sent and answered by a stream."""
     sent = 0
 
     async def batches() -> AsyncIterator[np.ndarray]:
         nonlocal sent
-        end: float | None = None
-        while end is None or time.monotonic() < end:
-            if signalled.is_set() and end is None:
-                end = time.monotonic() + 1
+        while not end.is_set():
             sent += 1
             yield _rows(512)
             await asyncio.sleep(0.02)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from models import artefact
 from models.executors.onnx import OnnxGraph
+from models.executors.pace import Pace
 from models.executors.rows import RowGraph
 
 DIRECTORY = Path(__file__).parents[2] / "artefacts" / "vessel" / "dnn-10"
@@ -35,7 +37,23 @@ def test_passes_do_not_show(graph: OnnxGraph, rows: np.ndarray, pass_rows: int) 
         np.testing.assert_allclose(given, expected, rtol=1e-4, atol=1e-2, err_msg=name)
 
 
-def test_expected_duration_grows_with_rows(graph: OnnxGraph, rows: np.ndarray) -> None:
-    executor = RowGraph(graph, OUTPUTS[:3])
+class Timed:
+    """A graph whose passes take a second and a 64th of one a row, on a clock of its own."""
+
+    outputs = OUTPUTS
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def run(self, inputs: dict[str, np.ndarray], outputs: tuple[str, ...]) -> list[np.ndarray]:
+        self.now += 1 + len(inputs["rows"]) / 64
+        return [inputs["rows"][:, 0] for _ in outputs]
+
+
+def test_expected_duration_grows_with_rows_and_passes(rows: np.ndarray) -> None:
+    graph: Any = Timed()
+    executor = RowGraph(graph, OUTPUTS[:3], pass_rows=256)
+    executor._pace = Pace(lambda: graph.now)
     executor.measure(rows, repeats=3)
-    assert 0 < executor.seconds(1) < executor.seconds(1000) < 1
+    assert executor.seconds(1) == pytest.approx(1 + 1 / 64)
+    assert executor.seconds(1024) == pytest.approx(4 + 1024 / 64), "four passes"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import time
 
 import pytest
 from subword_nmt.apply_bpe import BPE
@@ -12,6 +11,7 @@ from models.artefact import ArtefactError
 from models.tasks.translation import dictionary, merges
 from models.tasks.translation.vocabulary import UNKNOWN
 from tests.models.translation.fairseq_files import ENGLISH, RUSSIAN, counted, learnt, tokenised
+from tests.work import lines
 
 
 def test_lines_are_numbered_after_the_four_of_fairseqs_own() -> None:
@@ -103,11 +103,20 @@ def test_merges_make_all_tokens_of_their_dictionary_and_not_those_of_another() -
     assert not merges.parse(b"#version: 0.2\na b\n", "new").makes("ab")
 
 
-def test_a_word_without_end_takes_time_in_proportion_to_its_length() -> None:
-    found = merges.parse(learnt(), "code")
-    begin = time.process_time()
-    pieces = found.pieces(["museum" * 10_000])
-    assert time.process_time() - begin < 20
+def test_a_word_without_end_takes_work_in_proportion_to_its_length() -> None:
+    """Of letters that become one two by two, so that each merge looks at the whole word for the sake of one place."""
+    letters = [chr(0x4E00 + number) for number in range(2000)]
+    code = "".join(f"{one} {other}\n" for one, other in zip(letters[::2], letters[1::2], strict=True)).encode()
+
+    def work(length: int) -> int:
+        found = merges.parse(code, "code")  # of its own: it remembers parts of words
+        return lines(lambda: found.pieces(["".join(letters[:length])]))
+
+    assert work(2000) < 5 * work(500)
+
+
+def test_a_word_without_end_is_whole_in_its_pieces() -> None:
+    pieces = merges.parse(learnt(), "code").pieces(["museum" * 10_000])
     assert "".join(piece.removesuffix(merges.CONTINUED) for piece in pieces) == "museum" * 10_000
     assert all(piece.endswith(merges.CONTINUED) for piece in pieces[:-1])
     assert not pieces[-1].endswith(merges.CONTINUED)

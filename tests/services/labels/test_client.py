@@ -40,7 +40,7 @@ def client(tmp_path: Path) -> Iterator[demur.Client]:
         yield client
 
 
-def test_from_a_deferred_row_to_its_resolution(client: demur.Client) -> None:
+def test_from_a_deferred_row_to_its_resolution(client: demur.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     answer = client.vessel.predict(COLUMNS)
     assert answer.recorded
     assert answer.deferred.tolist() == [False, True, True]
@@ -56,10 +56,11 @@ def test_from_a_deferred_row_to_its_resolution(client: demur.Client) -> None:
     assert request.due > time.time() + 29 * 86_400
     assert client.requests.extend(request, seconds=5000) > request.lease_until
     threading.Timer(0.2, lambda: client.requests.submit(request, 27.5, observed=1_700_000_000)).start()
-    start = time.monotonic()
-    resolution = client.resolutions.wait(first, 60)
+    # Whoever is told when the time is over, and not when the label came, waits longer than the test may take.
+    monkeypatch.setattr("services.labels.desk.MOST_WAIT_SECONDS", 600.0)
+    monkeypatch.setattr("demur._resolutions.POLL_SECONDS", 600.0)
+    resolution = client.resolutions.wait(first, 600)
     assert resolution.resolved
-    assert time.monotonic() - start < 40, "told when the label came, not when the time was over"
     assert (resolution.value, resolution.source, resolution.state) == (27.5, "requested", "labelled")
     assert resolution.observed == 1_700_000_000
     client.requests.skip(by_speed[4.0], "no log", unlabelable=True)

@@ -14,6 +14,9 @@ from services.labels.words import Told
 from services.ledger.tables import label
 from tests.services.labels.desks import EPOCH, Wall, opened
 
+LONG = 600.0
+"""Seconds to wait: more than the test may take."""
+
 
 async def test_every_state_has_its_status(ledger_url: str) -> None:
     states = ("requested", "claimed", "skipped", "expired", "unlabelable")
@@ -60,40 +63,61 @@ async def test_a_unit_under_a_census_waits_for_its_label_without_a_request(ledge
         assert (told.status, told.value, told.state) == ("resolved", 9.0, "")
 
 
-async def test_who_waits_is_told_at_once_and_who_waits_in_vain_in_time(ledger_url: str) -> None:
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callers may wait longer than a test may take."""
+    monkeypatch.setattr("services.labels.desk.MOST_WAIT_SECONDS", LONG)
+
+
+@pytest.mark.usefixtures("patience")
+async def test_who_waits_is_told_at_once_and_who_waits_in_vain_in_time(
+    ledger_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: dict[float | None, asyncio.Timeout] = {}
+    timeout = asyncio.timeout
+
+    def kept(seconds: float | None) -> asyncio.Timeout:
+        ends[seconds] = timeout(seconds)
+        return ends[seconds]
+
     async with opened(ledger_url) as found:
         first, second = await found.units([0, 1])
-        found.desk.resolver._poll_seconds = 600.0
-        waiting = [asyncio.create_task(found.desk.resolve([first], 60.0)) for _ in range(50)]
-        both = asyncio.create_task(found.desk.resolve([first, second], 5.0))
-        await asyncio.sleep(0.1)
-        await found.take(GivenLabel(first, 3.0))
-        async with asyncio.timeout(40):  # neither by a poll nor when the time is over
+        found.desk.resolver._poll_seconds = LONG
+        monkeypatch.setattr(asyncio, "timeout", kept)
+        waiting = [asyncio.create_task(found.desk.resolve([first], LONG)) for _ in range(50)]
+        both = asyncio.create_task(found.desk.resolve([first, second], LONG - 1))
+        async with timeout(60):  # neither by a poll nor when the time is over
+            while len(found.desk.resolver._waiting.get(first, ())) < 51:
+                await asyncio.sleep(0.01)
+            await found.take(GivenLabel(first, 3.0))
             assert {told[0].value for told in await asyncio.gather(*waiting)} == {3.0}
-        assert [one.status for one in await both] == ["resolved", "pending"]
+            ends[LONG - 1].reschedule(asyncio.get_running_loop().time())
+            assert [one.status for one in await both] == ["resolved", "pending"]
         assert found.desk.resolver._waiting == {}
 
 
+@pytest.mark.usefixtures("patience")
 async def test_a_request_that_ends_without_a_label_ends_the_wait(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        waiting = asyncio.create_task(found.desk.resolve([unit], 20.0))
+        waiting = asyncio.create_task(found.desk.resolve([unit], LONG))
         (request,) = await found.desk.claim(count=1, head="", actor="a", seconds=60)
         claimed = request.claimed
         await found.desk.skip(claimed.request, claimed.lease, reason="r", unlabelable=False, actor="a")
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             ((told,)) = await waiting
         assert (told.status, told.state) == ("unresolved", "skipped")
 
 
+@pytest.mark.usefixtures("patience")
 async def test_labels_that_came_through_another_process_are_seen(postgres: Any) -> None:
     url, wall = postgres.database(), Wall()
     async with opened(url, wall=wall) as one, opened(url, epoch=7, wall=wall) as other:
         (unit,) = await one.units([0])
-        waiting = asyncio.create_task(one.desk.resolve([unit], 60.0))
+        waiting = asyncio.create_task(one.desk.resolve([unit], LONG))
         await asyncio.sleep(0.05)
         await other.take(GivenLabel(unit, 2.0))
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             assert (await waiting)[0].value == 2.0
 
 
@@ -110,7 +134,7 @@ async def test_watching_yields_each_unit_once(ledger_url: str) -> None:
         await asyncio.sleep(0.1)
         assert [one.unit for one in told] == []
         await found.take(GivenLabel(units[2], 2.0), GivenLabel(units[0], 0.0))
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(60):
             await watching
         assert sorted(one.unit for one in told) == units
         assert told[0].unit == units[1]
@@ -133,7 +157,7 @@ async def test_one_poll_serves_all_and_a_ledger_that_is_down_is_asked_again() ->
         return [Resolution(unit, "resolved" if state["labelled"] else "pending") for unit in asked]
 
     resolver.get = get  # type: ignore[method-assign]
-    waiting = [asyncio.create_task(resolver.wait([unit], 10)) for unit in units]
+    waiting = [asyncio.create_task(resolver.wait([unit], LONG)) for unit in units]
     await asyncio.sleep(0.1)
     assert max(looks) == 100
     first = len(looks)
@@ -141,7 +165,7 @@ async def test_one_poll_serves_all_and_a_ledger_that_is_down_is_asked_again() ->
     await asyncio.sleep(0.1)
     assert first < len(looks) < first + 20
     state.update(down=False, labelled=True)
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(60):
         assert all(found[0].final for found in await asyncio.gather(*waiting))
     await asyncio.sleep(0.05)
     last = len(looks)

@@ -1,10 +1,9 @@
-"""What is no scan: refused alike on both protocols, in bounded memory and time, and nobody beside it is harmed."""
+"""What is no scan: refused alike on both protocols, in bounded memory and work, and nobody beside it is harmed."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
-import time
 import tracemalloc
 import zlib
 from typing import Any
@@ -19,6 +18,7 @@ from models.artefact import Artefact
 from tests.contract.serving import detail
 from tests.models.lesion.heads import head, packed
 from tests.services.tasks.lesion.conftest import serving
+from tests.work import unpacked
 
 PLAIN = packed(head())
 
@@ -80,15 +80,15 @@ async def test_what_is_no_scan_is_refused_in_words(three: Artefact, name: str) -
     flair, files = BAD[name]
     async with serving(three) as served:
         tracemalloc.start()
-        started = time.process_time()
-        error = await served.refusal(flair, **files)
-        spent, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
+        with unpacked() as found:
+            error = await served.refusal(flair, **files)
+        _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert not served.assembled.scheduler.active
     assert error["field"] == (next(iter(files)) if files else "flair")
     assert len(error["message"]) > 20
     assert "Traceback" not in error["message"]
-    assert spent < 10
+    assert found.nbytes <= 2 * (1 + len(files)) * (len(gzip.decompress(PLAIN)) + 4097), "of each file once a protocol"
     assert peak < 80 << 20, f"{peak >> 20} MiB for a refusal"
 
 
