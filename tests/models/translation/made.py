@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation.corpus import Corpus, Pair
+from models.tasks.translation.decoding.beams import Hypothesis
 from models.tasks.translation.decoding.decoder import Decoder, Source
 from models.tasks.translation.decoding.rules import Rules
 from models.tasks.translation.examples import marked_pairs
@@ -21,10 +23,15 @@ from models.tasks.translation.networks.transformer import Transformer
 from models.tasks.translation.pieces import Pieces, learn
 from models.tasks.translation.settings import Precision, Sizes
 from models.tasks.translation.vocabulary import END
+from tests.rounding import tolerance
 
 torch.set_num_threads(1)  # several on shared cores wait for each other
 
 Weights = dict[str, NDArray[np.float32]]
+ROUNDINGS = 50
+"""Of a logarithm or a value of a token. What leads to it are sums one after the other: 300 terms in a layer that reads
+(norms of 32, products of 32 and 48, attention), 500 in one that writes, and the vocabulary's 120; of two layers each
+some 1,800 terms, whose root is 42."""
 
 _WHO = {"The dog": "Собака", "A cat": "Кошка", "My brother": "Мой брат", "The doctor": "Врач", "She": "Она"}
 _DOES = {"sees": "видит", "knows": "знает", "likes": "любит", "finds": "находит", "draws": "рисует"}
@@ -92,6 +99,12 @@ def decoder(
     reader.write_bytes(reading_graph(weights(found), sizes, precision))
     stepper.write_bytes(stepping_graph(weights(found), sizes, special, candidates, precision))
     return Decoder(OnnxGraph(reader), OnnxGraph(stepper), rules)
+
+
+def near(found: Mapping[Any, Sequence[Hypothesis]]) -> float:
+    """Return the most by which logarithms, values and scores of these hypotheses may differ from others' float32."""
+    logs = [one.log_probabilities for hypotheses in found.values() for one in hypotheses]
+    return tolerance(np.concatenate(logs), ROUNDINGS)
 
 
 def sources(count: int, vocabulary: int, *, marks: int = 3, longest: int = 20, seed: int = 1) -> list[Source]:

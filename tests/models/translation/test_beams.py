@@ -151,7 +151,9 @@ def test_networks_find_the_best_of_all(tmp_path: Path) -> None:
     ((_, found),) = search(decoder, [Source("one", source)])
     assert len(every) == len(found) == 12
     assert [tuple(one.tokens.tolist()) for one in found] == [tokens for _, tokens in every]
-    np.testing.assert_allclose([one.score for one in found], [score for score, _ in every], atol=1e-5)
+    np.testing.assert_allclose(
+        [one.score for one in found], [score for score, _ in every], rtol=0, atol=made.near({0: found})
+    )
 
 
 def test_no_more_hypotheses_than_there_are() -> None:

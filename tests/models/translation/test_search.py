@@ -41,14 +41,16 @@ def alone(decoder: Decoder) -> Found:
     return {name: found for one in SENTENCES for name, found in search(decoder, [one], width=1)}
 
 
-def assert_same(found: Found, expected: Found, tolerance: float = 1e-6) -> None:
+def assert_same(found: Found, expected: Found, near: float | None = None) -> None:
+    """Check for the same tokens, and numbers that differ by ``near`` at most; None: as roundings of float32 may."""
+    near = made.near(expected) if near is None else near
     assert found.keys() == expected.keys()
     for name, hypotheses in found.items():
         assert [one.tokens.tolist() for one in hypotheses] == [one.tokens.tolist() for one in expected[name]], name
         for one, other in zip(hypotheses, expected[name], strict=True):
-            assert one.score == pytest.approx(other.score, abs=tolerance)
-            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, atol=10 * tolerance)
-            np.testing.assert_allclose(one.values, other.values, atol=10 * tolerance)
+            assert one.score == pytest.approx(other.score, abs=near)
+            np.testing.assert_allclose(one.log_probabilities, other.log_probabilities, rtol=0, atol=near)
+            np.testing.assert_allclose(one.values, other.values, rtol=0, atol=near)
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 13, 40])
@@ -67,11 +69,14 @@ def test_the_same_search_finds_the_same_to_the_last_bit(decoder: Decoder) -> Non
 
 
 def test_eight_bits_do_not_depend_on_company(folder: Path) -> None:
-    """Rows are scaled by themselves. What is not eight bits is summed in another order, which may turn a level: more
-    than in float32, less than anybody sees."""
+    """Rows are scaled by themselves. What is not eight bits is summed in another order, which may turn a level.
+
+    A level turned, one of 127 up to a row's largest value, moves a logarithm by some 0.003: six may turn on the way to
+    one. With a common scale of all rows 0.04 is usual, and other tokens come.
+    """
     found = made.decoder(made.networks(SIZES, 2), SIZES, RULES, folder, precision="int8")
     own = {name: hypotheses for one in SENTENCES[:8] for name, hypotheses in search(found, [one])}
-    assert_same(dict(search(found, SENTENCES[:8], width=6)), own, 5e-4)
+    assert_same(dict(search(found, SENTENCES[:8], width=6)), own, 0.02)
 
 
 def finished(batches: list[Batch], decoder: Decoder) -> Found:

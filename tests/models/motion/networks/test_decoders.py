@@ -21,11 +21,11 @@ RELEASED: dict[str, Any] = json.loads((Path(__file__).parents[3] / "fixtures" / 
 """Outputs of the released decoders with 8 hidden units over 5 steps; it names its source."""
 
 
-def tensor(name: str) -> Tensor:
-    return torch.tensor(RELEASED[name])
+def tensor(name: str, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.tensor(RELEASED[name], dtype=dtype)
 
 
-def released(kind: Kind) -> Decoder:
+def released(kind: Kind, dtype: torch.dtype = torch.float32) -> Decoder:
     """The decoder whose weights the released code was run with, under their released names."""
     network = Network(Sizes(kind, "small", channels=(1, 1, 1, 1), hidden=8))
     prefix, table = ("", RELEASED["bc_state"]) if kind == "bc" else ("_flow.", RELEASED["flow_state"])
@@ -33,7 +33,18 @@ def released(kind: Kind) -> Decoder:
     missing, unexpected = network.load_state_dict(state, strict=False)
     assert not unexpected
     assert all(name.startswith("_encoder.") for name in missing)
-    return network.decoder
+    return network.to(dtype).decoder
+
+
+def assert_own_density(decoder: Decoder, start: Start, noise: Tensor) -> None:
+    """Check densities of samples against those of their plans.
+
+    In float64: what a step loses beside its positions, eps times 50 m, counts over a scale of 0.1 m and in 25 steps.
+    """
+    plans, score = decoder.sample(start, noise)
+    assert plans.dtype == torch.float64
+    for other in (decoder.log_prob(start, plans), decoder.log_prob_on_samples(start, plans, noise)):
+        assert torch.allclose(score, other, rtol=0, atol=1e-10)
 
 
 @torch.no_grad()
@@ -66,13 +77,13 @@ def test_scores_on_own_samples_have_the_released_mean_and_deviation() -> None:
 @pytest.mark.parametrize("kind", ["bc", "dim"])
 @torch.no_grad()
 def test_a_sample_comes_with_its_own_density(kind: Kind) -> None:
-    decoder, noise = released(kind), torch.randn(3, 5, 2)
-    ones = Start(tensor("z"))
-    masked = replace(ones, drift=torch.randn(3, 2), mask=torch.randint(0, 2, (3, 8)) * 2.0)
+    torch.manual_seed(0)
+    decoder, noise = released(kind, torch.float64), torch.randn(3, 5, 2, dtype=torch.float64)
+    ones = Start(tensor("z", torch.float64))
+    drift = torch.randn(3, 2, dtype=torch.float64)
+    masked = replace(ones, drift=drift, mask=torch.randint(0, 2, (3, 8), dtype=torch.float64) * 2)
     for start in (ones, masked):
-        plans, score = decoder.sample(start, noise)
-        assert torch.allclose(score, decoder.log_prob(start, plans), atol=1e-4)
-        assert torch.allclose(score, decoder.log_prob_on_samples(start, plans, noise), atol=1e-4)
+        assert_own_density(decoder, start, noise)
 
 
 @pytest.mark.parametrize("kind", ["bc", "dim"])
@@ -91,12 +102,9 @@ def test_densities_integrate_to_one(kind: Kind) -> None:
 def test_a_decoder_may_see_the_step_before(sees_steps: bool) -> None:
     torch.manual_seed(0)
     sizes = Sizes("dim", "small", channels=(1, 1, 1, 1), hidden=8, unit=10.0, sees_steps=sees_steps)
-    decoder, noise = Network(sizes).decoder, torch.randn(3, 25, 2)
+    decoder, noise = Network(sizes).double().decoder, torch.randn(3, 25, 2, dtype=torch.float64)
     assert decoder.cell.input_size == (4 if sees_steps else 2)
-    start = Start(tensor("z"), torch.randn(3, 2))
-    plans, score = decoder.sample(start, noise)
-    assert torch.allclose(score, decoder.log_prob(start, plans), atol=1e-3)
-    assert torch.allclose(score, decoder.log_prob_on_samples(start, plans, noise), atol=1e-3)
+    assert_own_density(decoder, Start(tensor("z", torch.float64), torch.randn(3, 2, dtype=torch.float64)), noise)
 
 
 @torch.no_grad()

@@ -8,6 +8,8 @@ import pytest
 from demur.v1 import common_pb2, translation_pb2
 from models.artefact import Artefact
 from models.uncertainty.sequences import SCORES
+from tests.models.translation import made
+from tests.rounding import tolerance
 from tests.services.tasks.translation.conftest import TEXT, Json, Served, serving
 
 RUSSIAN = "Собака видит дом сегодня. Она любит луну"
@@ -115,7 +117,8 @@ async def test_the_same_sentence_has_the_same_translation_in_any_company(three: 
         crowd = await served.answer(*["The doctor knows the river every day."] * 20, sentence, "A cat draws the moon.")
     (other,) = (said for said in crowd["sentences"] if said["source"] == sentence)
     assert [one["text"] for one in other["hypotheses"]] == [one["text"] for one in alone["hypotheses"]]
-    assert other["uncertainty"] == pytest.approx(alone["uncertainty"], abs=2e-6)
+    near = tolerance(10, made.ROUNDINGS)  # logits of some 10; what leads to them is as long as in networks made there
+    assert other["uncertainty"] == pytest.approx(alone["uncertainty"], abs=near)
 
 
 async def test_policies_defer_withhold_and_callers_may_be_stricter(three: Artefact) -> None:
