@@ -182,8 +182,8 @@ def document(found: dict[str, dict[str, Evaluation]], model: str, shifted: Any) 
         "## Relations that the note reports",
         "",
         "All statements of the note that these tables and figures allow to check; those of tables hold on the note's "
-        "own printed numbers, and of figures it prints none. What it says of the inference from MWSE to robustness, and "
-        "of ideal curves, cannot be checked.",
+        "own printed numbers, and of figures it prints none. What it says of the inference from MWSE to robustness, "
+        "and of ideal curves, cannot be checked.",
         "",
         relations.table([*regression_relations.printed(checked), *regression_relations.drawn(checked)]),
         "",
