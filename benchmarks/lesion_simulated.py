@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from benchmarks import machine
 from models.tasks.lesion import official, volumes
 
 COLOURS = {
@@ -79,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     for site in chosen:
         sys.stdout.write(f"{site}: {law([one.sizes for one in found[site]])}\n")
     draw(chosen, found, masks, asked.out / "lesion-simulator.png")
+    sys.stdout.write(f"{machine.line()}\n")
     return 0
 
 
