@@ -1,7 +1,7 @@
 """What simulated brains look like beside real ones: the figure and numbers of the simulator's data sheet.
 
-    demur data lesion simulate --scale 0.3 --out data/lesion
-    python -m benchmarks.lesion_simulated data/lesion [--real ../shared/data/lesion] [--out docs/datasheets]
+    demur data lesion simulate --scale 2 --out data/lesion
+    python -m benchmarks.lesion_simulated data/lesion --most 10 [--real ../shared/data/lesion] [--out docs/datasheets]
 
 ``--real`` is a folder of real scans and masks from Ljubljana, one ``ljubljana_cross_sectional/patientNN/`` a scan with
 ``FLAIR.nii.gz`` and ``lesion_mask.nii.gz`` of 1 mm, and ``lesion_masks_mni/``; only sums of them are shown.
