@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import vessel_relations
+from benchmarks import vessel_relations, vessel_tables
+from models import artefact as artefacts
 from models.tasks.vessel.ensemble import FAMILIES
 from models.tasks.vessel.scoring import Figures
+from models.tasks.vessel.simulator.dataset import generalisation, simulate
 from models.tasks.vessel.tables import Result
 
 PRINTED = json.loads((Path(__file__).parents[1] / "fixtures" / "vessel_tables.json").read_text())
+ARTEFACTS = Path(__file__).parents[2] / "artefacts" / "vessel"
 PARTS = ("in", "out", "full", "gen")
 
 
@@ -109,3 +112,14 @@ def test_each_statement_can_fail(family: str, kind: str, data: str, figure: str,
     failing = [one for one in found if not one.holds]
     assert any(one.statement.startswith(statement) for one in failing)
     assert all("**" in one.found for one in failing), "what fails is shown in bold"
+
+
+def test_what_the_discussion_reads_the_tables_by_is_computed() -> None:
+    splits = simulate(0.002, 1)
+    variational = artefacts.read(ARTEFACTS / "variational-1x10", task="vessel")
+    text = vessel_tables.limits(splits["train"], splits["eval_in"], generalisation(200, 1), [variational])
+    values = [float(line.split(" | ")[1].strip(" |")) for line in text.splitlines()[2:]]
+    labels, simulator, largest, box, width = values
+    assert 0 < labels < simulator
+    assert largest < 60 < box
+    assert 0.001 < width < 0.1
