@@ -1,6 +1,6 @@
 """How far a sentence's scores depend on its neighbours in a pass, in eight bits and in float32.
 
-    python -m benchmarks.translation_company [--artefact artefacts/translation/transformer-3] [--units 400]
+    python -m benchmarks.translation_neighbours [--artefact artefacts/translation/transformer-3] [--units 400]
 
 Translates the sentences of an artefact's replay set one by one, and again in passes of 7 and 16, with the eight-bit
 graphs and with float32 graphs of the same weights, whose activations are not rounded to levels. Takes some minutes.

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.motion_tables import behind, page, record
+from benchmarks.motion_tables import diagnostics, page, record
 from benchmarks.motion_tables.__main__ import RECORD
-from benchmarks.motion_tables.behind import Behind
+from benchmarks.motion_tables.diagnostics import Diagnostics
 from benchmarks.motion_tables.imagined import Imagined
 from benchmarks.motion_tables.plan import Plan
 
@@ -28,19 +28,19 @@ def imagined(seed: int) -> Imagined:
 
 
 @pytest.fixture(scope="module")
-def found() -> Behind:
+def found() -> Diagnostics:
     both = {(split, family): imagined(seed) for seed, split in enumerate(("dev", "eval")) for family in ("bc", "dim")}
-    return behind.behind(both, "a machine")
+    return diagnostics.diagnostics(both, "a machine")
 
 
 @pytest.mark.parametrize(("plans", "count"), [(5, 5), (7, 3), (6, 1)])
 def test_plans_at_random_are_all_choices_of_them(plans: int, count: int) -> None:
     errors = np.random.default_rng(0).random((4, plans))
     expected = np.mean([errors[:, list(each)].min(axis=1) for each in combinations(range(plans), count)], axis=0)
-    assert behind.among(errors, count) == pytest.approx(expected)
+    assert diagnostics.among(errors, count) == pytest.approx(expected)
 
 
-def test_more_plans_are_nearer_to_the_truth(found: Behind) -> None:
+def test_more_plans_are_nearer_to_the_truth(found: Diagnostics) -> None:
     for one in found.plans:
         assert one.every < one.random
         assert one.every < one.kept
@@ -49,17 +49,17 @@ def test_more_plans_are_nearer_to_the_truth(found: Behind) -> None:
     assert five.every < one.every
 
 
-def test_who_stands_does_not_move(found: Behind) -> None:
-    assert not behind.moves(imagined(0))[:10].any()
+def test_who_stands_does_not_move(found: Diagnostics) -> None:
+    assert not diagnostics.moves(imagined(0))[:10].any()
     assert set(found.moving["dev"]) == {"Moscow", "TelAviv"}
     assert all(0 < share < 1 for share in found.moving["dev"].values())
 
 
-def test_the_record_keeps_them_and_the_page_prints_them(found: Behind, tmp_path: Path) -> None:
-    replace(record.load(RECORD, Plan()), behind=found).save(tmp_path / "recorded.json")
+def test_the_record_keeps_them_and_the_page_prints_them(found: Diagnostics, tmp_path: Path) -> None:
+    replace(record.load(RECORD, Plan()), diagnostics=found).save(tmp_path / "recorded.json")
     again = record.load(tmp_path / "recorded.json", Plan())
-    assert again.behind == found
+    assert again.diagnostics == found
     text = page.document(again)
-    assert "## Plans and motion behind the tables" in text
+    assert "## Diagnostics" in text
     assert "on a machine." in text
-    assert "## Plans and motion" not in page.document(replace(again, behind=None))
+    assert "## Diagnostics" not in page.document(replace(again, diagnostics=None))

@@ -21,6 +21,10 @@ ENDS = (min(SIZES), max(SIZES))
 MOVING = 2.0
 """Requests that are farther than this from where they were after five seconds move, m."""
 SPLITS = ("dev", "eval")
+COMMAND = (
+    "python -m benchmarks.motion_tables --served artefacts/motion --families bc dim "
+    "--parts simulate imagine diagnostics page"
+)
 _MEASURE = "request_uncertainty"
 
 
@@ -53,7 +57,7 @@ class Detection:
 
 
 @dataclass(frozen=True)
-class Behind:
+class Diagnostics:
     """All of it, and where it was computed."""
 
     machine: str
@@ -77,7 +81,7 @@ class Behind:
         )
 
 
-def behind(found: Mapping[tuple[str, str], Imagined], machine: str) -> Behind:
+def diagnostics(found: Mapping[tuple[str, str], Imagined], machine: str) -> Diagnostics:
     """Compute all figures, with the decimals that are printed.
 
     Args:
@@ -91,7 +95,7 @@ def behind(found: Mapping[tuple[str, str], Imagined], machine: str) -> Behind:
             plans += [_plans(imagined, split, backbone, size) for size in ENDS]
             detection.append(_detection(imagined, split, backbone))
     moving = {split: _shares(found[split, families[BACKBONES[0]]]) for split in SPLITS}
-    return Behind(machine, tuple(plans), tuple(detection), moving)
+    return Diagnostics(machine, tuple(plans), tuple(detection), moving)
 
 
 def moves(imagined: Imagined) -> NDArray[np.bool_]:
@@ -141,7 +145,7 @@ def _shares(imagined: Imagined) -> dict[str, float]:
     return {str(city): round(float(mask[imagined.group == city].mean()), 3) for city in np.unique(imagined.group)}
 
 
-def table(one: Behind) -> list[str]:
+def table(one: Diagnostics) -> list[str]:
     """Return the lines of the page's section."""
     lines = [
         "Deep ensembles, model averaging, means over judged requests (with K=1 over the five members too): how "
@@ -172,7 +176,7 @@ def table(one: Behind) -> list[str]:
         f"| {each.split} | {each.backbone}, K={max(SIZES)} | {100 * each.every:.1f} | {100 * each.moving:.1f} |"
         for each in one.detection
     ]
-    return [*lines, "", f"By `python -m benchmarks.motion_tables --parts behind page`, on {one.machine}."]
+    return [*lines, "", f"By `{COMMAND}`, on {one.machine}."]
 
 
 def _samples(plans: Sequence[Plans]) -> str:
