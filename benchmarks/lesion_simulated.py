@@ -1,7 +1,7 @@
 """What simulated brains look like beside real ones: the figure and numbers of the simulator's data sheet.
 
-    demur data lesion simulate --scale 0.3 --out data/lesion
-    python -m benchmarks.lesion_simulated data/lesion [--real ../shared/data/lesion] [--out docs/datasheets]
+    demur data lesion simulate --scale 2 --out data/lesion
+    python -m benchmarks.lesion_simulated data/lesion --most 10 [--real ../shared/data/lesion] [--out docs/datasheets]
 
 ``--real`` is a folder of real scans and masks from Ljubljana, one ``ljubljana_cross_sectional/patientNN/`` a scan with
 ``FLAIR.nii.gz`` and ``lesion_mask.nii.gz`` of 1 mm, and ``lesion_masks_mni/``; only sums of them are shown.
@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from benchmarks import machine
 from models.tasks.lesion import official, volumes
 
 COLOURS = {
@@ -79,6 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
     for site in chosen:
         sys.stdout.write(f"{site}: {law([one.sizes for one in found[site]])}\n")
     draw(chosen, found, masks, asked.out / "lesion-simulator.png")
+    sys.stdout.write(f"{machine.line()}\n")
     return 0
 
 

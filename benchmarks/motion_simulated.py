@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
+from benchmarks import machine
 from models.tasks.motion import folders, messages
 from models.tasks.motion.frame import driving_yaw
 from models.tasks.motion.futures import futures
@@ -85,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.write(f"{city}: {told(one)}\n")
     path = asked.out / "motion-simulator.png"
     figure(found, pictured).savefig(path, dpi=75)
-    sys.stdout.write(f"{path}\n")
+    sys.stdout.write(f"{path}\n{machine.line()}\n")
     return 0
 
 

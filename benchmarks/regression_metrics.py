@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from benchmarks import machine, weights
+from benchmarks import machine, regression_relations, relations, weights
 from benchmarks.handwritten import rewrite
+from benchmarks.regression_relations import LABELS, UNITS, Results
 from models import artefact as artefacts
 from models.assessment import regression_calibration as calibration
 from models.assessment import retention
@@ -32,6 +33,9 @@ from models.tasks.vessel.simulator.dataset import simulate
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0
 MEASURES = ("mvar", "tvar", "varm", "epkl", "ll_fu")
+FRACTIONS = calibration.FRACTIONS
+GROUPS = 10
+"""Of shifted rows by error, for the lower bounds of measures."""
 COLOURS = {"ensemble": "#0072b2", "single": "#d55e00"}
 
 
@@ -62,6 +66,45 @@ def main() -> None:
     page = out / "regression-metrics.md"
     rewrite(page, document(found, weights.named(artefact), arrays["shifted"]))
     print(page.read_text())
+
+
+def results(found: dict[str, dict[str, Evaluation]]) -> Results:
+    """Return what the note's statements are checked on."""
+    curves: dict[str, dict[str, list[float]]] = {"r3": {}, "mwse": {}}
+    for kind, readings in found.items():
+        judged = readings["paper"].judged
+        assert judged.normals is not None
+        squared, variance = judged.error.values, judged.normals.variance
+        curves["r3"][kind] = _at_fractions(calibration.r3_curve(squared, variance))
+        curves["mwse"][kind] = _at_fractions(calibration.mwse_curve(squared, variance) / 1e12)
+    ensemble = found["ensemble"]["paper"].judged
+    shifted = _shifted(ensemble)
+    by_error = np.array_split(np.argsort(ensemble.error.values[shifted], kind="stable"), GROUPS)
+    return Results(
+        {kind: readings["official"].full.own["lence"] for kind, readings in found.items()},
+        {
+            (kind, convention, measure, figure): getattr(one.full.measures[measure], figure) / UNITS.get(figure, 1.0)
+            for kind, readings in found.items()
+            for convention, one in readings.items()
+            for measure in MEASURES
+            if measure in one.full.measures
+            for figure in LABELS
+        },
+        FRACTIONS,
+        curves["r3"],
+        curves["mwse"],
+        {name: [float(ensemble.measures[name][shifted][rows].min()) for rows in by_error] for name in MEASURES},
+    )
+
+
+def _in_domain_r3(judged: Judged) -> list[float]:
+    assert judged.normals is not None
+    kept = ~_shifted(judged)
+    return _at_fractions(calibration.r3_curve(judged.error.values[kept], judged.normals.variance[kept]))
+
+
+def _at_fractions(curve: Any) -> list[float]:
+    return [float(value) for value in calibration.at_fractions(curve, FRACTIONS)]
 
 
 def document(found: dict[str, dict[str, Evaluation]], model: str, shifted: Any) -> str:
@@ -110,16 +153,42 @@ def document(found: dict[str, dict[str, Evaluation]], model: str, shifted: Any) 
             figures = one.full.measures["ll_fu"]
             cells = f"{figures.f1_auc:.4f} | {figures.f1_at_95:.4f} | {figures.r_auc / 1e5:.4f}"
             lines.append(f"| {kind} | {convention} | {cells} |")
+    checked = results(found)
+    lines += ["", "## Figures", "", "LL-FU with the natural logarithm, as the note writes it (`paper`).", ""]
+    lines += ["![Curves of the note](regression-metrics.png)", "", "Figure 1 in numbers:", ""]
+    lines += [f"| of the retained | {' | '.join(f'{fraction:.0%}' for fraction in FRACTIONS)} |"]
+    lines += ["|---|" + "---|" * len(FRACTIONS)]
+    in_domain = {kind: _in_domain_r3(readings["paper"].judged) for kind, readings in found.items()}
+    for name, curve in (
+        ("RMSE / RMV", checked.r3),
+        ("RMSE / RMV in-domain", in_domain),
+        ("MWSE, MW⁴", checked.mwse),
+    ):
+        for kind, values in curve.items():
+            lines.append(f"| {name}, {kind} | {' | '.join(format(value, '.4f') for value in values)} |")
     lines += [
         "",
-        "## Figures",
+        f"Figure 2 (a) in numbers: the smallest value of each measure of the ensemble among shifted rows, in {GROUPS} "
+        "groups of equal number by error (kW² of mvar, tvar and varm; nats of epkl, `paper`, and of LL-FU):",
         "",
-        "LL-FU with the natural logarithm, as the note writes it (`paper`).",
+        f"| measure | {' | '.join(str(place) for place in range(1, GROUPS + 1))} |",
+        "|---|" + "---|" * GROUPS,
+    ]
+    lines += [
+        f"| {name} | {' | '.join(format(value, '.4g') for value in values)} |" for name, values in checked.least.items()
+    ]
+    lines += [
         "",
-        "![Curves of the note](regression-metrics.png)",
+        "## Relations that the note reports",
+        "",
+        "All statements of the note that these tables and figures allow to check; those of tables hold on the note's "
+        "own printed numbers, and of figures it prints none. What it says of the inference from MWSE to robustness, "
+        "and of ideal curves, cannot be checked.",
+        "",
+        relations.table([*regression_relations.printed(checked), *regression_relations.drawn(checked)]),
         "",
     ]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 def draw(found: dict[str, dict[str, Evaluation]], path: Path) -> None:

@@ -71,8 +71,14 @@ def unsupported(results: Sequence[Result]) -> list[Relation]:
     ]
     return [
         *best,
+        *(_best_single_variational(tables, figure) for figure in ("mape_percent", "f1_at_95")),
+        *(_best_symbolic_on_gen(tables, "mape_percent", single=single) for single in (True, False)),
+        _best_symbolic_on_gen(tables, "r_auc_kw2", single=False),
+        _as_good_on_gen(tables),
         _members(tables, "f1_auc"),
         _best(tables, "The DNN ensemble has the largest F1@95 on gen", "dnn", "f1_at_95", ("gen",)),
+        _top_two(tables, "f1_at_95"),
+        *(_clear_ranking(tables, figure) for figure in ("f1_auc", "f1_at_95")),
         _harder(tables, "dev", "rmse_kw"),
     ]
 
@@ -137,15 +143,8 @@ def _members(tables: Tables, figure: str) -> Relation:
 
 
 def _variational(tables: Tables) -> Iterator[Relation]:
-    for figure in ("rmse_kw", "r_auc_kw2"):
-        yield _best(
-            tables,
-            f"Of single models VI has the smallest {TITLES[figure]} on every canonical partition",
-            "variational",
-            figure,
-            PARTITIONS,
-            single=True,
-        )
+    for figure in ("rmse_kw", "mae_kw", "r_auc_kw2", "f1_auc"):
+        yield _best_single_variational(tables, figure)
     for figure, sets in (("rmse_kw", ("eval_in", "eval_out")), ("r_auc_kw2", ("eval_full",))):
         pairs = [
             Pair(
@@ -161,6 +160,11 @@ def _variational(tables: Tables) -> Iterator[Relation]:
             f"{TITLES[figure]} is at most {COMPARABLE:.0%} larger (the first number is VI's, the second the limit)",
             pairs,
         )
+
+
+def _best_single_variational(tables: Tables, figure: str) -> Relation:
+    text = f"Of single models VI has the {_best_word(figure)} {TITLES[figure]} on every canonical partition"
+    return _best(tables, text, "variational", figure, PARTITIONS, single=True)
 
 
 def _symbolic(tables: Tables) -> Iterator[Relation]:
@@ -180,9 +184,21 @@ def _symbolic(tables: Tables) -> Iterator[Relation]:
 def _generalisation(tables: Tables) -> Iterator[Relation]:
     for figure in ("rmse_kw", "mae_kw"):
         for single in (True, False):
-            kind = "Of single models the symbolic one" if single else "The symbolic ensemble"
-            text = f"{kind} has the smallest {TITLES[figure]} on gen"
-            yield _best(tables, text, "symbolic", figure, ("gen",), single=single)
+            yield _best_symbolic_on_gen(tables, figure, single=single)
+    yield _check(
+        "The RMSE of the symbolic model grows less from eval to gen than that of each neural one, single and ensemble "
+        "(kW)",
+        [
+            Pair(
+                f"{LABELS[other]} {'single' if single else 'ensemble'}, from {data}",
+                _growth(tables, other, data, single=single),
+                _growth(tables, "symbolic", data, single=single),
+            )
+            for single in (True, False)
+            for data in ("eval_in", "eval_out")
+            for other in tables.others("symbolic")
+        ],
+    )
     pairs = [
         Pair(f"against {LABELS[other]}", tables.value(other, "gen", "rmse_kw"), tables.value("dnn", "gen", "rmse_kw"))
         for other in tables.families
@@ -199,8 +215,9 @@ def _generalisation(tables: Tables) -> Iterator[Relation]:
         second,
         found if second else f"**{found}**",
     )
-    for figure, word in (("r_auc_kw2", "smallest"), ("f1_auc", "largest")):
-        yield _best(tables, f"The DNN ensemble has the {word} {TITLES[figure]} on gen", "dnn", figure, ("gen",))
+    for figure in ("r_auc_kw2", "f1_auc"):
+        text = f"The DNN ensemble has the {_best_word(figure)} {TITLES[figure]} on gen"
+        yield _best(tables, text, "dnn", figure, ("gen",))
     yield _check(
         "Ensembles of DNN and VI have a smaller R-AUC on gen than the symbolic one, in spite of larger errors",
         [
@@ -218,36 +235,102 @@ def _ranking(tables: Tables) -> Iterator[Relation]:
             "smallest, less one, %)",
             [Pair(data, on_gen, _spread(tables, data, figure)) for data in PARTITIONS],
         )
+    for figure in ("r_auc_kw2", "f1_auc"):
+        yield _top_two(tables, figure)
+    for figure in ("r_auc_kw2", "f1_auc", "f1_at_95"):
+        pairs = [
+            Pair(
+                data,
+                100 * SIMILAR,
+                100 * _apart(*(tables.value(one, data, figure) for one in ("dnn", "variational"))),
+            )
+            for data in PARTITIONS
+        ]
+        yield _check(
+            f"The ensembles of DNN and VI are similar by {TITLES[figure]} on every dev and eval partition: within "
+            f"{SIMILAR:.0%} (the first number is the difference, %)",
+            pairs,
+        )
+    yield _clear_ranking(tables, "r_auc_kw2")
+    wins = {family: _wins(tables, family) for family in tables.families}
+    yield _check(
+        f"The DNN ensemble has the best scores overall: it is best, alone or with others, in more of the "
+        f"{len(TITLES)} figures on {len(SETS)} sets than any other ensemble",
+        [Pair(LABELS[other], wins["dnn"], wins[other]) for other in tables.others("dnn")],
+        more=True,
+    )
+
+
+def _top_two(tables: Tables, figure: str) -> Relation:
     pairs = [
-        Pair(
+        _better(
             f"{data} {LABELS[top]} before {LABELS[other]}",
-            tables.value(other, data, "r_auc_kw2"),
-            tables.value(top, data, "r_auc_kw2"),
+            figure,
+            tables.value(top, data, figure),
+            tables.value(other, data, figure),
         )
         for data in PARTITIONS
         for top in ("dnn", "variational")
         for other in tables.families
         if other not in ("dnn", "variational")
     ]
-    yield _check("DNN and VI are the two ensembles of the smallest R-AUC on every dev and eval partition", pairs)
-    yield _check(
-        f"There their R-AUC is similar: within {SIMILAR:.0%} (the first number is the difference, %)",
-        [
-            Pair(
-                data,
-                100 * SIMILAR,
-                100 * _apart(*(tables.value(one, data, "r_auc_kw2") for one in ("dnn", "variational"))),
-            )
-            for data in PARTITIONS
-        ],
+    return _check(
+        f"DNN and VI are the two ensembles of the {_best_word(figure)} {TITLES[figure]} on every dev and eval "
+        "partition",
+        pairs,
+        more=_more_is_better(figure),
     )
-    values = [tables.value(family, "gen", "r_auc_kw2") for family in _ordered(tables, "r_auc_kw2", single=False)]
-    yield _check(
-        f"On gen the ranking by R-AUC is clear: neighbours differ by more than {SIMILAR:.0%} (the second number, %)",
+
+
+def _clear_ranking(tables: Tables, figure: str) -> Relation:
+    values = [tables.value(family, "gen", figure) for family in _ordered(tables, figure, single=False)]
+    return _check(
+        f"On gen the ranking by {TITLES[figure]} is clear: neighbours differ by more than {SIMILAR:.0%} (the second "
+        "number, %)",
         [
             Pair(f"places {place} and {place + 1}:", 100 * _apart(worse, better), 100 * SIMILAR)
             for place, (better, worse) in enumerate(pairwise(values), start=1)
         ],
+    )
+
+
+def _best_symbolic_on_gen(tables: Tables, figure: str, *, single: bool) -> Relation:
+    kind = "Of single models the symbolic one" if single else "The symbolic ensemble"
+    text = f"{kind} has the {_best_word(figure)} {TITLES[figure]} on gen"
+    return _best(tables, text, "symbolic", figure, ("gen",), single=single)
+
+
+def _as_good_on_gen(tables: Tables) -> Relation:
+    return _check(
+        f"On gen neural models have an R-AUC comparable to the symbolic one's or smaller, single and ensemble: at most "
+        f"{COMPARABLE:.0%} larger (the second number is the limit)",
+        [
+            Pair(
+                f"{LABELS[other]} {'single' if single else 'ensemble'}",
+                (1 + COMPARABLE) * tables.value("symbolic", "gen", "r_auc_kw2", single=single),
+                tables.value(other, "gen", "r_auc_kw2", single=single),
+            )
+            for single in (True, False)
+            for other in tables.others("symbolic")
+        ],
+    )
+
+
+def _growth(tables: Tables, family: str, data: str, *, single: bool) -> float:
+    """Return how much larger the RMSE is on gen than on another set, kW."""
+    return tables.value(family, "gen", "rmse_kw", single=single) - tables.value(family, data, "rmse_kw", single=single)
+
+
+def _wins(tables: Tables, family: str) -> int:
+    """Return in how many figures and sets no other ensemble is better."""
+    return sum(
+        all(
+            pair.larger >= pair.smaller
+            for other in tables.others(family)
+            for pair in [_better(other, figure, tables.value(family, data, figure), tables.value(other, data, figure))]
+        )
+        for figure in TITLES
+        for data in SETS
     )
 
 
@@ -287,9 +370,17 @@ def _more_is_better(figure: str) -> bool:
     return figure.startswith("f1")
 
 
+def _best_word(figure: str) -> str:
+    return "largest" if _more_is_better(figure) else "smallest"
+
+
 def _ordered(tables: Tables, figure: str, *, single: bool) -> list[str]:
-    """Families by a figure on gen, the smallest first."""
-    return sorted(tables.families, key=lambda family: tables.value(family, "gen", figure, single=single))
+    """Families by a figure on gen, the best first."""
+    return sorted(
+        tables.families,
+        key=lambda family: tables.value(family, "gen", figure, single=single),
+        reverse=_more_is_better(figure),
+    )
 
 
 def _spread(tables: Tables, data: str, figure: str) -> float:

@@ -9,23 +9,31 @@ docs/quality/vessel-retention.png. Takes some minutes and about 2 GB of memory.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import onnx
+from onnx import numpy_helper
 
 from benchmarks import machine, relations, vessel_relations, weights
 from benchmarks.handwritten import rewrite
+from benchmarks.vessel_simulated import noise_of_labels
 from models import artefact as artefacts
+from models.artefact import Artefact
 from models.assessment import errors, retention
+from models.assessment.errors import rmse
 from models.tasks.vessel import tables
-from models.tasks.vessel.simulator.dataset import generalisation, simulate
+from models.tasks.vessel.simulator.dataset import Table, generalisation, simulate
+from models.tasks.vessel.simulator.vessel import Vessel
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = {"mc_dropout": "10x10", "variational": "10x10", "dnn": "10", "symbolic": "10"}
 SEED, GENERALISATION_SEED = 0, 1
+HIDDEN = (50, 20)
+"""Weights between the hidden layers."""
 ERRORS = (
     ("rmse_kw", "RMSE", 1.0, ".0f"),
     ("mae_kw", "MAE", 1.0, ".0f"),
@@ -45,7 +53,8 @@ def main() -> None:
     parser.add_argument("--artefacts", type=Path, default=ROOT / "artefacts" / "vessel")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "quality")
     asked = parser.parse_args()
-    data = {name: rows for name, rows in simulate(1.0, SEED).items() if name != "train"}
+    splits = simulate(1.0, SEED)
+    data = {name: rows for name, rows in splits.items() if name != "train"}
     data["gen"] = generalisation(asked.generalisation_rows, GENERALISATION_SEED)
     curves: Curves = {}
     results, tags = [], []
@@ -63,7 +72,8 @@ def main() -> None:
     asked.out.mkdir(parents=True, exist_ok=True)
     draw(curves, asked.out / "vessel-retention.png")
     sizes = {name: len(table) for name, table in data.items()}
-    rewrite(asked.out / "vessel.md", document(results, tags, sizes) + "\n")
+    surroundings = limits(splits["train"], data["eval_in"], data["gen"], tags)
+    rewrite(asked.out / "vessel.md", document(results, tags, sizes, surroundings) + "\n")
     for relation in vessel_relations.relations(results):
         print("holds " if relation.holds else "FAILS ", relation.statement, "|", relation.found)
 
@@ -105,8 +115,46 @@ def draw(curves: Curves, path: Path) -> None:
     figure.savefig(path, dpi=90, metadata={"Software": None})
 
 
-def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
-    """The page down to the part that is written by hand."""
+def limits(train: Table, in_domain: Table, box: Table, tags: Sequence[Artefact]) -> str:
+    """Return figures of data and weights that the discussion reads the tables by, as Markdown.
+
+    Args:
+        train: rows that models learnt from.
+        in_domain: rows of eval_in with the power that the simulator computed before noise.
+        box: the generalisation set.
+        tags: artefacts, that of variational inference among them.
+    """
+    simulated = rmse(in_domain.power, Vessel().shaft_power(in_domain.features))
+    largest = [table.power.max() / 1e3 for table in (train, box)]
+    rows = [
+        ("noise of labels on eval_in, root mean square, kW", f"{noise_of_labels(in_domain):.0f}"),
+        ("RMSE of the simulator itself on eval_in, from the noisy features that models see, kW", f"{simulated:.0f}"),
+        ("largest power in train, MW", f"{largest[0]:.1f}"),
+        ("largest power in the generalisation set, MW", f"{largest[1]:.1f}"),
+        (
+            "VI: standard deviation of a weight between the hidden layers over the frozen samples of a network, median",
+            f"{posterior_width(next(one for one in tags if 'variational' in one.directory.name)):.4f}",
+        ),
+    ]
+    return "\n".join(["| figure | value |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def posterior_width(artefact: Artefact) -> float:
+    """Return the median, over weights and networks, of a weight's standard deviation over a network's samples."""
+    manifest = artefact.manifest
+    sampled = manifest.members * manifest.samples
+    tensors = onnx.load_from_string(artefact.path(manifest.executor.file).read_bytes()).graph.initializer
+    (hidden,) = (numpy_helper.to_array(one) for one in tensors if tuple(one.dims) == (sampled, *HIDDEN))
+    draws = hidden.reshape(manifest.members, manifest.samples, -1)
+    return float(np.median(draws.std(axis=1, ddof=1)))
+
+
+def document(results: Any, tags: Any, sizes: dict[str, int], surroundings: str) -> str:
+    """The page down to the part that is written by hand.
+
+    Args:
+        surroundings: table of ``limits``.
+    """
     training = tags[0].manifest.training
     lines = [
         "# Vessel power: quality of the reference artefacts",
@@ -121,7 +169,7 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
         "(label noise, no feature noise).",
         f"- Training: preset `fast` ({training['epochs']} epochs, {training['batch']} rows a member, "
         f"Adam {training['rate']:g} with cosine schedule), ten members at once, seed {training['seed']}, "
-        "one thread of a 2-core Cascade-Lake-class CPU without a GPU.",
+        "one thread of two cores of an Intel Xeon (model 167 by the benchmark results of that day) without a GPU.",
         "- Single rows: mean ± standard deviation over the ten members of the ensemble, each judged alone. "
         "Sampled families take ten frozen samples a member: their *deep ensemble* has 100 predictors.",
         "- R-AUC in 10^5 kW² (trapezoid), F1@95 in %, MAPE in %, the rest in kW; uncertainty is the total "
@@ -150,7 +198,8 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
         "All statements of Shifts 2.0 (section 4, appendix D.4) on synthetic data that these tables allow to check; "
         "each holds on the paper's own printed numbers, and equal numbers do not contradict. The figure of a single "
         "model is the mean over members. What the paper says of real data (Tables 21 and 22), of real beside "
-        "synthetic data (Figure 4), and of the best overall balance cannot be checked here.",
+        "synthetic data (Figure 4, but for the growth of errors on the generalisation set), and of the best overall "
+        "balance cannot be checked here.",
         "",
         relations.table(vessel_relations.relations(results)),
         "",
@@ -165,6 +214,12 @@ def document(results: Any, tags: Any, sizes: dict[str, int]) -> str:
         "Not in the paper.",
         "",
         relations.table(vessel_relations.own(results)),
+        "",
+        "## Noise, powers and weights",
+        "",
+        "What the discussion reads the tables by.",
+        "",
+        surroundings,
     ]
     return "\n".join(lines) + "\n"
 

@@ -16,6 +16,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from benchmarks import machine
 from models.assessment.detection import roc_auc
 from models.tasks.weather import dummies, partition
 from models.tasks.weather.simulator import dataset
@@ -47,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     draw(splits, dataset.world(asked.seed), asked.out / "weather-simulator.png")
     if asked.judge:
         judge(splits)
+    sys.stdout.write(f"{machine.line()}\n")
     return 0
 
 

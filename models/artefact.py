@@ -7,6 +7,7 @@ unpickled, and a file that is not named in the manifest with its sha256 is never
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -200,8 +201,8 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
     """Writes files (contents, or copies of what lies elsewhere) and manifest into a new folder, which replaces an older
     one of that name.
 
-    ``manifest.files`` and ``manifest.format`` are filled in here. Everything is written into the folder; ``share``
-    moves the inputs of a replay set to its parent.
+    ``manifest.files`` and ``manifest.format`` are filled in here, and figures of quality that are not finite are left
+    out. Everything is written into the folder; ``share`` moves the inputs of a replay set to its parent.
     """
     staging = directory.with_name(directory.name + ".new")
     shutil.rmtree(staging, ignore_errors=True)
@@ -212,7 +213,15 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
         else:
             (staging / file).write_bytes(content)
     hashes = {file: _sha256(staging / file) for file in sorted(files)}
-    complete = msgspec.structs.replace(manifest, files=hashes, format=1 if manifest.replay is None else 2)
+    complete = msgspec.structs.replace(
+        manifest,
+        files=hashes,
+        format=1 if manifest.replay is None else 2,
+        quality={
+            name: {figure: value for figure, value in row.items() if math.isfinite(value)}
+            for name, row in manifest.quality.items()
+        },
+    )
     document = msgspec.to_builtins(complete)
     if complete.replay is None:
         del document["replay"]  # as format 1 was before there were replay sets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -60,13 +61,17 @@ def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
     if figures:
         lines += [f"| data | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]
         lines += [
-            f"| {name} | {' | '.join(f'{row[figure]:g}' if figure in row else '–' for figure in figures)} |"
+            f"| {name} | {' | '.join(_figure(row.get(figure, math.nan)) for figure in figures)} |"
             for name, row in manifest.quality.items()
         ]
     else:
         lines += ["Not measured: no labelled data were given when the artefact was made."]
     lines += ["", words.figures, ""]
     return "\n".join(lines)
+
+
+def _figure(value: float) -> str:
+    return f"{value:g}" if math.isfinite(value) else "–"
 
 
 def _error(head: Head) -> str:

@@ -30,6 +30,7 @@ from models.executors.device import CPU, Device, described, instruction_set
 from models.head import Head
 from models.predictive import Gaussian, Predictives
 from models.profile import profile
+from models.qualification.threshold import FEWEST
 
 Scores = Mapping[str, Mapping[str, NDArray[np.float32]]]
 """Head name to measure to scores [n]. Gaussian heads also have ``MEAN``, in the head's unit."""
@@ -141,20 +142,42 @@ def of_files(artefact: Artefact, directory: Path, scratch: Path) -> Artefact:
 
     Raises:
         ArtefactError: the artefact was not calibrated on a CPU, so that scores of one are no reference; or the files
-            hold nothing to replay.
+            hold too little to replay.
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
     manifest = artefact.manifest
-    own = profile(manifest.executors).name
-    if not any(own in by_profile for by_profile in manifest.heads.values()):
+    own, calibrated = profile(manifest.executors).name, _calibrated_under(manifest)
+    if not calibrated:
+        raise ArtefactError(f"{artefact.tag} was never calibrated: it has no thresholds to carry over")
+    if own not in calibrated:
         raise ArtefactError(
-            f"{artefact.tag}: --data needs thresholds calibrated under {own}, and this artefact has none: leave --data "
-            "out to use its replay set"
+            f"{artefact.tag}: --data compares with scores of this CPU, and this artefact was calibrated under "
+            f"{', '.join(calibrated)}: "
+            + ("leave --data out to use its replay set" if manifest.replay is not None else remedy(artefact))
         )
-    found: Artefact = _module(artefact).of_files(copy(artefact, scratch), directory)
-    if found.manifest.replay is None or found.version == artefact.version:
-        raise ArtefactError(f"{directory}: no units to replay; in-domain development data (dev_in …) are needed")
+    bare = detached(copy(artefact, scratch))  # the set that it has may be of the same files
+    found: Artefact = _module(artefact).of_files(bare, directory)
+    units = 0 if found.manifest.replay is None else found.manifest.replay.units
+    if units < FEWEST:
+        raise ArtefactError(
+            f"{directory}: {units or 'no'} units to replay, at least {FEWEST} are needed; they are taken from "
+            "in-domain development data (dev_in …) and from shifted data"
+        )
     return found
+
+
+def remedy(artefact: Artefact) -> str:
+    """Return what can be done about an artefact without a replay set, as the end of a message."""
+    calibrated = _calibrated_under(artefact.manifest)
+    if not calibrated or profile(artefact.manifest.executors).name in calibrated:
+        return (
+            f"run `demur models qualify {artefact.tag} --data DIR` with labelled files, or build the artefact again "
+            "with calibration data"
+        )
+    return (
+        f"serve it under {', '.join(calibrated)}, or train or import it again, without --no-replay-set or with "
+        "--provider cpu"
+    )
 
 
 def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = CPU) -> Artefact:
@@ -299,11 +322,13 @@ def shuffled(units: int, seed: int = 0) -> NDArray[np.intp]:
 def _replay(artefact: Artefact) -> Replay:
     replay = artefact.manifest.replay
     if replay is None:
-        raise ArtefactError(
-            f"{artefact.tag} has no replay set: run `demur models qualify {artefact.tag} --data DIR` with labelled "
-            "files, or build the artefact again with calibration data"
-        )
+        raise ArtefactError(f"{artefact.tag} has no replay set: {remedy(artefact)}")
     return replay
+
+
+def _calibrated_under(manifest: Manifest) -> list[str]:
+    """Names of the numeric profiles that some head has a calibration of."""
+    return sorted({name for by_profile in manifest.heads.values() for name in by_profile})
 
 
 def _arrays(path: Path, most_bytes: int) -> dict[str, NDArray[Any]]:

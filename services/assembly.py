@@ -7,8 +7,8 @@ import importlib
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,11 @@ from services.offload import Offload
 from services.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
 from services.policy import Policy, PolicyBook, choose
 from services.policy_changes import stratified
-from services.policy_keeper import CarriedPolicies, PolicyKeeper
+from services.policy_keeper import Carry, PolicyKeeper
 from services.qualification.policies import carried_policy
 from services.qualification.records import Records
 from services.qualification.start import Effects, Qualification
-from services.qualification.tables import ANSWERING, LiveCalibrations, Tables, reference, reference_profile, uncarried
+from services.qualification.tables import ANSWERING, LiveCalibrations, Tables, reference, uncarried
 from services.qualification.verdict import Machine
 from services.schedule import Limits, Scheduler
 from services.settings import Settings
@@ -238,7 +238,6 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
     ledger = kept[0] if kept else None
     found = keeper = None
     bound = Bound(artefact.manifest.task, artefact.tag, in_force)
-    before = replace(bound, profile=_with_measures(reference_profile(artefact), measures))
     if ledger is not None:
         found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
         keeper = PolicyKeeper(
@@ -248,7 +247,8 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
             calibrations,
             ledger.clock,
             settings.audit_floor,
-            _carried(tables, before, bound, settings.audit_floor),
+            _carry(tables, bound, settings.audit_floor),
+            _provisional(tables, book.all()),
         )
 
     def adopt(tables: Tables) -> None:
@@ -258,7 +258,8 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         if ledger is not None:
             ledger.deploy(deployments(heads, tables, PolicyBook(chosen)))
         if keeper is not None:
-            keeper.adopt(chosen.values(), _carried(tables, before, bound, settings.audit_floor))
+            carry = _carry(tables, bound, settings.audit_floor)
+            keeper.adopt(chosen.values(), carry, _provisional(tables, chosen.values()))
         else:
             for one in chosen.values():
                 book.put(one)
@@ -333,8 +334,15 @@ def _stream(artefact: Artefact, measure: str, tables: Tables) -> str:
     return "@".join([artefact.tag, *marks])
 
 
-def _carried(tables: Tables, before: Bound, bound: Bound, audit_floor: float) -> CarriedPolicies | None:
-    """How operators' policies of the profile that the artefact was calibrated under hold under this one."""
+def _provisional(tables: Tables, chosen: Iterable[Policy]) -> list[str]:
+    """Return the heads that defer everything because this process's device was not qualified, or not yet."""
+    if tables.origin in ANSWERING:
+        return []
+    return [policy.head for policy in chosen if policy.mode == "defer_all"]
+
+
+def _carry(tables: Tables, bound: Bound, audit_floor: float) -> Carry | None:
+    """How policies that operators set under other numeric profiles hold under this one."""
     if tables.record is None or tables.origin not in ANSWERING:
         return None
     record = tables.record
@@ -344,7 +352,7 @@ def _carried(tables: Tables, before: Bound, bound: Bound, audit_floor: float) ->
         moved, done = carried_policy(policy, record, calibration, bound.profile)
         return (stratified(moved, calibration, audit_floor) if policy.audit_strata else moved), done
 
-    return CarriedPolicies(before, carry)
+    return carry
 
 
 def _with_measures(numeric: str, measures: Mapping[str, str]) -> str:

@@ -7,8 +7,7 @@ them, for the artefact and numeric profile that it was set for.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -25,7 +24,7 @@ from services.policy_changes import REASON_CHARACTERS, PolicyChange, changed
 
 T = TypeVar("T")
 POLL_SECONDS = 0.5
-SETTINGS, QUALIFICATION = "settings", "qualification"
+SETTINGS, QUALIFICATION = AUTOMATIC = "settings", "qualification"
 """Authors of policies that no operator set: what settings and calibration amount to, and what was carried over from
 another numeric profile."""
 _log = get_logger(__name__)
@@ -39,14 +38,8 @@ class Transactions(Protocol):
     async def read(self, query: Callable[[Connection], T]) -> T: ...
 
 
-@dataclass(frozen=True)
-class CarriedPolicies:
-    """How policies that operators set under another numeric profile hold under the one in force."""
-
-    source: Bound
-    """What those policies were bound to."""
-    carry: Callable[[Policy], tuple[Policy, str]]
-    """A policy as it holds here, and what was done to it, in words."""
+Carry = Callable[[Policy], tuple[Policy, str]]
+"""Turns a policy of another numeric profile into what holds under the one in force, and says what was done to it."""
 
 
 class PolicyKeeper:
@@ -60,16 +53,23 @@ class PolicyKeeper:
         calibrations: Mapping[str, Calibration | None],
         clock: Callable[[], float],
         audit_floor: float,
-        carried: CarriedPolicies | None = None,
+        carry: Carry | None = None,
+        provisional: Collection[str] = (),
     ) -> None:
         """
         Args:
             book: the policies of settings and calibration; later those in force.
             clock: seconds since 1970.
             audit_floor: least rate of stratified audits, as a share of the rate.
-            carried: None where nothing is carried over from another numeric profile.
+            carry: of policies that operators set under other numeric profiles; None where none is carried over.
+            provisional: heads without a calibration that holds on this process's device. All their units are deferred,
+                which is nobody else's concern: it is not told to other replicas, nor does it end by what settings and
+                calibration amount to on those. An operator's policy is in force here, too.
         """
-        self._carried = carried
+        self._carry = carry
+        self._provisional = frozenset(provisional)
+        self._elsewhere: Mapping[str, Entry] = {}
+        """Head to what an operator last set under another numeric profile, as last read."""
         self._told = False
         self._book = book
         self._defaults = {policy.head: policy for policy in book.all()}
@@ -91,14 +91,18 @@ class PolicyKeeper:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
 
-    def adopt(self, defaults: Iterable[Policy], carried: CarriedPolicies | None) -> None:
-        """Replaces what settings and calibration amount to: in force at once where no operator has set a policy."""
-        self._carried = carried
-        for policy in defaults:
-            replaced = self._defaults[policy.head]
-            self._defaults[policy.head] = policy
-            if self._book[policy.head].version == replaced.version:
-                self._book.put(policy)
+    def adopt(self, defaults: Iterable[Policy], carry: Carry | None, provisional: Collection[str] = ()) -> None:
+        """Replaces what settings and calibration amount to.
+
+        It is in force at once where no operator has set a policy; where one has under another numeric profile, that
+        policy is, as it holds here.
+        """
+        self._carry, self._provisional = carry, frozenset(provisional)
+        for default in defaults:
+            replaced = self._defaults[default.head]
+            self._defaults[default.head] = default
+            if self._book[default.head].version == replaced.version:
+                self._book.put(self._automatic(default, self._elsewhere)[0])
         self._told = False
 
     async def set(self, change: PolicyChange) -> Entry:
@@ -172,7 +176,12 @@ class PolicyKeeper:
         Raises:
             LedgerUnavailable: the log cannot be read; what was in force stays.
         """
-        known = await self._transactions.read(lambda connection: policies.latest(connection, self._bound))
+
+        def read(connection: Connection) -> tuple[Mapping[str, Entry], Mapping[str, Entry]]:
+            elsewhere = self._read_elsewhere(connection) if self._provisional else self._elsewhere
+            return policies.latest(connection, self._bound), elsewhere
+
+        known, self._elsewhere = await self._transactions.read(read)
         for entry in known.values():
             self._enforce(entry)
 
@@ -200,15 +209,13 @@ class PolicyKeeper:
     def _tell_defaults(self, connection: Connection, place: Place) -> None:
         """Settings that changed since they were last told count again, unless an operator has spoken since."""
         known = policies.latest(connection, self._bound)
-        before = policies.latest(connection, self._carried.source) if self._carried else {}
+        elsewhere = self._read_elsewhere(connection) if self._carry else {}
         for head, default in self._defaults.items():
-            policy, author, reason = default, SETTINGS, "at start"
-            origin = before.get(head)
-            if self._carried and origin is not None and origin.author not in (SETTINGS, QUALIFICATION):
-                policy, done = self._carried.carry(origin.policy)
-                author, reason = QUALIFICATION, f"policy {origin.policy.version} of {origin.policy.profile}: {done}"
+            if head in self._provisional:
+                continue
+            policy, author, reason = self._automatic(default, elsewhere)
             entry = known.get(head)
-            if entry is not None and entry.author not in (SETTINGS, QUALIFICATION):
+            if entry is not None and entry.author not in AUTOMATIC:
                 continue
             if entry is not None and entry.policy.version == policy.version:
                 continue
@@ -222,9 +229,22 @@ class PolicyKeeper:
                 reason=reason[:REASON_CHARACTERS],
             )
 
+    def _read_elsewhere(self, connection: Connection) -> Mapping[str, Entry]:
+        return policies.under_other_profiles(connection, self._bound, AUTOMATIC)
+
+    def _automatic(self, default: Policy, elsewhere: Mapping[str, Entry]) -> tuple[Policy, str, str]:
+        """The policy of a head where no operator has set one under this profile, with its author and reason."""
+        entry = elsewhere.get(default.head)
+        if self._carry is None or entry is None:
+            return default, SETTINGS, "at start"
+        policy, done = self._carry(entry.policy)
+        return policy, QUALIFICATION, f"policy {entry.policy.version} of {entry.policy.profile}: {done}"
+
     def _enforce(self, entry: Entry) -> None:
         head = entry.policy.head
         if head not in self._book or entry.number <= self._numbers.get(head, 0):
+            return
+        if head in self._provisional and entry.author in AUTOMATIC:
             return
         self._numbers[head] = entry.number
         if self._book[head].version != entry.policy.version:

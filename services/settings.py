@@ -223,13 +223,15 @@ class Settings:
         name = task or source.get("DEMUR_TASK", cls.task)
         own = f"DEMUR_{name.upper()}_"
         given: dict[str, Any] = dict(TASK_DEFAULTS.get(name, {}))
+        variables = {}
         for field in fields(cls):
             for variable in (f"{own}{field.name.upper()}", f"DEMUR_{field.name.upper()}"):
                 if variable in source:
                     given[field.name] = parsed(variable, source[variable], hints[field.name])
+                    variables[field.name] = variable
                     break
         settings = cls(**given | ({} if task is None else {"task": task}))
-        settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1")
+        settings._check(source.get("DEMUR_ALLOW_REMOTE") == "1", variables)
         return settings
 
     @classmethod
@@ -324,14 +326,19 @@ class Settings:
             return self.lanes
         return 1 if self.provider == "cuda" else available_cores()
 
-    def _check(self, remote_allowed: bool) -> None:
+    def _check(self, remote_allowed: bool, variables: Mapping[str, str]) -> None:
+        """
+        Args:
+            variables: field to the variable that it was read from.
+        """
         if not 0 < self.target_retention < 1:
             raise SettingsError(f"DEMUR_TARGET_RETENTION = {self.target_retention}: a share between 0 and 1 is needed")
         if self.fixed_threshold is not None and math.isnan(self.fixed_threshold):
             raise SettingsError("DEMUR_FIXED_THRESHOLD = nan: a number in the unit of the head's measure is needed")
         for name, lower, upper in RANGES:
             if not lower <= getattr(self, name) <= upper:
-                raise SettingsError(f"DEMUR_{name.upper()} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
+                variable = variables.get(name, f"DEMUR_{name.upper()}")
+                raise SettingsError(f"{variable} = {getattr(self, name)}: {lower:g} to {upper:g} is needed")
         self.measure_by_head  # noqa: B018 - raises where it cannot be read
         self._check_addresses()
         if self.host not in ("127.0.0.1", "localhost", "::1") and not (self.tokens or remote_allowed):

@@ -17,6 +17,9 @@ class SettingsError(ValueError):
 _NO_FIELDS = {"ALLOW_REMOTE", "ARTEFACTS", "TOKEN", "TOKEN_FILE", "ROOTS", "CLIENT_CERTIFICATE", "CLIENT_KEY"}
 """Variables that are read elsewhere; the last five by clients."""
 
+_KINDS = {bool: "1 or 0", int: "a whole number", float: "a number"}
+"""Types of fields in words."""
+
 _KUBERNETES = ("*SERVICE_HOST", "*SERVICE_PORT*", "PORT", "*_PORT", "PORT_*", "*_PORT_*")
 """Behind the prefix."""
 
@@ -40,7 +43,7 @@ def parsed(name: str, text: str, kind: Any) -> Any:
         return kind(text)
     except (KeyError, ValueError) as error:
         numeric = choices and not all(isinstance(choice, str) for choice in choices)
-        expected = "a number, or empty" if numeric else " or ".join(choices) if choices else kind.__name__
+        expected = "a number, or empty" if numeric else " or ".join(choices) if choices else _KINDS[kind]
         raise SettingsError(f"{name} = {text!r} is not {expected}") from error
 
 

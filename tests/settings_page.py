@@ -43,6 +43,11 @@ version, arithmetic and architecture. The artefacts that are shipped are calibra
 `DEMUR_PROVIDER=cuda` a service scores the artefact's replay set at its first start, compares the device's scores with
 the recorded ones, and carries the thresholds over where they hold: [qualification.md](qualification.md). Where they do
 not, predictions are made, but **everything is deferred**, and the policy says so and why (`defer_all`, with a reason).
+
+The shipped translation artefact computes in eight bits, which CUDA does not take: with `DEMUR_PROVIDER=cuda` alone its
+service fails to start, and `demur up` with it. Set `DEMUR_TRANSLATION_PROVIDER=cpu` beside it, or serve an artefact of
+`demur train translation --precision fp16 --provider cuda`. Trees, as of the shipped weather artefact, are computed on
+the CPU whatever the provider.
 """
 
 

@@ -4,9 +4,9 @@
     python -m benchmarks.gpu [--provider cuda|cpu] [--only PART ...] [--quick] [--out docs/gpu] [--again]
 
 Uses what is installed and names what is missing. Each part takes at most eight minutes; those that are done are kept
-(`.demur/gpu`) and not run again, those that failed are. With ``--provider cpu`` the same runs on a CPU, with
-``--quick`` in small sizes. Exit code 1 where a part on the page has failed: an error, a test, a refused device, or
-numbers that differ by more than rounding explains.
+(`.demur/gpu`) and not run again with the same libraries and shipped artefacts, those that failed are. With
+``--provider cpu`` the same runs on a CPU, with ``--quick`` in small sizes. Exit code 1 where a part on the page has
+failed: an error, a test, a refused device, or numbers that differ by more than rounding explains.
 """
 
 from __future__ import annotations
@@ -14,14 +14,12 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-import time
-from datetime import UTC, datetime
 from pathlib import Path
 
 try:
     from benchmarks.gpu import facts, page
     from benchmarks.gpu.parts import PARTS, Outcome, Part, Setting
-    from benchmarks.gpu.record import Record, write
+    from benchmarks.gpu.record import gathered, write
     from benchmarks.gpu.work import Work, answer, scratch
     from models.executors.device import Device
 except ModuleNotFoundError as error:
@@ -57,7 +55,6 @@ def _all(options: argparse.Namespace) -> int:
     unavailable = facts.unavailable(Device(provider=options.provider))
     if unavailable:
         sys.stdout.write(f"ONNX Runtime has no session on {options.provider}: {unavailable}\n")
-    start = time.perf_counter()
     outcomes: dict[str, Outcome] = {}
     for number, part in enumerate(PARTS, 1):
         kept = work.kept(part)
@@ -71,14 +68,7 @@ def _all(options: argparse.Namespace) -> int:
         outcomes[part.name] = outcome = work.run(part, options.provider, options.quick, unavailable)
         reason = f": {outcome.reason}" if outcome.reason else ""
         sys.stdout.write(f"{outcome.state} in {outcome.seconds:.0f} s{reason}\n")
-    record = Record(
-        provider=options.provider,
-        quick=options.quick,
-        time=datetime.now(UTC).isoformat(timespec="seconds"),
-        seconds=round(time.perf_counter() - start, 1),
-        versions=versions,
-        parts=outcomes,
-    )
+    record = gathered(options.provider, options.quick, versions, outcomes)
     write(options.out, record)
     (options.out / "README.md").write_text(page.text(record))
     if record.failed:

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks import machine
 from benchmarks.gpu.parts import Setting
+from models.executors import nvidia
 from models.executors.device import Device, described, instruction_set, libraries
 
 PACKAGES = ("onnxruntime-gpu", "onnxruntime", "torch", "monai", "onnx", "numpy", "catboost")
@@ -22,6 +23,8 @@ def device(setting: Setting) -> dict[str, Any]:
         "libraries": libraries(setting.device),
         "profile": described(setting.device).name,
     }
+    if setting.device.provider == "cuda":
+        found["architecture"] = nvidia.architecture(setting.device.index)
     if importlib.util.find_spec("torch") is not None:
         found["torch_device"] = _torch(setting.device)
     return found

@@ -1,7 +1,8 @@
 """Least times that a device could need, from the work of a benchmark and two rates that are measured on it.
 
 Work is counted on paper for the released sizes: multiplications and additions of matrix products and convolutions, and
-bytes that have to be read or written at least once. A floor is the longer of both, without any overhead.
+bytes that have to be read or written at least once. A floor is the longer of both, without any overhead. For an H200
+there are floors from published rates, too.
 """
 
 from __future__ import annotations
@@ -39,6 +40,26 @@ MOTION = Work(flop=17e9, moved_bytes=0.1e9)
 """K = 5, Q = 10, 512 hidden units: the encoders, and 7500 steps of a recurrent cell."""
 TRANSLATION_STEP_BYTES = {"fp32": 1.55e9, "fp16": 0.78e9, "int8": 0.39e9}
 """Weights of three Transformer-Big that a decoding step reads."""
+
+H200_ARCHITECTURE = "sm_90"
+"""Of whole devices with the processors of an H200; a MIG slice has another name."""
+H200_RATES = (
+    "67 TFLOP/s in float32, four fifths of the peaks of matrix products in TF32 (400 TFLOP/s) and fp16 (790 TFLOP/s), "
+    "and 4.8 TB/s"
+)
+H200_SECONDS = {
+    "rows": 5e-3 + 3.4e-3,
+    "transformer": 4096 * 7e-6,
+    "scan": 4e-3,
+    "motion": 0.1e-3,
+    "translation": 4.2e-3,
+}
+"""Part in full size to the least time of an H200 by ``H200_RATES``.
+
+``rows``: 318 GFLOP in float32, and 7.1e9 softplus of two special functions each. ``transformer``: 2.7 GFLOP a row in
+TF32. ``scan``: 1.47 TFLOP in TF32, 16 to 25 GB. ``motion``: 17 GFLOP in TF32, without the time between its steps.
+``translation``: 26 steps, each of which reads 0.78 GB of weights in fp16.
+"""
 
 
 def rates(setting: Setting) -> dict[str, Any]:

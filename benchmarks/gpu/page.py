@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from benchmarks.gpu import floors
 from benchmarks.gpu.parts import PARTS, Outcome
-from benchmarks.gpu.record import Record, outdated, pinned
+from benchmarks.gpu.record import Record, outdated, pinned, replaced
 
 _UNITS = {"seconds": "s", "device_memory_gib": "GiB"}
 """Of figures that have a target."""
@@ -23,8 +24,8 @@ def _lines(record: Record) -> Iterator[str]:
     yield ""
     yield (
         "Written by `make gpu` (`python -m benchmarks.gpu"
-        f"{' --provider cpu' if record.provider == 'cpu' else ''}{' --quick' if record.quick else ''}`) on "
-        f"{record.time[:10]}; the record is [record.json](record.json)."
+        f"{' --provider cpu' if record.provider == 'cpu' else ''}{' --quick' if record.quick else ''}`)"
+        f"{_when(record)}; the record is [record.json](record.json)."
     )
     yield ""
     if record.provider == "cpu":
@@ -43,8 +44,20 @@ def _lines(record: Record) -> Iterator[str]:
         yield ""
     if old := outdated(record, pinned()):
         words = ", ".join(f"{name} {then} (pinned now: {now})" for name, (then, now) in old.items())
-        yield f"**Other versions than those pinned today were run:** {words}."
+        yield f"**Other versions than those pinned today were run:** {words}. Builds, such as `+cpu`, are not compared."
         yield ""
+    if other := replaced(record):
+        words = ", ".join(f"{then} (shipped now: {now})" for then, now in other.items())
+        yield f"**Other artefacts than those shipped today were run:** {words}."
+        yield ""
+    for part in PARTS:
+        if part.not_on_cuda and record.provider == "cuda":
+            yield (
+                f"**Not qualified on CUDA:** {', '.join(part.artefacts)}: {part.not_on_cuda}. Its service stays on the "
+                f"CPU (`DEMUR_{part.options['task'].upper()}_PROVIDER=cpu`), or serves an artefact made with "
+                "`--precision fp16`."
+            )
+            yield ""
     yield from _device(record.parts.get("device"))
     yield "| part | what | outcome | s | |"
     yield "|---|---|---|---|---|"
@@ -55,7 +68,21 @@ def _lines(record: Record) -> Iterator[str]:
             f"{_cell(found.reason if found.state != 'done' else _short(part.name, found.found))} |"
         )
     yield ""
+    if "tests" in record.parts and _judged(record):
+        yield (
+            "Of the tests, services that are started and the default artefacts in the contract tests compute on the "
+            "device; the toys of the other contract tests compute on the CPU wherever they run, and so do trees."
+        )
+        yield ""
     yield from _floors(record)
+
+
+def _when(record: Record) -> str:
+    """On which day, or days, its parts were run; of old records, when they were written."""
+    days = sorted({outcome.time[:10] for outcome in record.parts.values() if outcome.time}) or [record.time[:10]]
+    if len(days) > 1:
+        return f" from {days[0]} to {days[-1]}"
+    return f" on {days[0]}" if days[0] else ""
 
 
 def _device(found: Outcome | None) -> Iterator[str]:
@@ -91,10 +118,12 @@ def _short(part: str, found: Mapping[str, Any]) -> str:
         return "; ".join(f"{task}: {_listed(figures)}" for task, figures in found.items())
     if part == "tests":
         counts = ", ".join(f"{count} {name}" for name, count in found["counts"].items())
-        return f"{counts}{': ' + ', '.join(found['failed']) if found['failed'] else ''}"
+        on_cpu = f"; {', '.join(found['on_cpu'])} was served on the CPU" if found.get("on_cpu") else ""
+        return f"{counts}{': ' + ', '.join(found['failed']) if found['failed'] else ''}{on_cpu}"
     if part == "service":
         return "; ".join(
-            f"{name.replace('_', ' ')}: p50 {times['p50_ms']:.2f} ms, first {times['first_ms']:.2f} ms"
+            f"{name.replace('_', ' ')}: p50 {times['p50_ms']:.2f} ms, first {times['first_ms']:.2f} ms "
+            f"({times['first_over_p50']:.3g} x)"
             for name, times in found.items()
             if isinstance(times, dict)
         )
@@ -107,32 +136,61 @@ def _floors(record: Record) -> Iterator[str]:
     rows = {name: found for name, found in done.items() if "over_floor" in found or "targets" in found}
     if not rows:
         return
-    yield "Floors are the least times that the device could need for the same work, by the rates measured above."
+    h200 = _floors_of_an_h200(record)
+    products = "with" if done.get("rates", {}).get("tf32") else "without"
+    yield (
+        "Floors are the least times that this device could need for the same work, by the rates measured above: "
+        f"products of float32 matrices {products} TF32, and copies."
+    )
+    if h200:
+        yield (
+            f"Floors of an H200 are the least times by the published peak rates of an H200: {floors.H200_RATES}; those "
+            "of transformer, scan and motion are in TF32, which services use with `DEMUR_TF32=1` only."
+        )
     judged = "" if _judged(record) else "; this run is not judged by them"
     yield f"Targets are for full sizes on one GPU of the class of an H100{judged}."
     yield ""
-    yield "| benchmark | s | floor, s | over the floor | target |"
-    yield "|---|---|---|---|---|"
+    further = ("floor of an H200, s", "over that floor") if h200 else ()
+    columns = ("benchmark", "s", "floor, s", "over the floor", *further, "target")
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
     for name, found in rows.items():
-        over = f"{found['floor_seconds']:.3g} | {found['over_floor']:.3g} x" if "over_floor" in found else "- | -"
+        cells = [name, f"{found['seconds']:.4g}", *_over(found["seconds"], found.get("floor_seconds"))]
+        if h200:
+            cells += _over(found["seconds"], h200.get(name))
         targets = ", ".join(
-            _target(limit, _UNITS[figure], found.get(figure) if _judged(record) else None)
+            _target(limit, _UNITS[figure], found.get(figure)) if _judged(record) else _limit(limit, _UNITS[figure])
             for figure, limit in found.get("targets", {}).items()
         )
-        yield f"| {name} | {found['seconds']:.4g} | {over} | {targets or '-'} |"
+        yield f"| {' | '.join(cells)} | {targets or '-'} |"
     yield ""
 
 
+def _floors_of_an_h200(record: Record) -> Mapping[str, float]:
+    """Part to seconds; empty for small sizes, and for devices that have other processors."""
+    device = record.parts.get("device", Outcome("missing")).found
+    return floors.H200_SECONDS if _judged(record) and device.get("architecture") == floors.H200_ARCHITECTURE else {}
+
+
+def _over(seconds: float, floor: float | None) -> tuple[str, str]:
+    """A floor, and how many times as long it took."""
+    return ("-", "-") if floor is None else (f"{floor:.3g}", f"{seconds / floor:.3g} x")
+
+
 def _judged(record: Record) -> bool:
-    """Whether targets apply to a record: they are for full sizes on a GPU."""
+    """Whether a record is of full sizes on a GPU, which targets are for."""
     return record.provider == "cuda" and not record.quick
 
 
 def _target(limit: float, unit: str, value: float | None) -> str:
-    """A limit, and whether a value is within it; the limit alone where there is no value."""
-    if value is None:
-        return f"≤ {limit:g} {unit}"
-    return f"≤ {limit:g} {unit}: {'met' if value <= limit else '**missed**'} ({value:.3g} {unit})"
+    """A limit, and whether a value is within it; nothing that is measured takes none at all, so 0 is no value."""
+    if not value:
+        return f"{_limit(limit, unit)}: not told"
+    return f"{_limit(limit, unit)}: {'met' if value <= limit else '**missed**'} ({value:.3g} {unit})"
+
+
+def _limit(limit: float, unit: str) -> str:
+    return f"≤ {limit:g} {unit}"
 
 
 def _listed(found: Mapping[str, Any]) -> str:

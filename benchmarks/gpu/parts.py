@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from models.executors.device import Device
+from services.tasks import DEFAULT_MODELS
 
 MOST_SECONDS = 480
 """After which a part is ended and counts as failed; the others go on."""
@@ -44,6 +45,8 @@ class Part:
     """What it does in small sizes; empty where that is the same."""
     not_on_cuda: str = ""
     """Why CUDA cannot run it; empty where it can."""
+    artefacts: tuple[str, ...] = ()
+    """Names of the shipped artefacts that it uses: its outcome holds for these versions of them alone."""
 
     def title(self, *, quick: bool) -> str:
         """Return what the part does in full or in small sizes."""
@@ -67,6 +70,10 @@ class Outcome:
     """Why it failed, or did not run and what to install."""
     found: Mapping[str, Any] = field(default_factory=dict)
     """Figures; also of a part that failed by them."""
+    time: str = ""
+    """When it was started, RFC 3339; empty where it did not run, and in records from before times were kept."""
+    artefacts: Mapping[str, str] = field(default_factory=dict)
+    """Shipped artefacts that it used: name to tag. Empty where it did not run, and in records from before."""
 
 
 class PartFailed(Exception):
@@ -116,6 +123,7 @@ PARTS: tuple[Part, ...] = (
             options={"task": task},
             quick_about=f"at most 64 units of the replay set of the default {task} artefact, without a verdict",
             not_on_cuda=_EIGHT_BITS if task == "translation" else "",
+            artefacts=(DEFAULT_MODELS[task],),
         )
         for task in _TASKS
     ),
@@ -125,6 +133,7 @@ PARTS: tuple[Part, ...] = (
         "benchmarks.gpu.suites:run",
         ("pytest",),
         quick_about="tests of services on the device with rows of real data",
+        artefacts=tuple(DEFAULT_MODELS.values()),
     ),
     Part(
         "rows",
@@ -132,6 +141,7 @@ PARTS: tuple[Part, ...] = (
         "benchmarks.gpu.measures:rows",
         ("torch",),
         quick_about="4096 vessel rows through 100 predictors",
+        artefacts=("vessel-variational-10x10",),
     ),
     Part(
         "transformer",
@@ -146,6 +156,7 @@ PARTS: tuple[Part, ...] = (
         "benchmarks.gpu.measures:scan",
         ("torch", "monai"),
         quick_about="a scan of 96 voxels a side through the five small U-Nets of the reference artefact",
+        artefacts=(DEFAULT_MODELS["lesion"],),
     ),
     Part(
         "motion",
@@ -161,6 +172,11 @@ PARTS: tuple[Part, ...] = (
         ("torch",),
         quick_about="a sentence through three tiny Transformers",
     ),
-    Part("service", "calls of one row, and of a thousand, over gRPC", "benchmarks.gpu.measures:service"),
+    Part(
+        "service",
+        "calls of one row, and of a thousand, over gRPC",
+        "benchmarks.gpu.measures:service",
+        artefacts=(DEFAULT_MODELS["vessel"],),
+    ),
 )
 """In the order in which they are run."""

@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.gpu.parts import Outcome
+from benchmarks.gpu.shipped import tag
 
 FILE = "record.json"
 ROOT = Path(__file__).resolve().parents[2]
-COMPARED = ("onnxruntime-gpu", "numpy")
-"""Pinned distributions whose versions decide whether a record speaks of what is installed today."""
+_PINNED_AS = {"onnxruntime": "onnxruntime-gpu"}
+"""Distribution to the one that is pinned in its place: a machine has one of the two, with the same code for CPUs."""
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;]+)", re.MULTILINE)
 
 
@@ -24,8 +25,10 @@ class Record:
     provider: str
     quick: bool
     time: str
-    """RFC 3339."""
+    """When its newest part was started, RFC 3339; empty where none ran. In records from before parts had times: when
+    it was written."""
     seconds: float
+    """Of all its parts together, whenever they ran."""
     versions: Mapping[str, str]
     """Distribution to version."""
     parts: Mapping[str, Outcome]
@@ -34,6 +37,13 @@ class Record:
     def failed(self) -> list[str]:
         """Names of the parts that failed."""
         return [name for name, outcome in self.parts.items() if outcome.state == "failed"]
+
+
+def gathered(provider: str, quick: bool, versions: Mapping[str, str], parts: Mapping[str, Outcome]) -> Record:
+    """Return the record of parts, some of which may have been kept from earlier runs."""
+    newest = max((outcome.time for outcome in parts.values()), default="")
+    seconds = round(sum(outcome.seconds for outcome in parts.values()), 1)
+    return Record(provider, quick, newest, seconds, versions, parts)
 
 
 def write(folder: Path, record: Record) -> Path:
@@ -61,6 +71,29 @@ def pinned() -> dict[str, str]:
 
 
 def outdated(record: Record, pins: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return distributions whose recorded version is not the pinned one, with both; missing ones as ``-``."""
-    both = {name: (record.versions.get(name, "-"), pins[name]) for name in COMPARED if name in pins}
-    return {name: pair for name, pair in both.items() if pair[0] != pair[1]}
+    """Return recorded distributions whose version is not the pinned one, with both.
+
+    Builds of one version count as the same: its local part, as in ``2.13.0+cpu``, is not compared.
+    """
+    both = {
+        name: (version, pins.get(name) or pins.get(_PINNED_AS.get(name, "")))
+        for name, version in record.versions.items()
+    }
+    return {name: (then, now) for name, (then, now) in both.items() if now and _public(then) != _public(now)}
+
+
+def replaced(record: Record) -> dict[str, str]:
+    """Return tags that a record names and that are not shipped today: tag then to the one of today, ``-`` for none."""
+    named = {one for outcome in record.parts.values() for one in _artefacts(outcome)}
+    now = {one: tag(one.partition(":")[0]) or "-" for one in sorted(named)}
+    return {one: other for one, other in now.items() if other != one}
+
+
+def _artefacts(outcome: Outcome) -> set[str]:
+    """Tags; parts name the one that they measure among their figures, too."""
+    return {*outcome.artefacts.values(), str(outcome.found.get("artefact", ""))} - {""}
+
+
+def _public(version: str) -> str:
+    """A version without its local part."""
+    return version.partition("+")[0]

@@ -1,4 +1,9 @@
-"""Tests of whole services on the device: the command line, both protocols, hostile input, real data."""
+"""Tests of whole services on the device: the command line, both protocols, hostile input, real data.
+
+Services that tests start take the provider from the environment, and so do the default artefacts of
+``tests/contract/test_default_artefacts.py``. The toys of the other modules of tests/contract compute on the CPU
+wherever they run: they show the protocols on this machine, not the device.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.parts import MOST_SECONDS, PartFailed, Setting
+from services.settings import TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = (
@@ -21,9 +28,11 @@ FULL = (
     "tests/e2e/test_real_rows.py",
     "tests/contract",
 )
-"""Those that start services take the provider from the environment."""
+ON_CPU = ("translation",)
+"""Tasks whose services stay on the CPU in a run on CUDA: their default artefact computes in eight bits, which ONNX
+Runtime's CUDA provider does not take, and `demur up` starts all tasks or none."""
 NOT_ON_CUDA = ("tests/e2e/test_translation.py",)
-"""Its default artefact computes in eight bits, which ONNX Runtime's CUDA provider does not take."""
+"""Of tasks that stay on the CPU alone: it would show nothing of the device."""
 QUICK = ("tests/e2e/test_real_rows.py",)
 LOG = "tests.log"
 """What pytest wrote, in the folder of kept parts."""
@@ -33,7 +42,7 @@ _SUMMARY = re.compile(r"(\d+) (passed|failed|skipped|error|errors)")
 
 
 def run(setting: Setting) -> dict[str, Any]:
-    """Run the tests and return how many passed and were skipped.
+    """Run the tests and return how many passed and were skipped, and which services were on the CPU for all that.
 
     Raises:
         PartFailed: a test failed, or there is no summary to show that they ran.
@@ -50,13 +59,32 @@ def run(setting: Setting) -> dict[str, Any]:
         "not slow and not statistical",
         *tests,
     ]
-    environment = os.environ | {"DEMUR_PROVIDER": setting.device.provider, "DEMUR_QUALIFY": "auto"}
-    environment.pop("DEMUR_TASK", None)
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS - 20
+        command,
+        cwd=ROOT,
+        env=environment(setting, os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=MOST_SECONDS - 20,
     )
     (setting.folder.parent / LOG).write_text(done.stdout + done.stderr)
-    return judged(tests, done.returncode, done.stdout, done.stderr)
+    found = judged(tests, done.returncode, done.stdout, done.stderr)
+    return found | {"on_cpu": list(ON_CPU)} if setting.device.provider == "cuda" else found
+
+
+def environment(setting: Setting, outside: Mapping[str, str]) -> dict[str, str]:
+    """Return variables under which services of all tasks start, on the device where it takes their default artefact.
+
+    Args:
+        outside: this process's, of which settings of single tasks that say where to compute are left out.
+    """
+    own = {f"DEMUR_{task.upper()}_PROVIDER" for task in TASKS}
+    found = {name: value for name, value in outside.items() if name not in {*own, "DEMUR_TASK"}}
+    found |= {"DEMUR_PROVIDER": setting.device.provider, "DEMUR_QUALIFY": "auto"}
+    if setting.device.provider == "cuda":
+        found |= {f"DEMUR_{task.upper()}_PROVIDER": "cpu" for task in ON_CPU}
+    return found
 
 
 def chosen(setting: Setting) -> list[str]:

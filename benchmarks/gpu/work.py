@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.gpu.facts import missing
 from benchmarks.gpu.parts import MOST_SECONDS, Outcome, Part, PartFailed, Setting
+from benchmarks.gpu.shipped import tags
 
 RATES = "rates.json"
 """Kept outcome of the part that floors are computed from."""
@@ -20,7 +22,7 @@ MOST_REASON = 500
 
 
 class Work:
-    """Outcomes by part, each in a file; another provider, size or set of versions has files of its own."""
+    """Outcomes by part, each in a file; another provider or size has a folder of its own."""
 
     def __init__(self, folder: Path, provider: str, quick: bool, versions: dict[str, str]) -> None:
         self.folder = folder / f"{provider}{'-quick' * quick}"
@@ -28,15 +30,21 @@ class Work:
         self._versions = versions
 
     def kept(self, part: Part) -> Outcome | None:
-        """Return the outcome of an earlier run with the same versions; None where there is none.
+        """Return the outcome of an earlier run with the same versions and artefacts; None where there is none.
 
-        Only a part that is ``done`` need not be run again.
+        Only a part that is ``done`` need not be run again. One that does not say when it ran is of an earlier version
+        of this program, and not taken.
         """
         path = self._path(part)
         if not path.exists():
             return None
-        outcome = json.loads(path.read_text())
-        return None if outcome.pop("versions") != self._versions else Outcome(**outcome)
+        kept = json.loads(path.read_text())
+        if kept.pop("versions") != self._versions:
+            return None
+        outcome = Outcome(**kept)
+        if outcome.state == "missing" or (outcome.time and outcome.artefacts == tags(part.artefacts)):
+            return outcome
+        return None
 
     def keep(self, part: Part, outcome: Outcome) -> None:
         """Write an outcome, whole or not at all."""
@@ -47,12 +55,18 @@ class Work:
 
     def run(self, part: Part, provider: str, quick: bool, unavailable: str) -> Outcome:
         """Run a part in a process of its own, at most ``MOST_SECONDS``, and keep what it found."""
+        outcome = self._outcome(part, provider, quick, unavailable)
+        self.keep(part, outcome)
+        return outcome
+
+    def _outcome(self, part: Part, provider: str, quick: bool, unavailable: str) -> Outcome:
         if absent := missing(part.needs):
-            return self._kept(part, Outcome("missing", reason=absent))
+            return Outcome("missing", reason=absent)
         if provider == "cuda" and part.not_on_cuda:
-            return self._kept(part, Outcome("missing", reason=part.not_on_cuda))
+            return Outcome("missing", reason=part.not_on_cuda)
         if part.provider and unavailable:
-            return self._kept(part, Outcome("missing", reason=unavailable))
+            return Outcome("missing", reason=unavailable)
+        ran = Outcome("failed", time=datetime.now(UTC).isoformat(timespec="seconds"), artefacts=tags(part.artefacts))
         answer = self.folder / f"{part.name}.answer"
         answer.unlink(missing_ok=True)
         command = [sys.executable, "-m", "benchmarks.gpu", "--one", part.name, "--provider", provider]
@@ -61,19 +75,15 @@ class Work:
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
         except subprocess.TimeoutExpired:
-            return self._kept(part, Outcome("failed", float(MOST_SECONDS), f"not done after {MOST_SECONDS} s"))
-        seconds = round(time.perf_counter() - start, 1)
-        outcome = Outcome(**json.loads(answer.read_text()) | {"seconds": seconds}) if answer.exists() else None
+            return replace(ran, seconds=float(MOST_SECONDS), reason=f"not done after {MOST_SECONDS} s")
+        ran = replace(ran, seconds=round(time.perf_counter() - start, 1))
+        told = Outcome(**json.loads(answer.read_text())) if answer.exists() else None
         answer.unlink(missing_ok=True)
-        if outcome is None or (done.returncode and outcome.state == "done"):  # a crash, also one at the end
+        if told is None or (done.returncode and told.state == "done"):  # a crash, also one at the end
             last = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
             (self.folder / f"{part.name}.log").write_text(done.stdout + done.stderr)
-            outcome = Outcome("failed", seconds, last[:MOST_REASON])
-        return self._kept(part, outcome)
-
-    def _kept(self, part: Part, outcome: Outcome) -> Outcome:
-        self.keep(part, outcome)
-        return outcome
+            return replace(ran, reason=last[:MOST_REASON])
+        return replace(ran, state=told.state, reason=told.reason, found=told.found)
 
     def _path(self, part: Part) -> Path:
         return self.folder / f"{part.name}.json"

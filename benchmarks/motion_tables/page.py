@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks import relations
+from benchmarks.motion_tables import diagnostics
 from benchmarks.motion_tables.judge import MEASURES, SETS, Score
 from benchmarks.motion_tables.record import Record
 from benchmarks.motion_tables.relations import TITLES, said, shown
@@ -64,6 +65,7 @@ def document(record: Record) -> str:
         "",
         f"![Retention curves of cNLL on the full eval split, as Figure 3]({PICTURE})",
         "",
+        *([] if record.diagnostics is None else ["## Diagnostics", "", *diagnostics.table(record.diagnostics), ""]),
         "## Relations that the paper reports",
         "",
         "All statements of section 5 that these tables allow to check, then what the paper's Tables 7, 20 and 21 show "

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from benchmarks.motion_tables.diagnostics import Diagnostics
 from benchmarks.motion_tables.judge import MEASURES, NAMES, SETS, Score
 from benchmarks.motion_tables.plan import Plan
 from benchmarks.motion_tables.relations import DECIMALS, Results
@@ -43,6 +44,8 @@ class Record:
     compared: Compared
     origin: Mapping[tuple[str, Row], int]
     """(split, row) to the place of its run in ``runs``."""
+    diagnostics: Diagnostics | None = None
+    """Figures that explain the tables."""
 
     def run(self, split: str, row: Row) -> Run:
         """Return the run that a row comes from."""
@@ -82,6 +85,8 @@ class Record:
             f'"rows": {{\n{_lines(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in rows)}\n}}',
             f'"compared": {{\n{_lines(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in compared)}\n}}',
         ]
+        if self.diagnostics is not None:
+            parts.append(f'"diagnostics": {json.dumps(self.diagnostics.document())}')
         path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
 
 
@@ -109,7 +114,9 @@ def load(path: Path, plan: Plan) -> Record:
         empty = dict.fromkeys(NAMES, math.nan)
         compared[*_parsed(rest), measure] = Score(**{**empty, "r_auc": r_auc, "roc_auc": roc_auc})
     runs = tuple(Run(**{**run, "notes": tuple(run["notes"])}) for run in kept["runs"])
-    return Record(plan, runs, results, compared, origin)
+    return Record(
+        plan, runs, results, compared, origin, Diagnostics.read(kept["diagnostics"]) if "diagnostics" in kept else None
+    )
 
 
 def rounded(one: Score) -> Score:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks import machine
 from benchmarks.translation_tables.data import TATOEBA
 from benchmarks.translation_tables.judge import Judged
 from benchmarks.translation_tables.kept import Doubt, Kept
@@ -122,6 +123,7 @@ def page(judged: dict[str, Judged], above: float, threshold: float, models: Sequ
         f"{threshold:.3f}. Error is 100 - eGLEU against the one reference: another good translation counts as wrong.",
         f"- **Bold**: a word one of whose tokens has an entropy above {above:.2f} nats, more than {LEVEL:.0%} of the "
         "words in translations of held-out in-domain sentences.",
+        f"- {machine.line()}.",
         "",
     ]
     for name, one in judged.items():

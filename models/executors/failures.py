@@ -12,6 +12,10 @@ class ProviderUnavailable(RuntimeError):
     """CUDA was asked for and cannot compute the graph; the message says why and what to do."""
 
 
+class NodesRefused(ProviderUnavailable):
+    """CUDA is there, and does not take all nodes of a graph that compute scores."""
+
+
 class DeviceFailed(RuntimeError):
     """The device failed in a pass, or had no memory for a graph; nothing was computed on another provider instead."""
 

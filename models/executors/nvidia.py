@@ -42,11 +42,31 @@ def driver() -> str:
             return ""
 
 
+def used_memory_bytes(index: int) -> int | None:
+    """Return how much of a CUDA device's memory is used, by all processes together; of its MIG slice where it has one.
+
+    Processes are not told apart: in a container they have other numbers than the driver knows them by.
+
+    None where the management library does not tell: without a driver, without the device, or of a kind of device that
+    does not account for its memory.
+
+    Args:
+        index: CUDA's number of the device, see ``architecture``.
+    """
+    with _library() as nvml:
+        if nvml is None:
+            return None
+        try:
+            whole, part = _parts(nvml, _handle(nvml, index, os.environ.get("CUDA_VISIBLE_DEVICES")))
+            return int(nvml.nvmlDeviceGetMemoryInfo(whole if part is None else part).used)
+        except (nvml.NVMLError, LookupError, ValueError):
+            return None
+
+
 def _architecture(nvml: Any, index: int, visible: str | None) -> str:
-    device = _handle(nvml, index, visible)
-    whole, slice_name = _parts(nvml, device)
+    whole, part = _parts(nvml, _handle(nvml, index, visible))
     major, minor = nvml.nvmlDeviceGetCudaComputeCapability(whole)
-    return f"sm_{major}{minor}" + (f".{slice_name}" if slice_name else "")
+    return f"sm_{major}{minor}" + (f".{_size(nvml, part)}" if part is not None else "")
 
 
 def _handle(nvml: Any, index: int, visible: str | None) -> Any:
@@ -60,27 +80,27 @@ def _handle(nvml: Any, index: int, visible: str | None) -> Any:
     return nvml.nvmlDeviceGetHandleByIndex(int(name)) if name.isdigit() else nvml.nvmlDeviceGetHandleByUUID(name)
 
 
-def _parts(nvml: Any, device: Any) -> tuple[Any, str]:
-    """The whole device, and the name of the slice that CUDA uses of it; empty where it is not divided."""
+def _parts(nvml: Any, device: Any) -> tuple[Any, Any]:
+    """The whole device, and the slice that CUDA uses of it; None where it is not divided."""
     if nvml.nvmlDeviceIsMigDeviceHandle(device):
-        return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device), _slice(nvml, device)
+        return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device), device
     try:
         divided = nvml.nvmlDeviceGetMigMode(device)[0] == nvml.NVML_DEVICE_MIG_ENABLE
     except nvml.NVMLError:  # kinds that cannot be divided
-        return device, ""
+        return device, None
     if not divided:
-        return device, ""
+        return device, None
     for place in range(nvml.nvmlDeviceGetMaxMigDeviceCount(device)):
         try:
-            return device, _slice(nvml, nvml.nvmlDeviceGetMigDeviceHandleByIndex(device, place))
+            return device, nvml.nvmlDeviceGetMigDeviceHandleByIndex(device, place)
         except nvml.NVMLError:  # no slice at this place
             continue
     raise LookupError("the device is divided and has no slice")
 
 
-def _slice(nvml: Any, device: Any) -> str:
+def _size(nvml: Any, part: Any) -> str:
     """Size of a slice as its profile names it, such as ``1g.18gb``."""
-    named = _MIG_NAME.search(_text(nvml.nvmlDeviceGetName(device)))
+    named = _MIG_NAME.search(_text(nvml.nvmlDeviceGetName(part)))
     return named[1] if named else "mig"
 
 

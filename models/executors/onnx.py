@@ -26,7 +26,7 @@ __all__ = ["OnnxGraph", "ProviderUnavailable"]
 
 # The key of a TensorProto's external_data entry, as serialised; parsers take numbers with needless zeros, too.
 _EXTERNAL_LOCATION = re.compile(rb"(?:\x0a|\x8a\x80*\x00)(?:\x08|\x88\x80*\x00)location")
-_DEVICE_ERRORS = (
+_DEVICE_ERRORS: tuple[type[Exception], ...] = (
     errors.EPFail,
     errors.Fail,
     errors.RuntimeException,
@@ -35,6 +35,18 @@ _DEVICE_ERRORS = (
     MemoryError,
 )
 """What a pass over a device other than the CPU fails with when the device does, not the input."""
+_BOUND_ERRORS = (*_DEVICE_ERRORS, RuntimeError)
+"""The same of a pass with bound inputs, whose failures have no class of their own."""
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(uint8)": np.uint8,
+    "tensor(bool)": np.bool_,
+}
+"""Types of inputs by ONNX Runtime's names."""
 
 
 class OnnxGraph:
@@ -77,11 +89,18 @@ class OnnxGraph:
             DeviceFailed: the device failed, not the input; never on the CPU.
         """
         session = self._current()
+        moved = self._transfers
+        if moved is not None and sum(array.nbytes for array in inputs.values()) < transfers.LEAST_BYTES:
+            moved = None
+        failures = _DEVICE_ERRORS
+        if moved is not None:
+            _refuse_misfits(session, inputs)  # what fails after this is the device
+            failures = _BOUND_ERRORS
         try:
-            if self._transfers is None or sum(array.nbytes for array in inputs.values()) < transfers.LEAST_BYTES:
+            if moved is None:
                 return session.run(outputs, inputs)  # type: ignore[no-any-return]
-            return self._transfers.run(session, inputs, outputs)
-        except _DEVICE_ERRORS as error:
+            return moved.run(session, inputs, outputs)
+        except failures as error:
             if self.device.provider == "cpu":
                 raise
             self._give_up(session)
@@ -95,6 +114,8 @@ class OnnxGraph:
             if self._session is None:
                 try:
                     self._session = self._opened()
+                except DeviceFailed:
+                    raise
                 except Exception as error:
                     raise DeviceFailed(kind_of(error)) from error
             return self._session
@@ -107,3 +128,21 @@ class OnnxGraph:
     def _opened(self) -> ort.InferenceSession:
         shared = self._shared_arena and self.device.provider == "cpu"
         return sessions.opened(self._content, self._name, self.device, shared_arena=shared)
+
+
+def _refuse_misfits(session: ort.InferenceSession, inputs: dict[str, NDArray[Any]]) -> None:
+    """
+    Raises:
+        InvalidArgument: an input has another type or shape than the graph's, as ``session.run`` says it.
+    """
+    for node in session.get_inputs():
+        array, wanted = inputs.get(node.name), _TYPES.get(node.type)
+        if array is None:
+            raise errors.InvalidArgument(f"input {node.name!r} is missing")
+        if wanted is not None and array.dtype != wanted:
+            raise errors.InvalidArgument(f"input {node.name!r} is {array.dtype}, the graph takes {node.type}")
+        fits = array.ndim == len(node.shape) and all(
+            not isinstance(size, int) or size == given for size, given in zip(node.shape, array.shape, strict=True)
+        )
+        if not fits:
+            raise errors.InvalidArgument(f"input {node.name!r} is {array.shape}, the graph takes {node.shape}")

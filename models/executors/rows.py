@@ -9,12 +9,15 @@ from models.artefact import ArtefactError
 from models.executors.onnx import OnnxGraph
 from models.executors.pace import Pace
 
+QUANTUM_ROWS = 1024
+"""Most rows of a quantum on a CPU."""
+
 
 class RowGraph:
     """Some outputs of a row graph, with a model of how long a quantum takes."""
 
     def __init__(
-        self, graph: OnnxGraph, outputs: tuple[str, ...], *, pass_rows: int = 1024, quantum_rows: int = 1024
+        self, graph: OnnxGraph, outputs: tuple[str, ...], *, pass_rows: int = 1024, quantum_rows: int = QUANTUM_ROWS
     ) -> None:
         """
         Args:

@@ -11,7 +11,7 @@ import onnxruntime as ort
 from models.artefact import ArtefactError
 from models.executors import cuda_libraries
 from models.executors.device import Device
-from models.executors.failures import OUT_OF_MEMORY_KIND, DeviceFailed, ProviderUnavailable, kind_of
+from models.executors.failures import OUT_OF_MEMORY_KIND, DeviceFailed, NodesRefused, ProviderUnavailable, kind_of
 from models.profile import Provider
 
 PROVIDERS: dict[Provider, str] = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
@@ -51,7 +51,8 @@ def opened(graph: bytes, name: str, device: Device, *, shared_arena: bool = Fals
     Raises:
         ArtefactError: the graph cannot be loaded.
         DeviceFailed: the device has no memory left for it.
-        ProviderUnavailable: the provider cannot be had, or does not take all nodes that compute scores.
+        ProviderUnavailable: the provider cannot be had.
+        NodesRefused: it does not take all nodes that compute scores.
     """
     if device.provider == "cpu":
         return _created(graph, name, _options(device, shared_arena=shared_arena), device)
@@ -75,13 +76,13 @@ def placement(session: ort.InferenceSession) -> list[Node]:
 def refuse_strays(nodes: Iterable[Node], provider: str, name: str) -> None:
     """
     Raises:
-        ProviderUnavailable: a node that computes scores is on another provider.
+        NodesRefused: a node that computes scores is on another provider.
     """
     strays = [node for node in nodes if node.provider != provider and node.operator not in EXACT_OPERATORS]
     if strays:
         named = ", ".join(f"{node.operator} {node.name!r}" for node in strays[:_NAMED_NODES])
         more = f" and {len(strays) - _NAMED_NODES} more" if len(strays) > _NAMED_NODES else ""
-        raise ProviderUnavailable(
+        raise NodesRefused(
             f"{name}: {provider} does not take {len(strays)} nodes, which would be computed on {strays[0].provider}: "
             f"{named}{more}; use a version of ONNX Runtime that has them, another precision, or DEMUR_PROVIDER=cpu"
         )

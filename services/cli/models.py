@@ -99,6 +99,8 @@ def _import(store: Store, given: argparse.Namespace) -> int:
     if not given.directory.is_dir():
         raise CommandError(f"the folder {given.directory} does not exist, or is no folder")
     made = (given.directory / artefact.MANIFEST).exists()
+    if made and (unused := [name for name in ("data", "precision", "provider") if getattr(given, name) is not None]):
+        raise CommandError(f"--{unused[0]}: {given.directory} holds an artefact, which stays as it is; leave it out")
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.directory if made else Path(scratch) / "made"
         if not made:
@@ -115,14 +117,16 @@ def _convert(given: argparse.Namespace, folder: Path) -> None:
 
     Raises:
         CommandError: what is missing, or is none.
+        ProviderUnavailable: see ``device``.
     """
     module, _, function = IMPORTERS[given.task].partition(":")
     precision = {} if given.precision is None else {"precision": given.precision}
     if precision and not hasattr(importlib.import_module(WORKBENCHES[given.task]), "PRECISIONS"):
         raise CommandError(f"--precision: artefacts of {given.task} have one precision, fp32; leave it out")
+    computing = device(given)
     try:
         convert = getattr(importlib.import_module(module), function)
-        convert(given.directory, folder, _labelled(given), device=device(given), **precision)
+        convert(given.directory, folder, _labelled(given), device=computing, **precision)
     except ModuleNotFoundError as error:
         raise CommandError(f"{error.name} is missing; install the training extra: pip install -e '.[train]'") from error
     except OSError as error:

@@ -33,7 +33,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
         type=Path,
-        help="folder of your own labelled files, as for training: measure with their dev_in instead of the replay set",
+        help="folder of your own labelled files, as for training: replay their in-domain and shifted development data "
+        "(dev_in, dev_out …) instead of the replay set",
     )
 
 

@@ -14,11 +14,20 @@ PROVIDERS: tuple[str, ...] = get_args(Provider)
 NO_REPLAY_SET = "--no-replay-set"
 NO_REPLAY_SET_HELP = (
     "leave inputs of your data out of the artefact; another provider or device then defers everything, until "
-    "`demur models qualify --data` compares it"
+    "`demur models qualify --data` compares it, which it cannot after --provider cuda"
 )
 PROVIDER_HELP = "device that computes what is calibrated, under its numeric profile; default: cpu"
 
 
 def device(given: argparse.Namespace) -> Device:
-    """Return the device that the option names, with the arithmetic that the settings say."""
-    return replace(Settings.read().device, provider=given.provider or "cpu")
+    """Return the device that the option names, with the arithmetic that the settings say.
+
+    Raises:
+        ProviderUnavailable: its libraries are missing; said before anything is read or trained.
+    """
+    found = replace(Settings.read(task=given.task).device, provider=given.provider or "cpu")
+    if found.provider == "cuda":
+        from models.executors import cuda_libraries  # late: it loads ONNX Runtime
+
+        cuda_libraries.load()
+    return found

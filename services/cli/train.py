@@ -49,6 +49,7 @@ def run(given: argparse.Namespace) -> int:
     if precision and not hasattr(bench, "PRECISIONS"):
         raise CommandError(f"--precision: artefacts of {given.task} have one precision, fp32; leave it out")
     preset = _preset(given, bench)
+    computing = device(given)
     line = ProgressLine(f"training {family}")
     try:
         artefact = bench.train_artefact(
@@ -59,7 +60,7 @@ def run(given: argparse.Namespace) -> int:
             seed=given.seed,
             preset=preset,
             progress=line,
-            device=device(given),
+            device=computing,
             **precision,
         )
     except ModuleNotFoundError as error:

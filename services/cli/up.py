@@ -105,8 +105,7 @@ class Supervisor:
         Raises:
             CommandError: one ended, or is not ready in time; its last words are quoted.
         """
-        deadline = time.monotonic() + START_SECONDS
-        qualifying = Settings.read().qualify_seconds
+        begin, qualifying = time.monotonic(), dict[str, float]()
         waiting = {child.task: child for child in self._children}
         print(f"starting {', '.join(waiting)} …", file=sys.stderr, flush=True)
         while waiting and not self.interrupted:
@@ -120,13 +119,14 @@ class Supervisor:
                     del waiting[task]
                 elif (reason := unready(running[task])).startswith("failed to start"):
                     raise CommandError(f"{task} {reason}")
-                elif "is being qualified" in reason and qualifying:
-                    deadline, qualifying = deadline + qualifying, 0.0
+                elif "is being qualified" in reason and task not in qualifying:
+                    qualifying[task] = Settings.read(task=task).qualify_seconds
                     print(f"{task}: {reason}", file=sys.stderr, flush=True)
-            if waiting and time.monotonic() > deadline:
+            seconds = START_SECONDS + max(qualifying.values(), default=0.0)  # side by side
+            if waiting and time.monotonic() > begin + seconds:
                 late = next(iter(waiting.values()))
                 raise CommandError(
-                    f"{late.task} is not ready after {START_SECONDS:.0f} s; from {late.log}:\n{_last_words(late.log)}"
+                    f"{late.task} is not ready after {seconds:.0f} s; from {late.log}:\n{_last_words(late.log)}"
                 )
             time.sleep(0.1)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, insert, select
@@ -33,6 +33,7 @@ class Bound:
     task: str
     model: str
     profile: str
+    """Name of the numeric profile; behind a comma the measures that settings choose, where they do."""
 
 
 def latest(connection: Connection, bound: Bound) -> Mapping[str, Entry]:
@@ -49,6 +50,21 @@ def latest(connection: Connection, bound: Bound) -> Mapping[str, Entry]:
         .where(table.c.task == bound.task)
     )
     return {row.head: _entry(row) for row in rows}
+
+
+def under_other_profiles(connection: Connection, bound: Bound, besides: Collection[str]) -> Mapping[str, Entry]:
+    """Head to what was last set for this artefact under another numeric profile with the same measures.
+
+    Args:
+        besides: authors whose changes do not count.
+    """
+    rows = connection.execute(
+        select(table)
+        .where(table.c.task == bound.task, table.c.model == bound.model, table.c.profile != bound.profile)
+        .where(table.c.author.not_in(besides))
+        .order_by(table.c.number)
+    )
+    return {row.head: _entry(row) for row in rows if row.profile.partition(",")[2] == bound.profile.partition(",")[2]}
 
 
 def history(connection: Connection, task: str, head: str, most: int) -> list[Entry]:

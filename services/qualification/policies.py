@@ -16,7 +16,8 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
     """Return a policy as it holds under the profile of a record, and what was done to it.
 
     A target retention gets the threshold of the carried table; any other threshold is carried by the scores of the
-    record. Where nothing can be carried, or a certificate becomes void, everything is deferred.
+    record, if it was set under the profile that the record compares with. Where nothing can be carried, or a
+    certificate becomes void, everything is deferred.
 
     Args:
         calibration: of the policy's head under the record's profile; None where there is none.
@@ -41,6 +42,12 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
     if calibration is None:
         return _none(
             moved, f"{policy.head} is refused under {record.profile_name}: {record.heads[policy.head].sentence}"
+        )
+    if policy.profile.partition(",")[0] != source:
+        return _none(
+            moved,
+            f"the threshold {policy.threshold:g} was set under {policy.profile}, whose scores were not compared with "
+            "those of this profile: set it again, or a target retention",
         )
     if policy.measure not in record.heads[policy.head].measures:
         return _none(moved, f"{policy.measure} was not measured under {record.profile_name}")

@@ -8,6 +8,7 @@ from typing import Literal
 
 from models import replay
 from models.artefact import Artefact, ArtefactError
+from models.executors.failures import DeviceFailed
 from models.qualification import record as records
 from models.qualification.record import Record
 from models.replay import Replayer
@@ -59,6 +60,7 @@ class Qualification:
         """Decide by the artefact's own calibrations, by a record, or by the mode.
 
         Raises:
+            DeviceFailed: the mode is ``require``, and the device failed while the record was checked.
             NotQualified: the mode is ``require``, and there is no record that can be used.
         """
         if (found := own(self._artefact, self._machine.profile)) is not None:
@@ -68,9 +70,16 @@ class Qualification:
             return self._decided(self._without("unqualified", why))
         record = self._effects.records.find(self._artefact, self._machine.profile, self._machine.libraries)
         if record is not None:
-            if self._still_true(record):
-                return self._decided(self._by(record))
-            _log.warning("%s: the first inputs no longer give the recorded scores; qualifying again", self._name)
+            try:
+                if self._still_true(record):
+                    return self._decided(self._by(record))
+                _log.warning("%s: the first inputs no longer give the recorded scores; qualifying again", self._name)
+            except ArtefactError as error:
+                return self._decided(self._without("unqualified", f"the replay set cannot be used: {error}"))
+            except DeviceFailed as error:
+                if self._mode == "require":
+                    raise
+                _log.error("%s while the record of %s was checked; qualifying again", error, self._name)
         if self._mode == "require":
             raise NotQualified(
                 f"{self._artefact.tag} is not qualified for the numeric profile {self._name} on this machine, and "
@@ -79,8 +88,7 @@ class Qualification:
         if self._artefact.manifest.replay is None:
             why = (
                 f"no calibration under the numeric profile {self._name}, and the artefact has no replay set to measure "
-                f"it with: run `demur models qualify {self._artefact.tag} --data DIR` with labelled files, build the "
-                "artefact again, or set a threshold"
+                f"it with: {replay.remedy(self._artefact)}, or set a threshold"
             )
             return self._decided(self._without("unqualified", why))
         return self.standing.tables
@@ -112,6 +120,7 @@ class Qualification:
 
         try:
             if self._measurement is None:
+                _log.info("numeric profile %s: measuring it with the replay set", self._name)
                 self._measurement = Measurement(self._effects.replayer())
                 self._measurement.run(pieces=1, stopped=stopped, progress=report)
                 early = self._verdict(self._measurement)
@@ -159,6 +168,7 @@ class Qualification:
         return Tables(self._machine.profile, origin, dict.fromkeys(self._artefact.manifest.heads), reason)
 
     def _decided(self, tables: Tables) -> Tables:
+        self._measurement = None  # and with it the second copy of the model on the device
         self.standing = Standing(tables, self._measured(tables))
         if tables.origin != "artefact":
             write = _log.info if tables.origin in ("carried", "mapped") else _log.warning
@@ -191,4 +201,4 @@ class Qualification:
             return True
         measurement = Measurement(self._effects.replayer(), batch_sizes=record.batches[-1:])
         measurement.run(pieces=1)
-        return agrees(measurement.scores(), record, self._artefact.manifest.golden_tolerance)
+        return agrees(measurement.scores(), record)

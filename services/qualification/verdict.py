@@ -19,6 +19,9 @@ from models.replay import IN_DOMAIN, Scores
 from services.qualification.measure import Measurement, Replayed
 from services.qualification.tables import reference, reference_profile
 
+ROUNDING = 1e-6
+"""Relative difference of scores in float32 that are sums of the same numbers in another order."""
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -63,12 +66,14 @@ def verdict(artefact: Artefact, machine: Machine, measurement: Measurement, know
     )
 
 
-def agrees(again: Replayed, found: Record, tolerance: float) -> bool:
-    """Return whether the first units have the scores again that a record tells, at its last batch size.
+def agrees(again: Replayed, found: Record) -> bool:
+    """Return True if the first units have the scores again that a record tells, at its last batch size.
+
+    A difference is allowed that is no larger than the guard band of the measure's thresholds (for means: than their
+    largest recorded shift), or than rounding in float32; relative to a score plus the median of its measure.
 
     Args:
         again: scores [1, k] by head and measure.
-        tolerance: largest difference, relative to a score plus the median of its measure.
     """
     for head, by_measure in again.items():
         if head not in found.heads:  # never calibrated
@@ -76,20 +81,34 @@ def agrees(again: Replayed, found: Record, tolerance: float) -> bool:
         kept = found.heads[head]
         for name, values in by_measure.items():
             if name == record.MEAN:
-                packed = None if kept.means is None else kept.means.means
+                if kept.means is None:
+                    return False
+                packed, allowed = kept.means.means, [(0.0, kept.means.largest or 0.0)]
+            elif name in kept.measures:
+                measure = kept.measures[name]
+                packed = measure.scores
+                allowed = [(at.threshold, at.guard) for at in measure.thresholds if at.threshold is not None]
             else:
-                packed = kept.measures[name].scores if name in kept.measures else None
-            if packed is None:
                 return False
-            if not _close(values[0], unpack(packed).scores[-1, : values.shape[1]], tolerance):
+            if not _close(values[0], unpack(packed).scores[-1], allowed):
                 return False
     return True
 
 
-def _close(now: NDArray[np.float32], before: NDArray[np.float32], tolerance: float) -> bool:
-    size = np.abs(before.astype(np.float64))
-    difference = np.abs(now.astype(np.float64) - before)
-    return bool((difference <= tolerance * (size + np.median(size))).all())
+def _close(now: NDArray[np.float32], before: NDArray[np.float32], allowed: list[tuple[float, float]]) -> bool:
+    """
+    Args:
+        now: scores [k].
+        before: scores [n] of all units.
+        allowed: scores, and how far they may be off.
+    """
+    finite = np.abs(before[np.isfinite(before)].astype(np.float64))
+    middle = float(np.median(finite)) if len(finite) else 1.0
+    widest = max((off / (abs(at) + middle) for at, off in allowed if np.isfinite(at) and at + off), default=0.0)
+    first = before[: len(now)].astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(now - first) <= max(widest, ROUNDING) * (np.abs(first) + middle)
+    return bool((near | (now == first) | (np.isnan(now) & np.isnan(first))).all())
 
 
 def _of_batch(done: Replayed, number: int) -> Scores:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from demur.v1 import vessel_pb2
 from models.artefact import Artefact
 from models.executors.onnx import OnnxGraph
-from models.executors.rows import RowGraph
+from models.executors.rows import QUANTUM_ROWS, RowGraph
 from models.predictive import Gaussian, Predictives
 from models.tasks.vessel.scoring import rows_per_pass
 from models.tasks.vessel.spec import HEADS, POWER
@@ -32,7 +32,8 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
     predictors = manifest.members * manifest.samples
     graph = OnnxGraph(artefact.path(manifest.executor.file), device=settings.device)
     statistics = ("mean", "mvar", "varm") if manifest.ensemble else ("mean", "mvar")
-    pass_rows = rows_per_pass(predictors)
+    pass_rows = rows_per_pass(predictors, settings.device.provider)
+    quantum_rows = max(QUANTUM_ROWS, pass_rows)
 
     def power(arrays: tuple[NDArray[np.float32], ...]) -> tuple[Predictives, MemberOutputs]:
         width = len(statistics)
@@ -40,8 +41,10 @@ def tenant(artefact: Artefact, settings: Settings, parts: Parts) -> Tenant:
 
     model = RowModel(
         heads=HEADS,
-        plain=RowGraph(graph, statistics, pass_rows=pass_rows),
-        with_members=RowGraph(graph, (*statistics, "member_mean", "member_var"), pass_rows=pass_rows),
+        plain=RowGraph(graph, statistics, pass_rows=pass_rows, quantum_rows=quantum_rows),
+        with_members=RowGraph(
+            graph, (*statistics, "member_mean", "member_var"), pass_rows=pass_rows, quantum_rows=quantum_rows
+        ),
         statistics=power,
         member_values=2 * predictors,  # a mean and a variance each
         replayed=graph,

@@ -1,4 +1,4 @@
-"""Checks and benchmarks for a machine with a GPU, run on this CPU in small sizes, and the committed record of a run."""
+"""Checks and benchmarks for a machine with a GPU, run on this CPU in small sizes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from benchmarks import machine
 from benchmarks.gpu import floors, measures, page, suites, training
 from benchmarks.gpu import qualify as gpu_qualify
 from benchmarks.gpu.parts import PARTS, Outcome, Part, PartFailed, Setting
-from benchmarks.gpu.record import COMPARED, Record, outdated, pinned, read
+from benchmarks.gpu.record import Record, pinned, read
+from benchmarks.gpu.shipped import tags
 from benchmarks.gpu.work import Work, answer
 from models.executors.device import Device
 from services.assembly import profile, qualify
-from services.settings import Settings
+from services.settings import TASKS, Settings
 from tests.services.qualification.variants import disordered, replayable, scaled, variant
 
 PROJECT = Path(__file__).resolve().parents[2]
-PAGES = PROJECT / "docs" / "gpu"
 QUICK = [part.name for part in PARTS if part.name != "tests"]
 """The part `tests` starts services, as this suite does anyway."""
 
@@ -62,9 +62,20 @@ def test_every_part_runs_on_a_cpu_and_is_kept(tmp_path: Path) -> None:
     assert "a million" not in text
     assert "released size" not in text
     assert text == page.text(record)
+    assert record.time == max(part.time for part in record.parts.values()) > ""
+    assert record.seconds == pytest.approx(sum(part.seconds for part in record.parts.values()), abs=0.1)
+    for name in ("1_rows", "1000_rows"):
+        times = record.parts["service"].found[name]
+        assert times["first_over_p50"] == times["first_ms"] / times["p50_ms"]
+    for part in PARTS:
+        if part.name in QUICK:
+            outcome = record.parts[part.name]
+            assert outcome.artefacts == tags(part.artefacts)
+            assert outcome.found.get("artefact") in {None, *outcome.artefacts.values()}
 
     again = run(tmp_path, "--provider", "cpu", "--quick", "--only", "device", "rates")
     assert again.stdout.strip() == str(tmp_path / "out" / "README.md"), "what is done is not done again"
+    assert read(tmp_path / "out" / "record.json") == record, "with its times"
 
 
 def test_a_machine_without_a_device_is_told_what_is_missing(tmp_path: Path) -> None:
@@ -84,64 +95,6 @@ def test_a_failed_part_does_not_end_the_others(tmp_path: Path, monkeypatch: pyte
     record = read(tmp_path / "out" / "record.json")
     assert (record.parts["qualify-vessel"].state, record.parts["device"].state) == ("failed", "done")
     assert "**failed**" in (tmp_path / "out" / "README.md").read_text()
-
-
-def test_the_committed_record_is_of_the_pinned_versions_or_the_page_says_so() -> None:
-    record = read(PAGES / "record.json")
-    text = (PAGES / "README.md").read_text()
-    assert text == page.text(record), "run `make gpu` again, or `python -m benchmarks.gpu --provider cpu`"
-    for name, (then, now) in outdated(record, pinned()).items():
-        assert f"{name} {then} (pinned now: {now})" in text
-    if record.provider == "cpu":
-        assert "**Not run on a GPU.**" in text
-    else:
-        assert {"vessel", "weather", "motion", "lesion", "translation"} <= {
-            name.removeprefix("qualify-") for name, part in record.parts.items() if part.state == "done"
-        }
-
-
-def test_another_version_is_named() -> None:
-    record = Record("cuda", False, "2026-01-01T00:00:00+00:00", 1.0, dict.fromkeys(COMPARED, "0.1"), {})
-    pins = pinned()
-    assert set(COMPARED) <= set(pins)
-    assert outdated(record, pins) == {name: ("0.1", pins[name]) for name in COMPARED}
-    assert f"{COMPARED[0]} 0.1 (pinned now: {pins[COMPARED[0]]})" in page.text(record)
-    same = replace(record, versions=pins)
-    assert not outdated(same, pins)
-    assert "Other versions" not in page.text(same)
-
-
-def test_floors_are_shown_with_what_they_are_floors_of() -> None:
-    found = {"seconds": 2.0, "floor_seconds": 0.5, "over_floor": 4.0}
-    record = Record(
-        "cuda", False, "2026-01-01T00:00:00+00:00", 1.0, pinned(), {"rows": Outcome("done", 3.0, "", found)}
-    )
-    assert "| rows | 2 | 0.5 | 4 x | - |" in page.text(record)
-
-
-def test_targets_are_judged_in_full_size_on_a_gpu_only() -> None:
-    found = {
-        "seconds": 0.5,
-        "device_memory_gib": 12.5,
-        "floor_seconds": 0.25,
-        "over_floor": 2.0,
-        "targets": {"seconds": 0.8, "device_memory_gib": 12.0},
-    }
-    parts = {"scan": Outcome("done", 3.0, "", found)}
-    record = Record("cuda", False, "2026-01-01T00:00:00+00:00", 1.0, pinned(), parts)
-    judged = "| scan | 0.5 | 0.25 | 2 x | ≤ 0.8 s: met (0.5 s), ≤ 12 GiB: **missed** (12.5 GiB) |"
-    alone = "| scan | 0.5 | 0.25 | 2 x | ≤ 0.8 s, ≤ 12 GiB |"
-    assert judged in page.text(record)
-    for other in (replace(record, provider="cpu"), replace(record, quick=True)):
-        assert alone in page.text(other)
-        assert "not judged" in page.text(other)
-
-
-def test_a_quick_run_names_the_sizes_that_it_ran() -> None:
-    record = Record("cuda", True, "2026-01-01T00:00:00+00:00", 1.0, pinned(), {"rows": Outcome("done")})
-    assert "4096 vessel rows" in page.text(record)
-    assert "a million" not in page.text(record)
-    assert "a million vessel rows" in page.text(replace(record, quick=False))
 
 
 def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,6 +143,28 @@ def test_what_cuda_does_not_take_is_left_out_there_and_says_why(tmp_path: Path) 
     assert (outcome.state, "eight bits" in outcome.reason) == ("missing", True)
     assert suites.chosen(Setting(Device(provider="cpu"), False, tmp_path)) == list(suites.FULL)
     assert "tests/e2e/test_translation.py" not in suites.chosen(Setting(Device(provider="cuda"), False, tmp_path))
+
+
+def test_services_of_the_tests_are_on_the_device_but_for_what_cuda_does_not_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`demur up` starts services of all tasks or none, each with the settings of its task."""
+    seen: list[dict[str, str]] = []
+
+    def passed(command: list[str], *, env: dict[str, str], **options: Any) -> subprocess.CompletedProcess[str]:
+        seen.append(env)
+        return subprocess.CompletedProcess(command, 0, PASSED, "")
+
+    monkeypatch.setattr("benchmarks.gpu.suites.subprocess.run", passed)
+    monkeypatch.setenv("DEMUR_VESSEL_PROVIDER", "cpu")
+    monkeypatch.setenv("DEMUR_TASK", "vessel")
+    for provider, on_cpu in (("cuda", {"translation"}), ("cpu", set(TASKS))):
+        found = suites.run(Setting(Device(provider=provider), False, tmp_path / "tests"))  # type: ignore[arg-type]
+        assert {task for task in TASKS if Settings.read(seen[-1], task=task).provider == "cpu"} == on_cpu
+        assert "DEMUR_TASK" not in seen[-1]
+        assert found.get("on_cpu") == (["translation"] if provider == "cuda" else None)
+    for text in ("README.md", "docs/settings.md", "docs/qualification.md"):
+        assert "DEMUR_TRANSLATION_PROVIDER=cpu" in (PROJECT / text).read_text(), text
 
 
 def test_a_refused_device_fails_its_part_with_the_figures(tmp_path: Path) -> None:
@@ -299,7 +274,9 @@ def test_a_process_that_crashes_after_its_answer_has_failed(tmp_path: Path, monk
     assert work.run(part, "cpu", quick=True, unavailable="").reason == "exit code -11"
     state = "failed"
     assert work.run(part, "cpu", quick=True, unavailable="").reason == "failed"
-    assert work.kept(part) == Outcome("failed", 0.0, "failed", {"a": 1})
+    kept = work.kept(part)
+    assert kept is not None
+    assert (kept.state, kept.reason, kept.found) == ("failed", "failed", {"a": 1})
 
 
 def test_a_replay_is_timed_for_a_while_only() -> None:

@@ -7,7 +7,11 @@ from pathlib import PurePosixPath
 
 import pytest
 
+from models import artefact
+from services.cli.up import START_SECONDS
+from services.reference import folders
 from services.settings import Settings
+from services.tasks import DEFAULT_MODELS
 from services.variables import SettingsError
 from tests.deploy.rendered import (
     COMBINATIONS,
@@ -31,6 +35,7 @@ OWN_BYTES = 512 << 20
 BENTO_SECONDS = 5
 """By which BentoML's grace is longer than the drain; see services/cli/serve.py."""
 USER = 10001
+WITH_GPU = ("gpu-prod", *(name for name, components in COMBINATIONS.items() if "gpu" in components))
 
 
 def each(*names: str) -> Iterator[tuple[str, Object, Object, Object]]:
@@ -201,6 +206,44 @@ def test_accelerators_are_whole_and_asked_for_together(name: str) -> None:
             if name not in COMBINATIONS or "sqlite" not in COMBINATIONS[name]:
                 deployment = one(rendered(name), "Deployment", pod.partition(": ")[2])
                 assert deployment["spec"]["strategy"]["rollingUpdate"]["maxSurge"] == 0, "there may be no spare one"
+
+
+def of_cuda(task: str) -> bool:
+    """Whether the reference artefact has graphs that the CUDA provider takes: none of trees alone, none of 8 bits."""
+    (folder,) = (one for one in folders(task) if f"{task}-{one.name}" == DEFAULT_MODELS[task])
+    executors = artefact.read(folder).manifest.executors
+    return any(one.kind == "onnx" for one in executors) and all(one.precision != "int8" for one in executors)
+
+
+@pytest.mark.parametrize("name", WITH_GPU)
+def test_a_gpu_is_for_tasks_whose_reference_artefact_runs_on_it(name: str) -> None:
+    found = {}
+    for pod, labels, _, container in each(name):
+        if (task := task_of(labels)) is None:
+            continue
+        assert "DEMUR_MODEL" not in environment(rendered(name), container), f"{pod}: the reference artefact"
+        found[task] = settings(name, labels, container).provider
+    assert found.keys() == DEFAULT_MODELS.keys()
+    on_gpu = {task for task, provider in found.items() if provider == "cuda"}
+    assert on_gpu == {"lesion", "motion"}
+    assert on_gpu <= {task for task in found if of_cuda(task)}
+    assert not of_cuda("translation"), "in eight bits"
+    for _, labels, _, container in each(name):
+        if task_of(labels) not in on_gpu:
+            assert "DEMUR_PROVIDER" not in environment(rendered(name), container), "unset, and so the CPU"
+
+
+@pytest.mark.parametrize("name", WITH_GPU)
+def test_a_pod_qualifies_its_device_and_has_the_time_for_it(name: str) -> None:
+    for pod, labels, _, container in each(name):
+        if task_of(labels) is None:
+            continue
+        assert environment(rendered(name), container).get("DEMUR_QUALIFY", "auto") == "auto", pod
+        read = settings(name, labels, container)
+        assert read.qualify == "auto"
+        probe = container["startupProbe"]
+        seconds = probe.get("initialDelaySeconds", 0) + probe["periodSeconds"] * probe["failureThreshold"]
+        assert seconds >= read.qualify_seconds + START_SECONDS, f"{pod}: loaded, qualified, tested and warm"
 
 
 @pytest.mark.parametrize("name", RENDERED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models import card
 from models.artefact import MANIFEST, Artefact, ArtefactError, Executor, Manifest, Range, Source, name, read, write
 from models.calibration import Calibration, retention_table
 from models.schema import Feature, Schema
+from models.tasks.vessel.spec import CARD, HEADS
 
 FEATURES = (Feature("speed", "m/s", 0, 20, "Speed."), Feature("wave", "m", 0, 15, "Waves.", nullable=True))
 FILES = {"graph.onnx": b"a graph", "golden.npz": b"arrays", "MODEL_CARD.md": b"# Card"}
@@ -61,6 +64,17 @@ def test_what_is_written_can_be_read(written: Artefact) -> None:
     assert again.tag == f"vessel-dnn-3:{written.version}"
     assert again.path("graph.onnx").read_bytes() == b"a graph"
     assert again.manifest.ensemble
+
+
+def test_figures_that_do_not_exist_are_left_out(tmp_path: Path) -> None:
+    quality = {"dev": {"rmse_kw": 1.5, "f1_auc": math.nan}, "eval": {"rmse_kw": math.inf, "f1_auc": 0.25}}
+    made = manifest(quality=quality)
+    assert write(tmp_path / "model", made, FILES).manifest.quality == {
+        "dev": {"rmse_kw": 1.5},
+        "eval": {"f1_auc": 0.25},
+    }
+    text = card.text(made, HEADS, CARD)
+    assert "| dev | 1.5 | – |\n| eval | – | 0.25 |" in text
 
 
 def test_equal_content_has_equal_versions_and_other_content_has_not(tmp_path: Path) -> None:

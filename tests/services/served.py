@@ -42,16 +42,18 @@ async def artefact_served(
             serving = Serving(assembled.tenant, chosen, metrics, assembled.desk, assembled.keeper)
             server = GrpcServer(serving)
             await server.start(f"127.0.0.1:{chosen.grpc_port}")  # 0: any
-            lifecycle.reason = ""
-            await server.ready()
-            app = application(serving, lifecycle)
-            transport = httpx.ASGITransport(app, raise_app_exceptions=True)
-            async with (
-                grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", UNLIMITED) as channel,
-                httpx.AsyncClient(transport=transport, base_url=f"http://{task}", timeout=60) as http,
-            ):
-                yield assembled, channel, http
-            await server.drain(0)
+            try:
+                lifecycle.reason = ""
+                await server.ready()
+                app = application(serving, lifecycle)
+                transport = httpx.ASGITransport(app, raise_app_exceptions=True)
+                async with (
+                    grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", UNLIMITED) as channel,
+                    httpx.AsyncClient(transport=transport, base_url=f"http://{task}", timeout=60) as http,
+                ):
+                    yield assembled, channel, http
+            finally:  # after a failed test, too: a server that is left ends the whole run with an error of its own
+                await server.drain(0)
         finally:
             await assembled.stop()
     finally:

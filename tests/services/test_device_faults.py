@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry
 
 from models import artefact
 from models.artefact import Artefact
+from models.executors import transfers
 from models.executors.onnx import OnnxGraph
 from services.assembly import Assembled, assemble
 from services.errors import DemurError, DeviceUnavailable, status
@@ -35,6 +36,8 @@ SETTINGS = Settings(task=TASK, lanes=2, provider="cuda", fixed_threshold=1e9, le
 SIZES = {1: 60, 2: 20, 7: 10, 64: 8, 300: 1.5, 1500: 0.5}
 """Rows of calls: on the event loop, in lanes, and of several quanta; with their weights."""
 AT_ONCE = 25
+BOUND_ROWS = 64
+"""Passes of so many rows of ten features have their inputs bound, as maps, windows and long streams have."""
 
 
 @dataclass
@@ -83,6 +86,7 @@ def expected(reference: Artefact, rows: np.ndarray) -> np.ndarray:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    monkeypatch.setattr(transfers, "LEAST_BYTES", BOUND_ROWS * 40)
     return install(monkeypatch)
 
 
@@ -144,13 +148,15 @@ async def check_storm(
     print(
         f"{calls} calls: {dict(outcomes)}; {weather.spells} spells, injected {dict(weather.injected)}; taken out "
         f"{dict(health.failures)}, probes {dict(health.probes)}; passes {machine.passes}, "
-        f"sessions {len(machine.opened)}"
+        f"{machine.bound} with bound inputs, sessions {len(machine.opened)}"
     )
     assert machine.passes["elsewhere"] == 0
     assert all(providers[0][0] == "CUDAExecutionProvider" for providers, _ in machine.opened)
     assert set(outcomes) == {"answered", "DeviceUnavailable device_failed"}
     assert outcomes.total() == calls
-    assert set(weather.injected) == set(health.failures) == set(KINDS)
+    assert 0 < machine.bound < machine.passes["cuda"]
+    assert set(weather.injected) == set(KINDS)
+    assert set(health.failures) == {*KINDS, "RuntimeError"}, "bound passes fail without a class"
     assert health.probes["passed"] == health.failures.total()
     assert assembled.scheduler.active == 0
     for size in SIZES:

@@ -16,12 +16,14 @@ from services.errors import Conflict, InvalidInput
 from services.ledger.database import Database
 from services.ledger.policies import Bound
 from services.ledger.writer import Clock, Writer
-from services.policy import Policy, PolicyBook
+from services.policy import DEFER_ALL, Policy, PolicyBook
 from services.policy_changes import PolicyChange
-from services.policy_keeper import QUALIFICATION, SETTINGS, CarriedPolicies, PolicyKeeper
+from services.policy_keeper import POLL_SECONDS, QUALIFICATION, SETTINGS, PolicyKeeper
 
 BOUND = Bound("toy", "m:1", "cpu")
 POLICY = Policy("power", "m:1", "cpu", "tvar", 2.0, "fixed")
+QUALIFIED = replace(POLICY, profile="cuda", threshold=1.0)
+UNQUALIFIED = replace(QUALIFIED, threshold=DEFER_ALL, mode="defer_all", reason="being qualified")
 CALIBRATION = Calibration(retention_table("tvar", np.arange(1, 1001, dtype=np.float32)), {})
 
 
@@ -144,24 +146,41 @@ async def test_a_text_that_the_database_cannot_hold_is_the_callers(ledger_url: s
             await keeper.history("\0")
 
 
+def carry(policy: Policy) -> tuple[Policy, str]:
+    return replace(policy, profile="cuda", threshold=policy.threshold - 0.5), "with a guard of 0.5"
+
+
+@asynccontextmanager
+async def carrying(
+    writer: Writer, profile: str = "cuda", *, qualified: bool = True
+) -> AsyncIterator[tuple[PolicyKeeper, PolicyBook]]:
+    """A process under another profile, whose own default is 1, or, before it is qualified, to defer everything."""
+    own = QUALIFIED if qualified else UNQUALIFIED
+    book = PolicyBook({"power": replace(own, profile=profile)})
+    keeper = PolicyKeeper(
+        book,
+        writer,
+        replace(BOUND, profile=profile),
+        {"power": CALIBRATION},
+        time.time,
+        audit_floor=0.2,
+        carry=carry if qualified else None,
+        provisional=() if qualified else ("power",),
+    )
+    await keeper.start()
+    try:
+        yield keeper, book
+    finally:
+        await keeper.stop()
+
+
+async def turns(count: int = 3) -> None:
+    """Some turns of a keeper that follows the log."""
+    await asyncio.sleep(count * POLL_SECONDS)
+
+
 async def test_an_operators_policy_is_carried_to_another_profile_as_an_event(ledger_url: str) -> None:
     """What `settings` said under the first profile is not; a policy of the second profile's operator stays."""
-    cuda = replace(BOUND, profile="cuda")
-
-    def carry(policy: Policy) -> tuple[Policy, str]:
-        return replace(policy, profile="cuda", threshold=policy.threshold - 0.5), "with a guard of 0.5"
-
-    @asynccontextmanager
-    async def carrying(writer: Writer) -> AsyncIterator[tuple[PolicyKeeper, PolicyBook]]:
-        book = PolicyBook({"power": replace(POLICY, profile="cuda", threshold=1.0)})
-        carried = CarriedPolicies(BOUND, carry)
-        keeper = PolicyKeeper(book, writer, cuda, {"power": CALIBRATION}, time.time, audit_floor=0.2, carried=carried)
-        await keeper.start()
-        try:
-            yield keeper, book
-        finally:
-            await keeper.stop()
-
     async with writing(ledger_url) as writer:
         async with keeping(writer) as (keeper, _):
             await keeper.set(PolicyChange("power", threshold=3.0, author="ada"))
@@ -174,6 +193,48 @@ async def test_an_operators_policy_is_carried_to_another_profile_as_an_event(led
             await keeper.set(PolicyChange("power", threshold=9.0, author="bo"))
         async with carrying(writer) as (_, book):
             await reached(book, 9.0)
+        async with carrying(writer, "cuda-2") as (_, book):
+            await reached(book, 8.5)  # the newest word of an operator, whatever profile it was for
+        async with carrying(writer, "cuda-2,power=mae") as (_, book):
+            await turns()
+            assert book["power"].threshold == 1.0, "what was set for one measure does not hold for another"
+
+
+async def test_a_process_that_is_not_qualified_defers_alone(ledger_url: str) -> None:
+    """Neither does it make other replicas of its profile defer, nor do their thresholds hold on it."""
+    async with (
+        writing(ledger_url) as writer,
+        carrying(writer) as (keeper, answering),
+        carrying(writer, qualified=False) as (late, deferring),
+    ):
+        await told(keeper, QUALIFIED)
+        await turns()
+        assert (answering["power"].threshold, deferring["power"].mode) == (1.0, "defer_all")
+        assert len(await keeper.history("power")) == 1
+        await keeper.set(PolicyChange("power", threshold=5.0, author="ada"))
+        await reached(deferring, 5.0)  # an operator means all processes of the profile
+        late.adopt([replace(QUALIFIED, threshold=0.9)], carry)
+        await turns()
+        assert answering["power"].threshold == deferring["power"].threshold == 5.0
+
+
+async def test_a_late_verdict_carries_an_operators_policy_at_once(ledger_url: str) -> None:
+    async with writing(ledger_url) as writer:
+        async with keeping(writer) as (keeper, _):
+            await keeper.set(PolicyChange("power", threshold=3.0, author="ada"))
+        async with carrying(writer, qualified=False) as (keeper, book):
+            await turns()
+            assert book["power"].mode == "defer_all"
+            keeper.adopt([QUALIFIED], carry)
+            assert book["power"].threshold == 2.5, "and not for a moment what settings say"
+            await reached(book, 2.5)
+            await told(keeper, book["power"])
+
+
+async def told(keeper: PolicyKeeper, policy: Policy) -> None:
+    """Waits until a policy is the newest entry of the log."""
+    while not (events := await keeper.history("power")) or events[0].policy.version != policy.version:
+        await asyncio.sleep(0.01)
 
 
 async def test_a_verdict_that_comes_late_is_in_force_at_once_and_told(ledger_url: str) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
+from models.executors.device import Device
 from services.settings import TASKS, Settings, address, default_ports
 from services.variables import SettingsError
 from tests.settings_page import PAGE, docstrings, page
@@ -69,6 +70,8 @@ def test_values_are_read_by_type() -> None:
         ("MAX_JOBS", "0"),
         ("INTRA_OP_THREADS", "0"),
         ("MAX_MESSAGE_BYTES", "1e9"),
+        ("QUALIFY", "maybe"),
+        ("QUALIFY_SECONDS", "-1"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_variable(name: str, value: str) -> None:
@@ -76,6 +79,54 @@ def test_a_wrong_value_is_named_with_its_variable(name: str, value: str) -> None
         Settings.read({f"DEMUR_{name}": value})
     assert f"DEMUR_{name}" in str(caught.value)
     assert "<class" not in str(caught.value)
+
+
+def test_the_device_is_what_the_environment_says() -> None:
+    assert Settings.read({}).device == Device("cpu", threads=1)
+    given = {
+        "DEMUR_PROVIDER": "cuda",
+        "DEMUR_DEVICE_INDEX": "3",
+        "DEMUR_DEVICE_MEMORY_BYTES": str(8 << 30),
+        "DEMUR_DEVICE_ARENA": "double",
+        "DEMUR_TF32": "1",
+        "DEMUR_CONVOLUTION_SEARCH": "exhaustive",
+        "DEMUR_INTRA_OP_THREADS": "2",
+    }
+    device = Device(
+        "cuda", 2, tf32=True, convolution_search="exhaustive", memory_bytes=8 << 30, index=3, growth="double"
+    )
+    assert Settings.read(given).device == device
+    own = {"DEMUR_LESION_PROVIDER": "cpu", "DEMUR_LESION_DEVICE_INDEX": "1", "DEMUR_LESION_TF32": "0"}
+    lesion = Settings.read(given | own, task="lesion").device
+    assert lesion == replace(device, provider="cpu", index=1, tf32=False)
+    assert Settings.read(given | own, task="motion").device == device
+
+
+@pytest.mark.parametrize("prefix", ["DEMUR_", "DEMUR_VESSEL_"])
+@pytest.mark.parametrize(
+    ("name", "value", "needed"),
+    [
+        ("PROVIDER", "gpu", "cpu or cuda"),
+        ("PROVIDER", "CUDA", "cpu or cuda"),
+        ("DEVICE_INDEX", "-1", "0 to 1023"),
+        ("DEVICE_INDEX", "1024", "0 to 1023"),
+        ("DEVICE_INDEX", "first", "a whole number"),
+        ("DEVICE_MEMORY_BYTES", "-5", "0 to 9.22337e+18"),
+        ("DEVICE_MEMORY_BYTES", "8Gi", "a whole number"),
+        ("DEVICE_MEMORY_BYTES", "1.5", "a whole number"),
+        ("DEVICE_ARENA", "twice", "same or double"),
+        ("TF32", "on", "1 or 0"),
+        ("CONVOLUTION_SEARCH", "EXHAUSTIVE", "heuristic or exhaustive or default"),
+        ("INTRA_OP_THREADS", "0", "1 to 1024"),
+    ],
+)
+def test_a_wrong_device_is_refused_with_what_is_possible(prefix: str, name: str, value: str, needed: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.read({prefix + name: value}, task="vessel")
+    said = str(caught.value)
+    assert said.startswith(f"{prefix}{name} = ")
+    assert value in said
+    assert needed in said
 
 
 def test_an_offset_does_not_count_where_both_ports_are_given() -> None:

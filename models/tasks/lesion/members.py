@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from models.artefact import Artefact, ArtefactError, Executor
 from models.executors.device import CPU, Device
+from models.executors.failures import DeviceFailed
 from models.executors.onnx import OnnxGraph
 from models.tasks.lesion import recipe as recipes
 from models.tasks.lesion.recipe import Recipe
@@ -136,6 +137,8 @@ def opened(
     for member, name in zip(range(0, len(found), samples), files, strict=True):
         try:
             said = found.differences(member, nothing)
+        except DeviceFailed:
+            raise
         except Exception as error:
             raise ArtefactError(f"{path(name)}: the graph does not take windows of the recipe: {error}") from error
         if said.shape != (1, *recipe.window):

@@ -156,7 +156,7 @@ def scans(arrays: Arrays, channels: Sequence[Channel]) -> list[Scan]:
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+    """The artefact with crops of a folder's scans as its replay set: ``dev_in``, and all others but ``train``.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from models.artefact import Artefact, ArtefactError
 from models.executors.device import CPU, Device
+from models.executors.failures import DeviceFailed
 from models.executors.onnx import OnnxGraph
 from models.profile import Provider
 from models.tasks.motion import recipe as recipes
@@ -141,6 +142,7 @@ def opened(path: Path, recipe: Recipe, *, device: Device = CPU) -> Members:
 
     Raises:
         ArtefactError, ProviderUnavailable: see ``members``.
+        DeviceFailed: the device failed in the first pass, or has no memory for the graph.
     """
     graph = OnnxGraph(path, device=device)
     try:
@@ -148,6 +150,8 @@ def opened(path: Path, recipe: Recipe, *, device: Device = CPU) -> Members:
         said = found(np.zeros((1, *recipe.grid.shape), np.float32))
     except ArtefactError as error:
         raise ArtefactError(f"{path}: {error}") from error
+    except DeviceFailed:
+        raise
     except Exception as error:
         raise ArtefactError(f"{path}: the graph does not take maps of the recipe: {error}") from error
     plans = found.count * found.samples

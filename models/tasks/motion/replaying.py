@@ -116,7 +116,7 @@ def attached(
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+    """The artefact with requests of a folder's split ``dev`` as its replay set, in-domain and shifted ones.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from models.artefact import Executor
 from models.executors.device import CPU, Device
-from models.executors.onnx import OnnxGraph
+from models.tasks.translation import members
 from models.tasks.translation.export.blocks import Weights
 from models.tasks.translation.export.reading import reading_graph
 from models.tasks.translation.export.stepping import stepping_graph
 from models.tasks.translation.graph_names import READING, STEPPING
-from models.tasks.translation.members import assembled
 from models.tasks.translation.recipe import Recipe
 from models.tasks.translation.settings import Precision, Sizes
 from models.tasks.translation.spec import HYPOTHESES
@@ -72,11 +71,12 @@ def opened(ensemble: Ensemble, precision: Precision, *, device: Device = CPU) ->
 
     Raises:
         ArtefactError: tokeniser and weights that do not fit each other.
+        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
     """
     with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
-        graphs = []
+        paths = []
         for name, content in ensemble.graphs(precision).items():
-            path = Path(scratch) / name
-            path.write_bytes(content)
-            graphs.append(OnnxGraph(path, device=device))
-    return assembled(graphs, ensemble.recipe, ensemble.tokeniser, "the ensemble")
+            paths.append(Path(scratch) / name)
+            paths[-1].write_bytes(content)
+        graphs = members.opened(paths, precision, device, "the ensemble")
+    return members.assembled(graphs, ensemble.recipe, ensemble.tokeniser, "the ensemble")

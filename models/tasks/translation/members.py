@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from models.artefact import Artefact, ArtefactError
 from models.executors.device import CPU, Device
+from models.executors.failures import DeviceFailed, NodesRefused, ProviderUnavailable
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation import recipe as recipes
 from models.tasks.translation import released_tokens
@@ -18,6 +20,7 @@ from models.tasks.translation.decoding.search import search
 from models.tasks.translation.graph_names import LAST, PAST, PREFIX, READING, STEPPING, TOKENS
 from models.tasks.translation.pieces import Pieces
 from models.tasks.translation.recipe import Recipe
+from models.tasks.translation.settings import Precision
 from models.tasks.translation.tokens import SPECIAL, Tokens
 from models.tasks.translation.translator import Tokeniser, Translator
 from models.tasks.translation.vocabulary import END, PAD
@@ -35,7 +38,7 @@ def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
     Raises:
         ArtefactError: graphs or tokeniser that are damaged or not of this task, or other members than the manifest
             says.
-        ProviderUnavailable: CUDA was asked for and is not there.
+        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
     """
     manifest = artefact.manifest
     names = manifest.executor.files
@@ -46,7 +49,7 @@ def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
         )
     recipe = recipes.read(artefact)
     files = {name: artefact.path(name).read_bytes() for name in _needed(recipe)}
-    graphs = [OnnxGraph(artefact.path(name), device=device) for name in names]
+    graphs = opened((artefact.path(name) for name in names), manifest.executor.precision, device, artefact.tag)
     found = assembled(graphs, recipe, files, str(artefact.directory))
     if found.decoder.members != manifest.members:
         raise ArtefactError(
@@ -54,6 +57,27 @@ def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
             f"{manifest.members}"
         )
     return found
+
+
+def opened(paths: Iterable[Path], precision: Precision, device: Device, name: str) -> list[OnnxGraph]:
+    """Return the graphs of an ensemble on a device.
+
+    Args:
+        name: of the ensemble, for messages.
+
+    Raises:
+        ArtefactError: they cannot be loaded.
+        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
+    """
+    try:
+        return [OnnxGraph(path, device=device) for path in paths]
+    except NodesRefused as error:
+        if precision != "int8":
+            raise
+        raise ProviderUnavailable(
+            f"{name}: precision = int8: must be fp16 or fp32 on CUDA, which has no products of eight-bit numbers; set "
+            "DEMUR_TRANSLATION_PROVIDER=cpu to serve it on the CPU, or make an artefact with --precision fp16"
+        ) from error
 
 
 def _needed(recipe: Recipe) -> tuple[str, ...]:
@@ -90,6 +114,7 @@ def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, b
 
     Raises:
         ArtefactError: they do not work together.
+        DeviceFailed: the device failed in the first step.
     """
     reader, stepper = graphs
     if set(reader.inputs) != {TOKENS} or not {LAST, PAST, PREFIX} <= set(stepper.inputs):
@@ -99,6 +124,8 @@ def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, b
         found.decoder.step(found.decoder.read([Source(0, (END,)), Source(1, (recipe.marks, END))]))
     except ArtefactError as error:
         raise ArtefactError(f"{where}: {error}") from error
+    except DeviceFailed:
+        raise
     except Exception as error:
         raise ArtefactError(f"{where}: the graphs do not work together: {error}") from error
     return found

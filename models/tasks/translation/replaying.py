@@ -78,7 +78,7 @@ def attached(
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+    """The artefact with sentences of a folder of pairs as its replay set, see ``pairs_folder``: valid and shifted ones.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.

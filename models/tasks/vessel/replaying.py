@@ -47,7 +47,7 @@ def attached(
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+    """The artefact with rows of ``dev_in.csv`` and ``dev_out.csv`` of a folder as its replay set.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.
@@ -55,7 +55,7 @@ def of_files(artefact: Artefact, directory: Path) -> Artefact:
     from models.building import UNSTATED
     from models.tasks.vessel.workbench import read_files
 
-    return attached(artefact, read_files(directory), UNSTATED)
+    return attached(artefact, read_files(directory, ("dev_in", "dev_out")), UNSTATED)
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
@@ -67,7 +67,7 @@ def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
     manifest = artefact.manifest
     rows = replay.array(arrays, _ROWS, "float32", None, len(artefact.schema))
     statistics = ("mean", "mvar", "varm") if manifest.ensemble else ("mean", "mvar")
-    pass_rows = rows_per_pass(manifest.members * manifest.samples)
+    pass_rows = rows_per_pass(manifest.members * manifest.samples, device.provider)
     run = RowGraph(OnnxGraph(artefact.path(manifest.executor.file), device=device), statistics, pass_rows=pass_rows)
 
     def score(part: slice) -> Scores:

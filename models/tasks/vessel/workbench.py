@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +68,17 @@ ACTIONS = (
 """What ``demur data`` offers."""
 
 
-def read_files(directory: Path) -> dict[str, Table]:
-    """The official CSV files that a directory holds.
+def read_files(directory: Path, splits: Sequence[str] = SPLITS) -> dict[str, Table]:
+    """The official CSV files that a directory holds, of some splits.
 
     Raises:
-        FileNotFoundError: train.csv or dev_in.csv is missing.
+        FileNotFoundError: train.csv or dev_in.csv is missing, and of these splits.
         ValueError: a file is not of the official form.
     """
-    missing = [name for name in ("train", "dev_in") if not (directory / f"{name}.csv").exists()]
-    if missing:
-        raise FileNotFoundError(f"{directory} holds no {missing[0]}.csv; training needs train.csv and dev_in.csv")
-    return {name: read_csv(directory / f"{name}.csv") for name in SPLITS if (directory / f"{name}.csv").exists()}
+    needed = [f"{name}.csv" for name in ("train", "dev_in") if name in splits]
+    if missing := [name for name in needed if not (directory / name).exists()]:
+        raise FileNotFoundError(f"{directory} holds no {missing[0]}; needed: {' and '.join(needed)}")
+    return {name: read_csv(directory / f"{name}.csv") for name in splits if (directory / f"{name}.csv").exists()}
 
 
 def train_artefact(

@@ -57,14 +57,14 @@ def attached(
 
 
 def of_files(artefact: Artefact, directory: Path) -> Artefact:
-    """The artefact with units of a folder of labelled files (see ``workbench.read_files``) as its replay set.
+    """The artefact with rows of ``dev_in`` and ``dev_out`` of a folder of official files as its replay set.
 
     Raises:
         BadFile, OSError, ValueError: files that are missing or cannot be read.
     """
     from models.tasks.weather.workbench import read_files
 
-    return attached(artefact, read_files(directory), UNSTATED)
+    return attached(artefact, read_files(directory, ("dev_in", "dev_out")), UNSTATED)
 
 
 def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:

@@ -14,8 +14,12 @@ from models.executors.members import Joined, MemberExecutor
 from models.executors.onnx import OnnxGraph
 from models.executors.trees.ensemble import TreeEnsemble
 from models.head import Head
+from models.profile import Provider
 from models.schema import Schema
 from models.tasks.weather.spec import HEADS
+
+ROWS_PER_PASS: dict[Provider, int] = {"cpu": 8, "cuda": 1024}
+"""Most rows of one pass over a Transformer; on a CPU what a layer hands to the next stays in the core's cache."""
 
 
 def heads(artefact: Artefact) -> tuple[Head, ...]:
@@ -70,7 +74,9 @@ def opened(
 
     def part(executor: Executor) -> MemberExecutor:
         if executor.kind == "onnx":
-            return GraphMembers(OnnxGraph(path(executor.file), device=device), names)
+            return GraphMembers(
+                OnnxGraph(path(executor.file), device=device), names, pass_rows=ROWS_PER_PASS[device.provider]
+            )
         if without := [name for name in names if not executor.models.get(name)]:
             raise ArtefactError(f"the manifest names no CatBoost models of {', '.join(without)}")
         files = {name: [path(file) for file in executor.models[name]] for name in names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,31 +64,31 @@ def train_artefact(
     )
 
 
-def read_files(directory: Path) -> dict[str, Labelled]:
+def read_files(directory: Path, splits: Sequence[str] = partition.SPLITS) -> dict[str, Labelled]:
     """The tables of a directory as labelled rows; raises as ``read_tables``."""
     from models.tasks.weather.training import labelled
 
-    return {name: labelled(table) for name, table in read_tables(directory).items()}
+    return {name: labelled(table) for name, table in read_tables(directory, splits).items()}
 
 
-def read_tables(directory: Path) -> dict[str, Table]:
-    """The official files of a directory by split, CSV or Parquet; ``train`` with its average rows.
+def read_tables(directory: Path, splits: Sequence[str] = partition.SPLITS) -> dict[str, Table]:
+    """The official files of a directory of some splits, CSV or Parquet; ``train`` with its average rows.
 
     Raises:
-        FileNotFoundError: train or dev_in is missing.
+        FileNotFoundError: train or dev_in is missing, and of these splits.
         BadFile: as ``official.read``; or a split is there in both formats.
     """
     found: dict[str, Path] = {}
-    for name in partition.SPLITS:
+    for name in splits:
         paths = [path for extension in official.FORMATS if (path := directory / f"{name}.{extension}").exists()]
         if len(paths) > 1:
             raise BadFile(f"{directory} holds {paths[0].name} and {paths[1].name}; take one of them away")
         if paths:
             found[name] = paths[0]
-    missing = [name for name in ("train", "dev_in") if name not in found]
-    if missing:
+    needed = [name for name in ("train", "dev_in") if name in splits]
+    if missing := [name for name in needed if name not in found]:
         raise FileNotFoundError(
-            f"{directory} holds no {missing[0]}.csv or .parquet; training needs train and dev_in (see `demur data`)"
+            f"{directory} holds no {missing[0]}.csv or .parquet; needed: {' and '.join(needed)} (see `demur data`)"
         )
     return {name: official.read(path, training=name == "train") for name, path in found.items()}
 

@@ -40,6 +40,8 @@ class Machine:
         self.opened: list[tuple[list[Any], dict[str, str]]] = []
         """Providers as they were asked for, and entries of the session's options."""
         self.passes = {"cuda": 0, "elsewhere": 0}
+        self.bound = 0
+        """Passes on CUDA whose inputs were bound."""
 
 
 def install(monkeypatch: pytest.MonkeyPatch) -> Machine:
@@ -59,22 +61,38 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Machine:
             self._sess = Inner(self._sess, on_cuda)
             self._providers = names
 
+        def io_binding(self) -> ort.IOBinding:  # ONNX Runtime's takes its own innermost object only
+            return ort.IOBinding(SimpleNamespace(_sess=self._sess.inner, get_providers=self.get_providers))
+
+        def run_with_iobinding(self, binding: ort.IOBinding, options: Any = None) -> None:
+            self._sess.run_with_iobinding(binding._iobinding, options)
+
     class Inner:
         def __init__(self, inner: Any, on_cuda: bool) -> None:
-            self._inner, self._on_cuda = inner, on_cuda
+            self.inner, self._on_cuda = inner, on_cuda
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(self._inner, name)
+            return getattr(self.inner, name)
 
         def run(self, outputs: Any, inputs: Any, options: Any) -> Any:
             if not self._on_cuda:
                 machine.passes["elsewhere"] += 1
-                return [array + ELSEWHERE for array in self._inner.run(outputs, inputs, options)]
+                return [array + ELSEWHERE for array in self.inner.run(outputs, inputs, options)]
             machine.passes["cuda"] += 1
             if (error := machine.fault()) is not None:
                 raise error
-            found = self._inner.run(outputs, inputs, options)
+            found = self.inner.run(outputs, inputs, options)
             return found if machine.factor == 1 else [array * machine.factor for array in found]
+
+        def run_with_iobinding(self, binding: Any, options: Any) -> None:
+            assert self._on_cuda, "only passes on CUDA are bound"
+            assert machine.factor == 1, "outputs of bound passes are not changed"
+            machine.passes["cuda"] += 1
+            machine.bound += 1
+            if (error := machine.fault()) is not None:
+                text = str(error)
+                raise RuntimeError(f"Error in execution: {text.rpartition(' : ')[2]}")  # the binding drops the class
+            self.inner.run_with_iobinding(binding, options)
 
     monkeypatch.setattr(ort, "InferenceSession", Session)
     monkeypatch.setattr(cuda_libraries, "load", lambda: None)

@@ -78,28 +78,40 @@ class Nvml:
     def nvmlDeviceGetName(self, device: Any) -> str:
         return device.name
 
+    def nvmlDeviceGetMemoryInfo(self, device: Any) -> Any:
+        if device.used is None:
+            raise NVMLError("not supported")
+        return SimpleNamespace(used=device.used)
+
     def nvmlDeviceGetCudaComputeCapability(self, device: Any) -> tuple[int, int]:
         return device.capability
 
 
-def made(name: str, capability: tuple[int, int], uuid: str, slices: Mapping[int, Any] | None = None) -> Any:
-    return SimpleNamespace(name=name, capability=capability, uuid=uuid, slices=slices or {}, whole=None)
+def made(
+    name: str,
+    capability: tuple[int, int],
+    uuid: str,
+    slices: Mapping[int, Any] | None = None,
+    used: int | None = None,
+) -> Any:
+    return SimpleNamespace(name=name, capability=capability, uuid=uuid, slices=slices or {}, whole=None, used=used)
 
 
-def sliced(name: str, uuid: str, whole: int) -> Any:
-    return SimpleNamespace(name=name, uuid=uuid, whole=whole, slices={}, capability=(0, 0))
+def sliced(name: str, uuid: str, whole: int, used: int) -> Any:
+    return SimpleNamespace(name=name, uuid=uuid, whole=whole, slices={}, capability=(0, 0), used=used)
 
 
 T4 = made("Tesla T4", (7, 5), "GPU-t4")
-H100 = made("NVIDIA H100 80GB HBM3", (9, 0), "GPU-h100")
+H100 = made("NVIDIA H100 80GB HBM3", (9, 0), "GPU-h100", used=5 << 30)
 SLICED = made(
     "NVIDIA H200",
     (9, 0),
     "GPU-h200",
     {
-        2: sliced("NVIDIA H200 MIG 1g.18gb", "MIG-small", 2),
-        5: sliced("NVIDIA H200 MIG 3g.71gb", "MIG-large", 2),
+        2: sliced("NVIDIA H200 MIG 1g.18gb", "MIG-small", 2, used=1 << 30),
+        5: sliced("NVIDIA H200 MIG 3g.71gb", "MIG-large", 2, used=2 << 30),
     },
+    used=90 << 30,
 )
 
 
@@ -136,10 +148,31 @@ def test_the_architecture_is_that_of_the_device_that_cuda_sees(
     assert machine.open == 0
 
 
+@pytest.mark.parametrize(
+    ("visible", "index", "expected"),
+    [
+        (None, 1, 5 << 30),
+        (None, 2, 1 << 30),  # of the slice, not of the whole device
+        ("MIG-large", 0, 2 << 30),
+        ("1,0", 0, 5 << 30),
+        (None, 0, None),  # it does not tell
+        (None, 7, None),
+        ("nonsense", 0, None),
+    ],
+)
+def test_memory_is_that_of_the_device_or_slice_that_cuda_sees(
+    machine: Nvml, monkeypatch: pytest.MonkeyPatch, visible: str | None, index: int, expected: int | None
+) -> None:
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert nvidia.used_memory_bytes(index) == expected
+    assert machine.open == 0
+
+
 @pytest.mark.parametrize("library", [None, Nvml({}, started=False)])
 def test_without_a_driver_nothing_is_made_up(monkeypatch: pytest.MonkeyPatch, library: Any) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", library)
-    assert (nvidia.architecture(0), nvidia.driver()) == ("unknown", "")
+    assert (nvidia.architecture(0), nvidia.driver(), nvidia.used_memory_bytes(0)) == ("unknown", "", None)
     assert "driver" not in libraries(Device(provider="cuda"))
 
 

@@ -9,12 +9,15 @@ import onnxruntime as ort
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
+from models import artefact, replay
 from models.artefact import ArtefactError
 from models.executors import cuda_libraries, sessions
 from models.executors.device import CPU, Device
 from models.executors.failures import DeviceFailed, ProviderUnavailable, kind_of
 from models.executors.onnx import OnnxGraph
 from models.executors.sessions import Node, cuda_options, refuse_strays
+from models.executors.transfers import LEAST_BYTES
+from services.tasks import DEFAULT_MODELS
 from tests.models.executors.device_sessions import ELSEWHERE, FAULTS, KINDS, Machine, install
 from tests.services.test_assembly import MODEL, PROJECT, TASK
 
@@ -81,6 +84,37 @@ def test_a_failed_pass_is_a_failure_of_the_device(
     assert machine.passes["elsewhere"] == 0
 
 
+@pytest.mark.parametrize(
+    ("fault", "kind"), list(zip(FAULTS, ("RuntimeError", "RuntimeError", "OutOfMemory"), strict=True))
+)
+def test_a_failed_pass_with_bound_inputs_is_a_failure_of_the_device(
+    machine: Machine, expected: np.ndarray, fault: object, kind: str
+) -> None:
+    """ONNX Runtime's binding tells of no class of the error."""
+    graph = OnnxGraph(GRAPH, CUDA)
+    rows = np.resize(ROWS, (LEAST_BYTES // 40 + 1, 10))
+    machine.fault = fault  # type: ignore[assignment]
+    with pytest.raises(DeviceFailed, match=f"the device failed: {kind}$"):
+        graph.run({"rows": rows}, ("mean",))
+    machine.fault = lambda: None
+    for _ in range(2):  # with outputs of unknown shape, then of known
+        (mean,) = graph.run({"rows": rows}, ("mean",))
+        np.testing.assert_allclose(mean, np.resize(expected, len(rows)), rtol=1e-5)  # products of other sizes
+    assert (machine.bound, machine.passes["elsewhere"]) == (3, 0)
+    assert len(machine.opened) == 2, "the session that failed was given up"
+
+
+def test_bound_inputs_that_do_not_fit_are_not_the_devices_failure(machine: Machine) -> None:
+    graph = OnnxGraph(GRAPH, CUDA)
+    rows = np.resize(ROWS, (LEAST_BYTES, 10))
+    for wrong in (rows[:, :3], rows[0], rows.astype(np.float64)):
+        with pytest.raises(errors.InvalidArgument, match="input 'rows' is"):
+            graph.run({"rows": np.resize(wrong, (LEAST_BYTES, *wrong.shape[1:]))}, ("mean",))
+    with pytest.raises(errors.InvalidArgument, match="input 'rows' is missing"):
+        graph.run({"other": rows}, ("mean",))
+    assert (machine.bound, len(machine.opened)) == (0, 1)
+
+
 def test_without_these_switches_onnx_runtime_would_answer_from_the_cpu(machine: Machine, expected: np.ndarray) -> None:
     """What is guarded against: the same double under ONNX Runtime's defaults gives another provider's numbers."""
     session = ort.InferenceSession(GRAPH.read_bytes(), providers=["CUDAExecutionProvider"])
@@ -111,6 +145,19 @@ def test_a_device_without_memory_for_a_graph_failed_and_the_artefact_is_not_at_f
     machine.refuses = FAULTS[1]
     with pytest.raises(ArtefactError, match="ONNX Runtime cannot load the graph"):
         OnnxGraph(GRAPH, CUDA)
+
+
+@pytest.mark.parametrize("task", ["vessel", "motion", "lesion", "translation"])
+def test_a_device_that_fails_in_the_first_pass_of_an_artefact_is_not_the_artefacts_fault(
+    machine: Machine, task: str
+) -> None:
+    """So that a replay is tried again later, and nobody builds an artefact anew."""
+    folder = PROJECT / "artefacts" / task / DEFAULT_MODELS[task].removeprefix(f"{task}-")
+    found = artefact.read(folder, task)
+    machine.fault = FAULTS[2]
+    with pytest.raises(DeviceFailed) as caught:
+        replay.replayer(found, CUDA)(0, 1, 1)
+    assert caught.value.kind == "OutOfMemory"
 
 
 def test_what_an_input_did_is_not_the_devices_failure(machine: Machine) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -15,23 +14,15 @@ from models.tasks.vessel import official, scoring
 from models.tasks.vessel.ensemble import TrainedEnsemble
 from models.tasks.vessel.export import export
 from models.tasks.vessel.features import NAMES
+from tests.models.vessel import released_folder
+from tests.models.vessel.released_folder import RELEASED, STATE
 
-RELEASED = json.loads((Path(__file__).parents[2] / "fixtures" / "vessel_model.json").read_text())
-STATE = {name: torch.tensor(value) for name, value in RELEASED["state_dict"].items()}
 DRY_DOCK = NAMES.index("timeSinceDryDock")
 
 
 @pytest.fixture
 def released(tmp_path: Path) -> Path:
-    """A folder in the released form: two members, the second with another last bias."""
-    for number in (1, 2):
-        (tmp_path / "in" / f"member_{number}").mkdir(parents=True)
-        state = STATE | {"linear3.bias": STATE["linear3.bias"] + (number - 1)}
-        torch.save(state, tmp_path / "in" / f"member_{number}" / "best_model.pth")
-    (tmp_path / "in" / "stats").mkdir()
-    for name in ("means", "stds"):
-        (tmp_path / "in" / "stats" / f"{name}.json").write_text(json.dumps(RELEASED[name]))
-    return tmp_path / "in"
+    return released_folder.write(tmp_path / "in")
 
 
 def test_scaling_is_the_released_one(released: Path) -> None:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import threading
-import warnings
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import grpc
@@ -17,86 +13,14 @@ import httpx
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from models import replay
 from models.artefact import Artefact
-from models.executors.device import Device
 from models.executors.failures import DeviceFailed
-from models.replay import Replayer, Scores
 from services.cli import models_qualify
 from services.cli.output import CommandError
-from services.settings import Settings
 from services.store import Store as ModelStore
-from tests.ports import free_ports
+from tests.services.qualification.faulty import PASSES, install, until
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
-PASSES = len(replay.BATCHES)
-"""Calls of a replayer for one piece of the replay set; the first piece is measured before the service is ready."""
-
-
-class Faulty:
-    """The real replayer of an artefact, which fails when it is told to."""
-
-    def __init__(self, inner: Replayer, fault: Callable[[int], Exception | None]) -> None:
-        self._inner, self._fault = inner, fault
-        self.calls = 0
-        self.units, self.most_batch = inner.units, inner.most_batch
-
-    def __call__(self, first: int, count: int, batch: int) -> Scores:
-        self.calls += 1
-        if (error := self._fault(self.calls)) is not None:
-            raise error
-        return self._inner(first, count, batch)
-
-
-def install(monkeypatch: pytest.MonkeyPatch, fault: Callable[[int], Exception | None]) -> None:
-    """Puts faults before each pass of a replay set: 1 is the first call of the process."""
-
-    def faulty(found: Artefact, device: Device) -> Replayer:
-        return Faulty(replay.replayer(found, device), fault)
-
-    monkeypatch.setattr("services.assembly.replayer", faulty)
-
-
-@pytest.fixture(scope="module")
-def bento() -> ModuleType:
-    """The host warns of its own libraries while it is imported."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from services import bento
-
-    return bento
-
-
-@pytest.fixture
-def start(bento: ModuleType, shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A process that serves under a numeric profile that has to be measured, most of it after its start."""
-    monkeypatch.setattr(bento, "die_with_parent", lambda: None)
-    monkeypatch.setattr(bento.logging, "configure", lambda *_: None)
-    monkeypatch.setattr(bento.Process, "_chain_signals", lambda _: None)
-    monkeypatch.setattr(bento, "gc", SimpleNamespace(collect=lambda: None, freeze=lambda: None))
-    monkeypatch.setattr(bento, "find", lambda *_: shifted)
-    monkeypatch.setattr(bento, "QUALIFY_AGAIN_SECONDS", 0.01)
-
-    @asynccontextmanager
-    async def started() -> AsyncIterator[Any]:
-        http, rpc = free_ports(2)
-        settings = Settings(
-            task="vessel", lanes=1, ledger="none", home=tmp_path, qualify_seconds=0.0, http_port=http, grpc_port=rpc
-        )
-        process = bento.Process(settings)
-        try:
-            await process.start()
-            yield process
-        finally:
-            await asyncio.wait_for(process.stop(), 60)
-
-    return started
-
-
-async def until(reached: Callable[[], object]) -> None:
-    async with asyncio.timeout(60):
-        while not reached():
-            await asyncio.sleep(0.01)
 
 
 async def get(process: Any, path: str) -> httpx.Response:

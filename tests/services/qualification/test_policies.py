@@ -75,6 +75,18 @@ def test_a_fixed_threshold_gets_a_guard_band_or_another_scale(carried: Carry, ma
     assert "mapped over from cpu-fp32-stacked" in done
 
 
+def test_a_threshold_of_a_third_profile_cannot_be_compared(carried: Carry) -> None:
+    """As one that was set on a device of another kind: its scores are in no record here."""
+    third = replace(POLICY, profile="cuda-1.30-fp32-stacked-sm_80-notf32-heuristic")
+    policy, done = carried(third)
+    assert policy.mode == "defer_all"
+    assert "set under cuda-1.30" in done
+    assert "set it again" in done
+    assert carried(replace(third, mode="defer_all", reason="recall"))[0].reason == "recall"
+    assert carried(replace(third, mode="target_retention", target_retention=0.9))[0].mode == "target_retention"
+    assert carried(replace(POLICY, profile="cpu-fp32-stacked,power=mae"))[0].mode == "fixed"
+
+
 def test_a_target_retention_stays_the_goal(mapped: Carry) -> None:
     policy, _ = mapped(replace(POLICY, mode="target_retention", target_retention=0.9))
     assert (policy.mode, policy.target_retention) == ("target_retention", 0.9)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
@@ -15,6 +17,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from models.artefact import Artefact
 from models.executors.failures import OUT_OF_MEMORY_KIND, DeviceFailed
 from models.profile import Profile
+from models.qualification.packed import unpack
+from models.qualification.record import MEAN
+from models.replay import Replayer
+from services import assembly
 from services.assembly import assemble, profile, qualify
 from services.ledger.database import Database
 from services.metrics import Metrics
@@ -26,6 +32,7 @@ from services.qualification.metrics import QualificationMetrics
 from services.qualification.records import Records
 from services.qualification.standing import model_document
 from services.qualification.start import NotQualified, Qualification
+from services.qualification.verdict import ROUNDING, agrees
 from services.rows import Packed, RowsRequest
 from services.settings import Settings
 from tests.ledger_reader import Reader
@@ -231,6 +238,54 @@ def test_a_device_without_memory_for_the_replay_is_tried_again(
             qualification.measure()
     assert qualification.pending
     assert qualification.measure().origin == "mapped"
+
+    with monkeypatch.context() as patch:
+        patch.setattr("services.assembly.replayer", crowded)
+        checked = qualify(shifted, SETTINGS, tmp_path)
+        checked.settle()
+        assert checked.pending, "neither believed nor thrown away"
+        with pytest.raises(DeviceFailed):
+            qualify(shifted, replace(SETTINGS, qualify="require"), tmp_path).settle()
+    assert checked.measure().origin == "mapped"
+
+
+def test_a_verdict_gives_the_second_copy_of_the_model_back(
+    shifted: Artefact, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[weakref.ref[Replayer]] = []
+    opened = assembly.replayer
+
+    def watched(*given: Any) -> Replayer:
+        found = opened(*given)
+        made.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(assembly, "replayer", watched)
+    qualification = qualify(shifted, SETTINGS, tmp_path)
+    qualification.settle()
+    qualification.measure(0.0)
+    gc.collect()
+    assert made[0]() is not None, "the measurement goes on with it"
+    assert qualification.measure().origin == "mapped"
+    gc.collect()
+    assert [one() for one in made] == [None]
+
+
+def test_a_record_is_believed_within_its_guard_band(source: Artefact, tmp_path: Path) -> None:
+    """A difference that would pass the self-test of the start may move more units than the thresholds allow for."""
+    tables = measured(variant(source, tmp_path / "dnn-10", rounded(19)), tmp_path / "records").standing.tables
+    assert tables.record is not None
+    kept = tables.record.heads["power"]
+    assert kept.means is not None
+    scores = {name: unpack(one.scores).scores[-1:, :64] for name, one in kept.measures.items()}
+    means = {MEAN: unpack(kept.means.means).scores[-1:, :64]}
+    middle = float(np.median(unpack(kept.measures["tvar"].scores).scores[-1]))
+    worst = max(one.guard / (one.threshold + middle) for one in kept.measures["tvar"].thresholds)
+    assert ROUNDING < worst < source.manifest.golden_tolerance
+    for factor, believed in ((1.0, True), (1 + worst / 4, True), (1 + 3 * worst, False)):
+        again = scores | means | {"tvar": (scores["tvar"] * np.float32(factor))}
+        assert agrees({"power": again}, tables.record) == believed
+    assert not agrees({"power": scores | {MEAN: means[MEAN] * np.float32(1.0001)}}, tables.record)
 
 
 def test_heads_have_units_in_sentences(shifted: Artefact, tmp_path: Path) -> None:

@@ -8,6 +8,12 @@ import pytest
 
 from models import artefact
 from models.artefact import Artefact
+from models.executors import sessions
+from models.executors.device import Device
+from models.executors.failures import NodesRefused, ProviderUnavailable
+from models.replay import replayer
+from models.tasks.translation import members
+from tests.models.executors.device_sessions import install
 from tests.services.tasks.translation.conftest import serving
 
 FOLDER = Path(__file__).resolve().parents[4] / "artefacts" / "translation" / "transformer-3"
@@ -30,6 +36,24 @@ def test_it_is_small_and_says_what_it_has_learnt_from(shipped: Artefact) -> None
 def test_eight_bits_rank_as_float32_does(shipped: Artefact) -> None:
     assert shipped.manifest.executor.precision == "int8"
     assert float(shipped.manifest.training["int8_rank_correlation_scr_pe"]) >= 0.98
+
+
+def test_cuda_without_products_of_eight_bits_says_both_ways_out(
+    shipped: Artefact, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = install(monkeypatch)
+    left = sessions.Node("CPUExecutionProvider", "MatMulIntegerToFloat", "layer1")
+    monkeypatch.setattr(sessions, "placement", lambda session: [left])
+    refused = RuntimeError(sessions._FALLBACK_REFUSED)
+    machine.refuses = lambda: refused if len(machine.opened) % 2 else None  # the session that says where nodes are
+    cuda = Device(provider="cuda")
+    for start in (lambda: members.translator(shipped, device=cuda), lambda: replayer(shipped, cuda)):
+        with pytest.raises(ProviderUnavailable) as error:
+            start()
+        for word in (shipped.tag, "int8", "fp16 or fp32", "DEMUR_TRANSLATION_PROVIDER=cpu", "--precision fp16"):
+            assert word in str(error.value), word
+    with pytest.raises(NodesRefused, match="MatMulIntegerToFloat"):  # of floats, this is no want of eight bits
+        members.opened([shipped.path(shipped.manifest.executor.files[0])], "fp32", cuda, "float")
 
 
 def test_figures_by_domain_are_worse_where_it_is_shifted(shipped: Artefact) -> None:
