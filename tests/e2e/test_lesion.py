@@ -16,12 +16,17 @@ import pytest
 import demur
 from tests.e2e.conftest import Installation
 
+MOST_SECONDS = 1200
+"""Half a minute's work, on a machine that does much else."""
+pytestmark = pytest.mark.timeout(MOST_SECONDS)
+
 
 @pytest.fixture(scope="module")
 def scans(tmp_path_factory: pytest.TempPathFactory, served: Installation) -> Path:
     """One training scan, one development and one evaluation scan of one site, in the official layout."""
     folder = tmp_path_factory.mktemp("lesion")
-    ran = served.run("data", "lesion", "simulate", "--scale", "0.01", "--sites", "site_b", "--out", str(folder))
+    words = ("data", "lesion", "simulate", "--scale", "0.01", "--sites", "site_b", "--out", str(folder))
+    ran = served.run(*words, timeout=MOST_SECONDS)
     assert ran.returncode == 0, ran.stderr
     return folder
 

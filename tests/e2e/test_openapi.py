@@ -30,7 +30,8 @@ CHECKS = (
 EXAMPLES = {"vessel": 6, "weather": 100, "motion": 5, "translation": 3, "lesion": 2}
 """Made-up cases of each route in CI, besides the thousand at the edges of what the document allows."""
 SECONDS = {"weather": 15}
-"""Where there are too many: a document of 123 columns has seven thousand edges, in the seed's order."""
+"""Where there are too many: a document of 123 columns has seven thousand edges, in the seed's order. A busy machine that
+comes to few of them takes longer."""
 LEAST_CASES = 100
 
 pytestmark = pytest.mark.skipif(
@@ -63,10 +64,13 @@ def spoilt(installations: Callable[[], Installation]) -> Iterator[Installation]:
     installation.run("down")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("task", EXAMPLES)
 def test_a_service_answers_as_its_document_says(spoilt: Installation, task: str, tmp_path: Path) -> None:
-    assert asked(spoilt, task, tmp_path, SECONDS.get(task, 0), EXAMPLES[task]) >= LEAST_CASES
+    seconds = SECONDS.get(task, 0)
+    while (passed := asked(spoilt, task, tmp_path, seconds, EXAMPLES[task])) < LEAST_CASES and 0 < seconds < 300:
+        seconds *= 4
+    assert passed >= LEAST_CASES
 
 
 @pytest.mark.slow
