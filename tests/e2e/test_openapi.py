@@ -30,8 +30,8 @@ CHECKS = (
 EXAMPLES = {"vessel": 6, "weather": 100, "motion": 5, "translation": 3, "lesion": 2}
 """Made-up cases of each route in CI, besides the thousand at the edges of what the document allows."""
 SECONDS = {"weather": 15}
-"""Where there are too many: a document of 123 columns has seven thousand edges, in the seed's order. A busy machine that
-comes to few of them takes longer."""
+"""Where there are too many: a document of 123 columns has seven thousand edges, in the seed's order. A busy machine
+that comes to few of them takes longer."""
 LEAST_CASES = 100
 
 pytestmark = pytest.mark.skipif(
