@@ -1,8 +1,8 @@
 """Memory of each process that runs tests: given back after each module, and bounded.
 
-Three things would keep it unneeded: caches of test modules (``functools.cache``), cycles of objects that the
-collector has not come to, and the free lists of malloc, which serve many threads and return little by themselves.
-Processes of pytest-xdist send their figures to the one that reports.
+Four things would keep it unneeded: caches of test modules (``functools.cache``), cycles of objects that the collector
+has not come to, the arena that ONNX Runtime's sessions of large graphs share, and the free lists of malloc, which serve
+many threads and return little by themselves. Processes of pytest-xdist send their figures to the one that reports.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from functools import _lru_cache_wrapper
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 MOST_MEGABYTES = 1000
@@ -56,6 +57,27 @@ def clear_caches(ended: Path, following: Path | None) -> None:
                     value.cache_clear()
 
 
+def shrink_arena() -> None:
+    """Give back what no session needs of the arena that sessions of large graphs share, if there is one."""
+    sessions = sys.modules.get("models.executors.sessions")
+    if sessions is None or not sessions._make_shared_arena.cache_info().currsize:
+        return
+    import onnxruntime
+
+    try:
+        from onnx import TensorProto, helper
+    except ModuleNotFoundError:  # a machine that serves only
+        return
+    value = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1]) for name in "xy"}
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "nothing", [value["x"]], [value["y"]])
+    model = helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17)])
+    options, run = onnxruntime.SessionOptions(), onnxruntime.RunOptions()
+    options.add_session_config_entry("session.use_env_allocators", "1")
+    run.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session.run(None, {"x": np.ones(1, np.float32)}, run)
+
+
 class Memory:
     """Plugin of pytest."""
 
@@ -74,6 +96,7 @@ class Memory:
     def give_back(self) -> int:
         """Return what nobody needs to the system; what is held after that, MB."""
         gc.collect()
+        shrink_arena()
         self._trim(0)
         return held()
 
