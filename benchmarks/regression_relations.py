@@ -1,4 +1,4 @@
-"""What the note on regression metrics says of its Tables 1 to 4 and its figures, checked on ours."""
+"""Statements of the note on regression metrics about its Tables 1 to 4 and its figures, checked on results."""
 
 from __future__ import annotations
 

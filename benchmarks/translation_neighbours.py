@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     asked = parser.parse_args(arguments)
     artefact = artefacts.read(asked.artefact, task="translation")
     texts = sentences(artefact)[: asked.units]
-    say(f"{len(texts)} sentences of the replay set of {weights.named(artefact)}; {machine.line()}")
+    print(f"{len(texts)} sentences of the replay set of {weights.named(artefact)}; {machine.line()}", flush=True)
     head = artefact.manifest.heads[HYPOTHESES.name][profile(artefact.manifest.executors).name]
     limits = [head.retention.threshold(one) for one in RETENTIONS]
     kept = replay.reference(artefact)[HYPOTHESES.name][MEASURE][: len(texts)].astype(np.float64)
@@ -69,10 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         alone = scored(translator, texts, 1)
         if name == "eight bits":
             found = apart(kept, alone.uncertainty, limits)
-            say(f"{name}, alone here against the scores kept with the artefact, of full passes: {found}")
+            print(f"{name}, alone here against the scores kept with the artefact, of full passes: {found}", flush=True)
         for width in WIDTHS:
             found = compared(alone, scored(translator, texts, width), limits)
-            say(f"{name}, passes of {width} against alone: {found}")
+            print(f"{name}, passes of {width} against alone: {found}", flush=True)
     return 0
 
 
@@ -146,11 +146,6 @@ def without_levels(graph: bytes) -> bytes:
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     return bytes(model.SerializeToString())
-
-
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

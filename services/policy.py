@@ -45,7 +45,7 @@ class Policy:
     model: str
     """Tag of the artefact that the threshold was calibrated for."""
     profile: str
-    """Numeric profile (provider, precision, layout) that the threshold is bound to."""
+    """Numeric profile (provider, precision, layout) that the threshold is bound to; see ``split_profile``."""
     measure: str
     threshold: float
     mode: Mode
@@ -98,6 +98,16 @@ class Verdict:
         """True for units [n] whose prediction the policy keeps from the caller."""
         hidden: NDArray[np.bool_] = self.decisions == Decision.DEFER
         return hidden & self.policy.withhold
+
+
+def split_profile(profile: str) -> tuple[str, str]:
+    """Return the name of the numeric profile that a policy is bound to, and the measures that settings choose.
+
+    Args:
+        profile: as in ``Policy.profile``; measures, where settings choose some, are behind a comma.
+    """
+    numeric, _, measures = profile.partition(",")
+    return numeric, measures
 
 
 def choose(

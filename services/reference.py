@@ -36,3 +36,16 @@ def folders(task: str) -> list[Path]:
     """Folders of the task's reference artefacts; DEMUR_ARTEFACTS names another place for them."""
     root = Path(os.environ.get("DEMUR_ARTEFACTS", PROJECT / "artefacts")) / task
     return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+
+
+def folder(name: str) -> Path:
+    """Return the folder of a reference artefact, by a name such as ``vessel-dnn-10``.
+
+    Raises:
+        LookupError: there is none of that name.
+    """
+    task, _, rest = name.partition("-")
+    for found in folders(task):
+        if found.name == rest:
+            return found
+    raise LookupError(f"there is no reference artefact {name}")

@@ -42,7 +42,7 @@ TRANSLATION_STEP_BYTES = {"fp32": 1.55e9, "fp16": 0.78e9, "int8": 0.39e9}
 """Weights of three Transformer-Big that a decoding step reads."""
 
 H200_ARCHITECTURE = "sm_90"
-"""Of whole devices with the processors of an H200; a MIG slice has another name."""
+"""Compute capability of an H200, and of an H100, as a whole; that of a MIG slice ends in its size."""
 H200_RATES = (
     "67 TFLOP/s in float32, four fifths of the peaks of matrix products in TF32 (400 TFLOP/s) and fp16 (790 TFLOP/s), "
     "and 4.8 TB/s"

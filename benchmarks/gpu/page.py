@@ -178,7 +178,7 @@ def _over(seconds: float, floor: float | None) -> tuple[str, str]:
 
 
 def _judged(record: Record) -> bool:
-    """Whether a record is of full sizes on a GPU, which targets are for."""
+    """Return True if targets apply: a run in full sizes on a GPU."""
     return record.provider == "cuda" and not record.quick
 
 

@@ -13,7 +13,7 @@ from models.qualification.record import Record
 from services.assembly import qualify
 from services.qualification.measure import PIECE_UNITS, Measurement
 from services.qualification.tables import own
-from services.reference import folders
+from services.reference import folder
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
@@ -28,9 +28,7 @@ def run(setting: Setting, *, task: str) -> dict[str, Any]:
     Raises:
         PartFailed: the thresholds do not hold on the device, so that a service there would defer everything.
     """
-    name = DEFAULT_MODELS[task].removeprefix(f"{task}-")
-    (folder,) = [path for path in folders(task) if path.name == name]
-    found = artefact.read(folder, task)
+    found = artefact.read(folder(DEFAULT_MODELS[task]), task)
     settings = Settings(task=task, provider=setting.device.provider)
     opened = replay.replayer(found, setting.device)
     units = min(opened.units, QUICK_UNITS) if setting.quick else opened.units

@@ -28,7 +28,7 @@ class Record:
     """When its newest part was started, RFC 3339; empty where none ran. In records from before parts had times: when
     it was written."""
     seconds: float
-    """Of all its parts together, whenever they ran."""
+    """Sum over its parts, which may have run on several days."""
     versions: Mapping[str, str]
     """Distribution to version."""
     parts: Mapping[str, Outcome]

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from models import artefact
 from models.artefact import ArtefactError
-from services.reference import folders
+from services.reference import folder
 
 
 def tag(name: str) -> str:
     """Return the tag of a shipped artefact, such as ``vessel-dnn-10:0123456789abcdef``; empty where it is not whole."""
-    task, _, rest = name.partition("-")
-    return next((_tag(folder) for folder in folders(task) if folder.name == rest), "")
+    try:
+        return _tag(folder(name))
+    except (ArtefactError, LookupError):
+        return ""
 
 
 def tags(names: Iterable[str]) -> dict[str, str]:
@@ -23,8 +25,5 @@ def tags(names: Iterable[str]) -> dict[str, str]:
 
 
 @cache
-def _tag(folder: Path) -> str:
-    try:
-        return artefact.read(folder).tag
-    except ArtefactError:
-        return ""
+def _tag(directory: Path) -> str:
+    return artefact.read(directory).tag

@@ -32,7 +32,7 @@ ON_CPU = ("translation",)
 """Tasks whose services stay on the CPU in a run on CUDA: their default artefact computes in eight bits, which ONNX
 Runtime's CUDA provider does not take, and `demur up` starts all tasks or none."""
 NOT_ON_CUDA = ("tests/e2e/test_translation.py",)
-"""Of tasks that stay on the CPU alone: it would show nothing of the device."""
+"""Tests of only such tasks."""
 QUICK = ("tests/e2e/test_real_rows.py",)
 LOG = "tests.log"
 """What pytest wrote, in the folder of kept parts."""
@@ -42,7 +42,7 @@ _SUMMARY = re.compile(r"(\d+) (passed|failed|skipped|error|errors)")
 
 
 def run(setting: Setting) -> dict[str, Any]:
-    """Run the tests and return how many passed and were skipped, and which services were on the CPU for all that.
+    """Run the tests and return how many passed and were skipped, and the services that were left on the CPU.
 
     Raises:
         PartFailed: a test failed, or there is no summary to show that they ran.
@@ -73,18 +73,18 @@ def run(setting: Setting) -> dict[str, Any]:
     return found | {"on_cpu": list(ON_CPU)} if setting.device.provider == "cuda" else found
 
 
-def environment(setting: Setting, outside: Mapping[str, str]) -> dict[str, str]:
+def environment(setting: Setting, inherited: Mapping[str, str]) -> dict[str, str]:
     """Return variables under which services of all tasks start, on the device where it takes their default artefact.
 
     Args:
-        outside: this process's, of which settings of single tasks that say where to compute are left out.
+        inherited: variables of this process, of which the providers of single tasks are left out.
     """
     own = {f"DEMUR_{task.upper()}_PROVIDER" for task in TASKS}
-    found = {name: value for name, value in outside.items() if name not in {*own, "DEMUR_TASK"}}
-    found |= {"DEMUR_PROVIDER": setting.device.provider, "DEMUR_QUALIFY": "auto"}
+    variables = {name: value for name, value in inherited.items() if name not in {*own, "DEMUR_TASK"}}
+    variables |= {"DEMUR_PROVIDER": setting.device.provider, "DEMUR_QUALIFY": "auto"}
     if setting.device.provider == "cuda":
-        found |= {f"DEMUR_{task.upper()}_PROVIDER": "cpu" for task in ON_CPU}
-    return found
+        variables |= {f"DEMUR_{task.upper()}_PROVIDER": "cpu" for task in ON_CPU}
+    return variables
 
 
 def chosen(setting: Setting) -> list[str]:

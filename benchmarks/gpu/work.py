@@ -77,13 +77,13 @@ class Work:
         except subprocess.TimeoutExpired:
             return replace(ran, seconds=float(MOST_SECONDS), reason=f"not done after {MOST_SECONDS} s")
         ran = replace(ran, seconds=round(time.perf_counter() - start, 1))
-        told = Outcome(**json.loads(answer.read_text())) if answer.exists() else None
+        answered = Outcome(**json.loads(answer.read_text())) if answer.exists() else None
         answer.unlink(missing_ok=True)
-        if told is None or (done.returncode and told.state == "done"):  # a crash, also one at the end
+        if answered is None or (done.returncode and answered.state == "done"):  # a crash, also one at the end
             last = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
             (self.folder / f"{part.name}.log").write_text(done.stdout + done.stderr)
             return replace(ran, reason=last[:MOST_REASON])
-        return replace(ran, state=told.state, reason=told.reason, found=told.found)
+        return replace(ran, state=answered.state, reason=answered.reason, found=answered.found)
 
     def _path(self, part: Part) -> Path:
         return self.folder / f"{part.name}.json"

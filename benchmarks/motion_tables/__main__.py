@@ -172,9 +172,9 @@ class Runs:
         families = [FAMILIES[backbone, DEEP] for backbone in BACKBONES]
         if not set(families) <= set(self._families):
             return
-        found = {(split, one): load(self._imagined(one, split)) for split in SPLITS for one in families}
+        imagined = {(split, one): load(self._imagined(one, split)) for split in SPLITS for one in families}
         kept = record.load(self._record, self._plan)
-        replace(kept, diagnostics=diagnostics(found, machine.line())).save(self._record)
+        replace(kept, diagnostics=diagnostics(imagined, machine.line())).save(self._record)
 
     def page(self) -> None:
         """The page of the record alone."""

@@ -6,6 +6,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.providers import PROVIDERS
 from services.qualification.records import Records
 from services.qualification.tables import own
-from services.reference import folders
+from services.reference import folder
 from services.settings import Settings
 from services.store import Store
 
@@ -101,10 +102,8 @@ def _found(store: Store, tag: str) -> Artefact:
     Raises:
         CommandError: there is none of that name or tag.
     """
-    name = tag.partition(":")[0]
-    for folder in folders(name.partition("-")[0]):
-        if folder.name == name.partition("-")[2]:
-            store.add(folder)
+    with suppress(LookupError):
+        store.add(folder(tag.partition(":")[0]))
     try:
         return store.get(tag)
     except LookupError as error:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, insert, select
 
 from services.ledger.tables import policy as table
 from services.ledger.writer import Place
-from services.policy import Policy
+from services.policy import Policy, split_profile
 from services.policy_changes import from_json, to_json
 
 
@@ -33,7 +33,7 @@ class Bound:
     task: str
     model: str
     profile: str
-    """Name of the numeric profile; behind a comma the measures that settings choose, where they do."""
+    """As in ``Policy.profile``."""
 
 
 def latest(connection: Connection, bound: Bound) -> Mapping[str, Entry]:
@@ -58,13 +58,14 @@ def under_other_profiles(connection: Connection, bound: Bound, besides: Collecti
     Args:
         besides: authors whose changes do not count.
     """
+    measures = split_profile(bound.profile)[1]
     rows = connection.execute(
         select(table)
         .where(table.c.task == bound.task, table.c.model == bound.model, table.c.profile != bound.profile)
         .where(table.c.author.not_in(besides))
         .order_by(table.c.number)
     )
-    return {row.head: _entry(row) for row in rows if row.profile.partition(",")[2] == bound.profile.partition(",")[2]}
+    return {row.head: _entry(row) for row in rows if split_profile(row.profile)[1] == measures}
 
 
 def history(connection: Connection, task: str, head: str, most: int) -> list[Entry]:

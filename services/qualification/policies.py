@@ -9,7 +9,7 @@ from dataclasses import replace
 from models.calibration import Calibration
 from models.qualification import record as records
 from models.qualification.record import Record
-from services.policy import DEFER_ALL, Policy
+from services.policy import DEFER_ALL, Policy, split_profile
 
 
 def carried_policy(policy: Policy, record: Record, calibration: Calibration | None, profile: str) -> tuple[Policy, str]:
@@ -43,7 +43,7 @@ def carried_policy(policy: Policy, record: Record, calibration: Calibration | No
         return _none(
             moved, f"{policy.head} is refused under {record.profile_name}: {record.heads[policy.head].sentence}"
         )
-    if policy.profile.partition(",")[0] != source:
+    if split_profile(policy.profile)[0] != source:
         return _none(
             moved,
             f"the threshold {policy.threshold:g} was set under {policy.profile}, whose scores were not compared with "

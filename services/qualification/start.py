@@ -73,13 +73,8 @@ class Qualification:
             try:
                 if self._still_true(record):
                     return self._decided(self._by(record))
-                _log.warning("%s: the first inputs no longer give the recorded scores; qualifying again", self._name)
             except ArtefactError as error:
-                return self._decided(self._without("unqualified", f"the replay set cannot be used: {error}"))
-            except DeviceFailed as error:
-                if self._mode == "require":
-                    raise
-                _log.error("%s while the record of %s was checked; qualifying again", error, self._name)
+                return self._unusable(error)
         if self._mode == "require":
             raise NotQualified(
                 f"{self._artefact.tag} is not qualified for the numeric profile {self._name} on this machine, and "
@@ -132,7 +127,7 @@ class Qualification:
                 self._keep(record)
                 return self._decided(self._by(record))
         except ArtefactError as error:
-            return self._decided(self._without("unqualified", f"the replay set cannot be used: {error}"))
+            return self._unusable(error)
         return self.standing.tables
 
     def record(self, progress: Callable[[float], None] = lambda share: None) -> Record:
@@ -167,6 +162,9 @@ class Qualification:
     def _without(self, origin: Origin, reason: str) -> Tables:
         return Tables(self._machine.profile, origin, dict.fromkeys(self._artefact.manifest.heads), reason)
 
+    def _unusable(self, error: ArtefactError) -> Tables:
+        return self._decided(self._without("unqualified", f"the replay set cannot be used: {error}"))
+
     def _decided(self, tables: Tables) -> Tables:
         self._measurement = None  # and with it the second copy of the model on the device
         self.standing = Standing(tables, self._measured(tables))
@@ -194,11 +192,24 @@ class Qualification:
 
         Of a record of other inputs (``demur models qualify --data``) no input is kept, so nothing can be replayed: it
         holds for the profile, driver and libraries that it names.
+
+        Raises:
+            ArtefactError: the replay set is damaged.
+            DeviceFailed: the mode is ``require``, and the device failed; in other modes the profile is qualified again.
         """
         stored = self._artefact.manifest.replay
         if stored is None or record.inputs != stored.inputs:
             _log.info("%s: the record rests on other inputs than the replay set; they are not replayed", self._name)
             return True
-        measurement = Measurement(self._effects.replayer(), batch_sizes=record.batches[-1:])
-        measurement.run(pieces=1)
-        return agrees(measurement.scores(), record)
+        try:
+            measurement = Measurement(self._effects.replayer(), batch_sizes=record.batches[-1:])
+            measurement.run(pieces=1)
+        except DeviceFailed as error:
+            if self._mode == "require":
+                raise
+            _log.error("%s while the record of %s was checked; qualifying again", error, self._name)
+            return False
+        if agrees(measurement.scores(), record):
+            return True
+        _log.warning("%s: the first inputs no longer give the recorded scores; qualifying again", self._name)
+        return False

@@ -104,7 +104,8 @@ def _close(now: NDArray[np.float32], before: NDArray[np.float32], allowed: list[
     """
     finite = np.abs(before[np.isfinite(before)].astype(np.float64))
     middle = float(np.median(finite)) if len(finite) else 1.0
-    widest = max((off / (abs(at) + middle) for at, off in allowed if np.isfinite(at) and at + off), default=0.0)
+    sizes = ((abs(at) + middle, off) for at, off in allowed)
+    widest = max((off / size for size, off in sizes if 0 < size < np.inf), default=0.0)
     first = before[: len(now)].astype(np.float64)
     with np.errstate(invalid="ignore"):
         near = np.abs(now - first) <= max(widest, ROUNDING) * (np.abs(first) + middle)

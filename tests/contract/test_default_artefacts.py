@@ -23,7 +23,7 @@ from models import artefact
 from models.artefact import Artefact
 from services.assembly import profile
 from services.policy import Decision
-from services.reference import folders
+from services.reference import folder
 from services.settings import TASKS, Settings
 from services.tasks import DEFAULT_MODELS
 from tests.contract.serving import detail
@@ -63,8 +63,7 @@ class Served:
 @asynccontextmanager
 async def serving(task: str) -> AsyncIterator[Served]:
     settings = Settings.read(task=task)
-    (folder,) = [one for one in folders(task) if f"{task}-{one.name}" == DEFAULT_MODELS[task]]
-    source = artefact.read(folder, task)
+    source = artefact.read(folder(DEFAULT_MODELS[task]), task)
     async with artefact_served(source, task, provider=settings.provider) as (_, channel, http):
         yield Served(task, source, settings, channel, http)
 

@@ -9,7 +9,7 @@ import pytest
 
 from models import artefact
 from services.cli.up import START_SECONDS
-from services.reference import folders
+from services.reference import folder
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
 from services.variables import SettingsError
@@ -210,8 +210,7 @@ def test_accelerators_are_whole_and_asked_for_together(name: str) -> None:
 
 def of_cuda(task: str) -> bool:
     """Whether the reference artefact has graphs that the CUDA provider takes: none of trees alone, none of 8 bits."""
-    (folder,) = (one for one in folders(task) if f"{task}-{one.name}" == DEFAULT_MODELS[task])
-    executors = artefact.read(folder).manifest.executors
+    executors = artefact.read(folder(DEFAULT_MODELS[task])).manifest.executors
     return any(one.kind == "onnx" for one in executors) and all(one.precision != "int8" for one in executors)
 
 

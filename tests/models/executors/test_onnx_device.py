@@ -17,6 +17,7 @@ from models.executors.failures import DeviceFailed, ProviderUnavailable, kind_of
 from models.executors.onnx import OnnxGraph
 from models.executors.sessions import Node, cuda_options, refuse_strays
 from models.executors.transfers import LEAST_BYTES
+from services.reference import folder
 from services.tasks import DEFAULT_MODELS
 from tests.models.executors.device_sessions import ELSEWHERE, FAULTS, KINDS, Machine, install
 from tests.services.test_assembly import MODEL, PROJECT, TASK
@@ -152,8 +153,7 @@ def test_a_device_that_fails_in_the_first_pass_of_an_artefact_is_not_the_artefac
     machine: Machine, task: str
 ) -> None:
     """So that a replay is tried again later, and nobody builds an artefact anew."""
-    folder = PROJECT / "artefacts" / task / DEFAULT_MODELS[task].removeprefix(f"{task}-")
-    found = artefact.read(folder, task)
+    found = artefact.read(folder(DEFAULT_MODELS[task]), task)
     machine.fault = FAULTS[2]
     with pytest.raises(DeviceFailed) as caught:
         replay.replayer(found, CUDA)(0, 1, 1)
