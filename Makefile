@@ -14,6 +14,9 @@ OIP := .venv-oip
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# Several processes share the cores already: threads of PyTorch and NumPy in each would only get in each other's way.
+THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
+
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
@@ -26,7 +29,7 @@ down:
 	@$(BIN)/demur down
 
 test: $(VENV)/train $(OIP)/ready check audit
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not statistical"
+	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not statistical"
 
 check: $(VENV)/train
 	$(BIN)/ruff format --check .

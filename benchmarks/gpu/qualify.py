@@ -17,7 +17,8 @@ from services.reference import folder
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
-QUICK_UNITS = 64
+QUICK_UNITS = 8
+"""Timed where small sizes are asked for."""
 TIMED_SECONDS = 20.0
 """For which each batch size is timed; the verdict replays all units, whatever their time."""
 
