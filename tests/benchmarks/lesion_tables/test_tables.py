@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -61,9 +62,10 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(work: Path) -> None:
 
 
 def test_what_is_written_by_hand_stays(work: Path) -> None:
-    page = work / "out" / "lesion.md"
+    shutil.copytree(work / "out", work / "seen")
+    page = work / "seen" / "lesion.md"
     page.write_text(page.read_text() + "\nSeen by a person.\n")
-    main([*OPTIONS, "--work", str(work), "--out", str(work / "out"), "--parts", "page"])
+    main([*OPTIONS, "--work", str(work), "--out", str(work / "seen"), "--parts", "page"])
     assert page.read_text().endswith("Seen by a person.\n")
 
 
