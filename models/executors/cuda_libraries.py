@@ -97,7 +97,7 @@ def _message(missing: dict[str, str]) -> str:
     reasons = "; ".join(f"{name} cannot be loaded ({reason})" for name, reason in missing.items())
     remedies = []
     if set(missing) - {DRIVER}:
-        remedies.append(f"pip install '{EXTRA}', which brings CUDA and cuDNN")
+        remedies.append(f"install CUDA and cuDNN with pip install '{EXTRA}'")
     if DRIVER in missing:
-        remedies.append("install NVIDIA's driver, and give the container a device")
-    return f"DEMUR_PROVIDER = cuda: {reasons}; {' and '.join(remedies)}, or set DEMUR_PROVIDER=cpu"
+        remedies.append("install NVIDIA's driver and give the container a device")
+    return f"DEMUR_PROVIDER = cuda: {reasons}; {', '.join(remedies)}, or set DEMUR_PROVIDER=cpu"
