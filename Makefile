@@ -14,7 +14,7 @@ OIP := .venv-oip
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-# Several processes share the cores already: threads of PyTorch and NumPy in each would only get in each other's way.
+# Several processes share the cores already; threads of PyTorch and NumPy in each would only compete for them.
 THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
 
 # What an install is made of.

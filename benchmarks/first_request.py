@@ -27,6 +27,7 @@ from models import artefact
 from services.assembly import assemble
 from services.metrics import Metrics
 from services.pipeline import Call
+from services.reference import folder
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
@@ -84,8 +85,7 @@ def requests(task: str, source: artefact.Artefact, size: int) -> Any:
 
 async def measured(task: str, size: int, repeats: int, examples: bool) -> dict[str, float]:
     """Processor seconds of the first request, and of the median and the largest of later ones."""
-    folder = ROOT / "artefacts" / task / DEFAULT_MODELS[task].removeprefix(f"{task}-")
-    source = artefact.read(folder, task)
+    source = artefact.read(folder(DEFAULT_MODELS[task]), task)
     settings = Settings.read({"DEMUR_LEDGER": "none", "DEMUR_LANES": "1"}, task=task)
     assembled = assemble(source, settings, Metrics(task, CollectorRegistry()))
     began = time.process_time()

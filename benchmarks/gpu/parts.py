@@ -121,7 +121,7 @@ PARTS: tuple[Part, ...] = (
             f"replay set of the default {task} artefact, and the verdict on the device",
             "benchmarks.gpu.qualify:run",
             options={"task": task},
-            quick_about=f"64 units at most of the replay set of the default {task} artefact, without a verdict",
+            quick_about=f"at most 64 units of the replay set of the default {task} artefact, without a verdict",
             not_on_cuda=_EIGHT_BITS if task == "translation" else "",
             artefacts=(DEFAULT_MODELS[task],),
         )

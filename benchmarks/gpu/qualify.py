@@ -18,7 +18,7 @@ from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
 QUICK_UNITS = 8
-"""Timed where small sizes are asked for."""
+"""Units that are timed with ``--quick``."""
 TIMED_SECONDS = 20.0
 """For which each batch size is timed; the verdict replays all units, whatever their time."""
 
@@ -29,17 +29,17 @@ def run(setting: Setting, *, task: str) -> dict[str, Any]:
     Raises:
         PartFailed: the thresholds do not hold on the device, so that a service there would defer everything.
     """
-    found = artefact.read(folder(DEFAULT_MODELS[task]), task)
+    shipped = artefact.read(folder(DEFAULT_MODELS[task]), task)
     settings = Settings(task=task, provider=setting.device.provider)
-    opened = replay.replayer(found, setting.device)
+    opened = replay.replayer(shipped, setting.device)
     units = min(opened.units, QUICK_UNITS) if setting.quick else opened.units
     seconds = {str(batch): round(seconds_a_unit(opened, units, batch), 6) for batch in replay.batches(opened)}
-    timed: dict[str, Any] = {"artefact": found.tag, "units": units, "seconds_a_unit": seconds}
+    timed: dict[str, Any] = {"artefact": shipped.tag, "units": units, "seconds_a_unit": seconds}
     if setting.quick:
         measurement = Measurement(opened)
         measurement.run(pieces=1)
         return timed | {"verdict": "", "measured": measurement.done}
-    return judged(found, qualify(found, settings, setting.folder).record(), timed)
+    return judged(shipped, qualify(shipped, settings, setting.folder).record(), timed)
 
 
 def seconds_a_unit(replayer: replay.Replayer, units: int, batch: int, most_seconds: float = TIMED_SECONDS) -> float:

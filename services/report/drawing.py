@@ -105,7 +105,6 @@ def chart(frame: Frame, draw: Callable[[Any], None], legend: list[tuple[str, Key
             return Chart(frame.name, frame.message, inline(page, frame.name, frame.message), b"", b"")
         own = drawn(True)
         file = saved(own, svg.FigureCanvasSVG, "svg", metadata=undated)
-        own.set_layout_engine("none")  # where it stands: to find the places again takes a sixth of the time
         own.set_dpi(_PNG_DPI)
         png = saved(own, agg.FigureCanvasAgg, "png", metadata={"Software": None})
     file = file.replace(b"'DejaVu Sans'", _SYSTEM_FONTS.replace("'", "&apos;").encode())

@@ -245,7 +245,7 @@ async def _post(client: httpx.AsyncClient, body: bytes, rows: int, sent: Sent) -
 
 
 async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int, sent: Sent) -> str:
-    """A call of one message, made as a stream of one: only of a stream the library says when it is in the socket."""
+    """Call with a stream of one message, because only of streams gRPC tells when a message has been sent."""
     gone = False
 
     async def message() -> AsyncIterator[bytes]:
@@ -258,11 +258,12 @@ async def _predict(channel: grpc.aio.Channel, body: bytes, rows: int, sent: Sent
     try:
         answer: bytes = await predict(message(), timeout=MINUTE)
     except grpc.aio.AioRpcError as error:
-        # A call that reaches a connection at the moment of its end is cancelled by the library, and one whose end
-        # overtakes its message ends as INTERNAL: refused as well, in a worse word (the SDK takes the first for "ask
-        # elsewhere" and sends no single message as a stream). In flight both would count as failures all the same.
+        # The library cancels a call that reaches a connection as it closes, and reports INTERNAL where the refusal
+        # arrives before the message is sent. Both are refusals (the SDK asks another replica after the first, and sends
+        # no single message as a stream); a call that was sent before the signal must still be answered.
         turned_away = error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
-        overtaken = error.code() is grpc.StatusCode.INTERNAL and not gone
+        by_library = (error.details() or "").startswith("Internal error from Core")
+        overtaken = error.code() is grpc.StatusCode.INTERNAL and by_library and not gone
         return "refused" if turned_away or overtaken else f"{error.code()}: {error.details()}"
     return _complete(answer, rows)
 

@@ -16,12 +16,12 @@ from services.assembly import assemble, profile
 from services.ledger.database import Database, LedgerRefused
 from services.metrics import Metrics
 from services.pipeline import Call
+from services.reference import folder
 from services.rows import Packed, RowsRequest
 from services.settings import Settings
 from services.tasks import DEFAULT_MODELS
 from tests.ledger_reader import Reader
 
-PROJECT = Path(__file__).resolve().parents[2]
 TASK = Settings().task
 MODEL = DEFAULT_MODELS[TASK]
 SETTINGS = Settings(task=TASK, lanes=1)
@@ -29,7 +29,7 @@ SETTINGS = Settings(task=TASK, lanes=1)
 
 @pytest.fixture(scope="module")
 def reference() -> Artefact:
-    return artefact.read(PROJECT / "artefacts" / TASK / MODEL.removeprefix(f"{TASK}-"), TASK)
+    return artefact.read(folder(MODEL), TASK)
 
 
 def golden(found: Artefact) -> dict[str, np.ndarray]:

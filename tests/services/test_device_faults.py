@@ -26,11 +26,12 @@ from services.errors import DemurError, DeviceUnavailable, status
 from services.lifecycle import Lifecycle
 from services.metrics import Metrics
 from services.pipeline import Call
+from services.reference import folder
 from services.rows import Packed, RowsRequest
 from services.settings import Settings
 from services.work import Priority
 from tests.models.executors.device_sessions import FAULTS, KINDS, Machine, install
-from tests.services.test_assembly import MODEL, PROJECT, TASK
+from tests.services.test_assembly import MODEL, TASK
 
 SETTINGS = Settings(task=TASK, lanes=2, provider="cuda", fixed_threshold=1e9, ledger="none", queue_seconds=1e5)
 SIZES = {1: 60, 2: 20, 7: 10, 64: 8, 300: 1.5, 1500: 0.5}
@@ -64,7 +65,7 @@ class Weather:
 
 @pytest.fixture(scope="module")
 def reference() -> Artefact:
-    return artefact.read(PROJECT / "artefacts" / TASK / MODEL.removeprefix(f"{TASK}-"), TASK)
+    return artefact.read(folder(MODEL), TASK)
 
 
 @pytest.fixture(scope="module")

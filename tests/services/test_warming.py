@@ -15,13 +15,14 @@ from models.executors.rows import RowGraph
 from services import warming
 from services.assembly import assemble
 from services.metrics import Metrics
+from services.reference import folder
 from services.rows import Packed, RowsRequest
-from tests.services.test_assembly import MODEL, PROJECT, SETTINGS, TASK
+from tests.services.test_assembly import MODEL, SETTINGS, TASK
 
 
 @pytest.fixture(scope="module")
 def reference() -> Artefact:
-    return artefact.read(PROJECT / "artefacts" / TASK / MODEL.removeprefix(f"{TASK}-"), TASK)
+    return artefact.read(folder(MODEL), TASK)
 
 
 async def test_every_shape_that_serves_runs_before_ready(

@@ -20,9 +20,9 @@ from models.executors.transfers import LEAST_BYTES
 from services.reference import folder
 from services.tasks import DEFAULT_MODELS
 from tests.models.executors.device_sessions import ELSEWHERE, FAULTS, KINDS, Machine, install
-from tests.services.test_assembly import MODEL, PROJECT, TASK
+from tests.services.test_assembly import MODEL
 
-GRAPH = PROJECT / "artefacts" / TASK / MODEL.removeprefix(f"{TASK}-") / "ensemble.onnx"
+GRAPH = folder(MODEL) / "ensemble.onnx"
 CUDA = Device(provider="cuda")
 ROWS = np.random.default_rng(3).random((5, 10), np.float32)
 
@@ -153,10 +153,10 @@ def test_a_device_that_fails_in_the_first_pass_of_an_artefact_is_not_the_artefac
     machine: Machine, task: str
 ) -> None:
     """So that a replay is tried again later, and nobody builds an artefact anew."""
-    found = artefact.read(folder(DEFAULT_MODELS[task]), task)
+    shipped = artefact.read(folder(DEFAULT_MODELS[task]), task)
     machine.fault = FAULTS[2]
     with pytest.raises(DeviceFailed) as caught:
-        replay.replayer(found, CUDA)(0, 1, 1)
+        replay.replayer(shipped, CUDA)(0, 1, 1)
     assert caught.value.kind == "OutOfMemory"
 
 

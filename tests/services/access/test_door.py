@@ -160,7 +160,7 @@ async def test_probes_need_nothing_and_reflection_any_token(passes: Passes) -> N
         check = served.channel.unary_unary("/grpc.health.v1.Health/Check")
         assert health_pb2.HealthCheckResponse.FromString(await check(b"", timeout=60)).status == 1
         reflect = served.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
-        # Nothing is sent: a message that the end of its call overtakes leaves gRPC's client without the status.
+        # No message is sent: if the refusal arrives first, gRPC's client reports INTERNAL instead of the status.
         assert await reflect(timeout=60).code() is grpc.StatusCode.UNAUTHENTICATED
         past = await reflect(metadata=carried(text), timeout=60).code()
         assert past is grpc.StatusCode.UNIMPLEMENTED  # past the door: a toy has no .proto to reflect
