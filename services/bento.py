@@ -41,6 +41,7 @@ from services.qualification.start import Qualification
 from services.reference import find
 from services.settings import Settings, address
 from services.store import Store
+from services.supervisor import supervise
 from services.system import die_with_parent
 from services.tracing.opening import Tracing, tracing
 from services.transport.grpc.server import GrpcServer
@@ -377,6 +378,7 @@ class Demur:
     def prepare() -> None:
         """In the parent, which watches over the process."""
         _process.log()
+        supervise()
 
     @bentoml.on_startup  # type: ignore[untyped-decorator]
     async def start(self) -> None:
