@@ -10,16 +10,18 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from models import artefact
 from services.cli import up
 from services.cli.places import Running
-from tests.e2e.conftest import PROJECT, Installation
+from tests.e2e.conftest import PROJECT, Installation, started
 
 
 def test_a_second_up_names_the_first(served: Installation) -> None:
@@ -136,6 +138,34 @@ def test_a_taken_port_is_named(installations: Callable[[], Installation]) -> Non
         refused = installation.run("up")
     assert refused.returncode == 1
     assert f"pid {os.getpid()}" in refused.stderr
+
+
+def test_a_service_listens_on_its_ports_alone_and_leaves_no_files(
+    installations: Callable[[], Installation], tmp_path: Path
+) -> None:
+    installation = installations()
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    with started(installation, tmp_path / "log", TMPDIR=str(temporary)) as process:
+        ready = f"{installation.http}/readyz"
+        _wait(lambda: process.poll() is not None or _answers(ready), 240)
+        parent = psutil.Process(process.pid)
+        open_ports = {
+            connection.laddr.port
+            for one in (parent, *parent.children(recursive=True))
+            for connection in one.net_connections("tcp")
+            if connection.status == psutil.CONN_LISTEN
+        }
+        assert open_ports == {3005 + installation.offset, 4005 + installation.offset}, (tmp_path / "log").read_text()
+    assert not list(temporary.iterdir())  # nor those of ONNX Runtime's reports to its makers
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2):
+            return True
+    except OSError:
+        return False
 
 
 def test_services_die_with_up(installations: Callable[[], Installation]) -> None:
