@@ -1,4 +1,4 @@
-"""BentoML's parent process, which watches over the server: its own connections, on files instead of ports."""
+"""The supervisor of the server's process, commanded through Unix sockets instead of BentoML's TCP ports."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bentoml._internal.utils import circus
 
 
 class Supervisor(circus.Arbiter):  # type: ignore[misc]
-    """Takes its commands through two Unix sockets, in a folder that only this user may enter.
+    """BentoML's, with its two sockets in a folder that only this user may enter.
 
-    BentoML gives it two free TCP ports, which are closed again before they are used: on a machine that opens many
-    connections another process sometimes has one by then, and the service ends at start. Who can connect to such a
-    port, moreover, commands the supervisor, whichever user of the machine it is.
+    BentoML looks for two free TCP ports, closes them and opens them later: where many connections are made, another
+    process sometimes has one by then, and the service ends at start. And any user of the machine could connect to such
+    a port and command the supervisor.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -25,5 +25,5 @@ class Supervisor(circus.Arbiter):  # type: ignore[misc]
 
 
 def supervise() -> None:
-    """Lets the parent process, in which this is called before it starts anything, be supervised this way."""
+    """Makes BentoML use this supervisor; call it in the parent process, before the server starts."""
     circus.Arbiter = Supervisor
