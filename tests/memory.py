@@ -44,14 +44,21 @@ def held() -> int:
     return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("RssAnon:")), 0)
 
 
-def clear_caches(ended: Path, following: Path | None) -> None:
-    """Clear the caches of a test module, and of all below its folder once tests of another folder follow."""
-    left = following is None or not following.is_relative_to(ended.parent)
+def folder_left(ended: Path, following: Path | None) -> Path | None:
+    """Return the outermost folder of a test module that the next one is not below; none if it is the same folder."""
+    if following is None:
+        return ended.parent
+    left = [folder for folder in ended.parents if not following.is_relative_to(folder)]
+    return left[-1] if left else None
+
+
+def clear_caches(ended: Path, left: Path | None) -> None:
+    """Clear the caches of a test module, and of all modules below the folder that is left with it."""
     for module in list(sys.modules.values()):
         if not (name := getattr(module, "__file__", None)):
             continue
         path = Path(name)
-        if path == ended or (left and path.is_relative_to(ended.parent)):
+        if path == ended or (left is not None and path.is_relative_to(left)):
             for value in vars(module).values():
                 if isinstance(value, _lru_cache_wrapper):
                     value.cache_clear()
@@ -110,8 +117,9 @@ class Memory:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
         result = yield
         if nextitem is None or nextitem.path != item.path:
-            if held() > self._held + _WORTH_MEGABYTES:
-                clear_caches(item.path, None if nextitem is None else nextitem.path)
+            left = folder_left(item.path, None if nextitem is None else nextitem.path)
+            if left is not None or held() > self._held + _WORTH_MEGABYTES:
+                clear_caches(item.path, left)
                 self._held = self.give_back()
             self._modules.append((self._held, item.nodeid.partition("::")[0]))
         return result
