@@ -30,6 +30,8 @@ _SENT = "demur_memory"
 Held = tuple[int, str]
 """Memory after a module in MB, and the module."""
 _STATUS = Path("/proc/self/status")
+TESTS = Path(__file__).parent
+"""The folder of all tests."""
 
 
 def held() -> int:
@@ -44,21 +46,23 @@ def held() -> int:
     return next((int(line.split()[1]) >> 10 for line in lines if line.startswith("RssAnon:")), 0)
 
 
-def folder_left(ended: Path, following: Path | None) -> Path | None:
-    """Return the outermost folder of a test module that the next one is not below; none if it is the same folder."""
-    if following is None:
-        return ended.parent
-    left = [folder for folder in ended.parents if not following.is_relative_to(folder)]
-    return left[-1] if left else None
+def folder_left(ended: Path, following: Path | None) -> bool:
+    """Whether the test module that follows, if any, lies neither in the folder of the ended one nor below it."""
+    return following is None or ended.parent not in following.parents
 
 
-def clear_caches(ended: Path, left: Path | None) -> None:
-    """Clear the caches of a test module, and of all modules below the folder that is left with it."""
+def clear_caches(ended: Path, following: Path | None) -> None:
+    """Clear the caches of a test module; once its folder is left, of all tests but those the next one lies below.
+
+    Tests also use what others' folders make, and fill caches there: leaving a folder must clear those as well.
+    """
+    left = folder_left(ended, following)
+    kept = () if following is None else following.parents
     for module in list(sys.modules.values()):
         if not (name := getattr(module, "__file__", None)):
             continue
         path = Path(name)
-        if path == ended or (left is not None and path.is_relative_to(left)):
+        if path == ended or (left and path.is_relative_to(TESTS) and path.parent not in kept):
             for value in vars(module).values():
                 if isinstance(value, _lru_cache_wrapper):
                     value.cache_clear()
@@ -117,9 +121,9 @@ class Memory:
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
         result = yield
         if nextitem is None or nextitem.path != item.path:
-            left = folder_left(item.path, None if nextitem is None else nextitem.path)
-            if left is not None or held() > self._held + _WORTH_MEGABYTES:
-                clear_caches(item.path, left)
+            following = None if nextitem is None else nextitem.path
+            if folder_left(item.path, following) or held() > self._held + _WORTH_MEGABYTES:
+                clear_caches(item.path, following)
                 self._held = self.give_back()
             self._modules.append((self._held, item.nodeid.partition("::")[0]))
         return result

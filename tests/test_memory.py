@@ -4,40 +4,48 @@ from __future__ import annotations
 
 import functools
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from tests.memory import clear_caches, folder_left
+from tests.memory import TESTS, clear_caches, folder_left
 
-HERE = Path("/project/tests/models/trees/test_a.py")
+HERE = TESTS / "models/trees/test_a.py"
 
 
 @pytest.mark.parametrize(
     ("following", "left"),
     [
-        ("/project/tests/models/trees/test_b.py", None),
-        ("/project/tests/models/trees/deeper/test_b.py", None),
-        ("/project/tests/models/test_b.py", "/project/tests/models/trees"),
-        ("/project/tests/services/test_b.py", "/project/tests/models"),
+        ("models/trees/test_b.py", False),
+        ("models/trees/deeper/test_b.py", False),
+        ("models/test_b.py", True),
+        ("services/test_b.py", True),
+        (None, True),
     ],
 )
-def test_the_outermost_folder_that_is_left(following: str, left: str | None) -> None:
-    assert folder_left(HERE, Path(following)) == (None if left is None else Path(left))
+def test_a_folder_is_left_for_what_is_not_below_it(following: str | None, left: bool) -> None:
+    assert folder_left(HERE, None if following is None else TESTS / following) is left
 
 
-def test_after_the_last_test_its_own_folder_is_left() -> None:
-    assert folder_left(HERE, None) == HERE.parent
-
-
-def test_caches_below_a_folder_that_is_left_are_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
-    cached = {name: functools.cache(lambda: object()) for name in ("trees/made.py", "other/made.py")}
+@pytest.mark.parametrize(
+    ("following", "kept"),
+    [
+        ("models/trees/test_b.py", {"models/trees/made.py", "models/made.py", "fuzz/made.py"}),
+        ("models/weather/test_b.py", {"models/made.py"}),
+        (None, set()),
+    ],
+)
+def test_caches_that_outlive_a_module(monkeypatch: pytest.MonkeyPatch, following: str | None, kept: set[str]) -> None:
+    names = ("models/trees/test_a.py", "models/trees/made.py", "models/made.py", "fuzz/made.py")
+    cached = {name: functools.cache(lambda: object()) for name in (*names, "../models/product.py")}
     for name, function in cached.items():
         module = ModuleType(name)
-        module.__file__ = str(HERE.parents[1] / name)
+        module.__file__ = str((TESTS / name).resolve())
         module.function = function  # type: ignore[attr-defined]
         monkeypatch.setitem(sys.modules, name, module)
         function()
-    clear_caches(HERE, HERE.parent)
-    assert [one.cache_info().currsize for one in cached.values()] == [0, 1]
+    clear_caches(HERE, None if following is None else TESTS / following)
+    assert {name for name, function in cached.items() if function.cache_info().currsize} == {
+        *kept,
+        "../models/product.py",
+    }
