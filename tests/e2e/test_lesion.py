@@ -56,7 +56,8 @@ def test_the_reference_artefact_serves_scans(served: Installation, scans: Path) 
     mask = np.asarray(nibabel.Nifti1Image.from_bytes(gzip.decompress(answer.files["mask"])).dataobj) == 1
     dice = 2 * (truth & mask).sum() / (truth.sum() + mask.sum())
     assert dice > 0.4  # its own model card says more
-    assert answer.volume_mm3 == mask.sum()
+    # A voxel is 1 mm3 to the rounding of a determinant, which differs between CPUs.
+    assert answer.volume_mm3 == pytest.approx(mask.sum(), rel=1e-12)
 
 
 def test_a_folder_is_scored_drawn_and_judged(served: Installation, scans: Path, tmp_path: Path) -> None:
