@@ -1,4 +1,4 @@
-"""Memory of each process that runs tests: given back after each module, and bounded.
+"""Memory of each process that runs tests: given back between modules, and bounded.
 
 Four things would keep it unneeded: caches of test modules (``functools.cache``), cycles of objects that the collector
 has not come to, the arena that ONNX Runtime's sessions of large graphs share, and the free lists of malloc, which serve
@@ -47,14 +47,15 @@ def held() -> int:
 
 
 def folder_left(ended: Path, following: Path | None) -> bool:
-    """Whether the test module that follows, if any, lies neither in the folder of the ended one nor below it."""
+    """Tell whether the next test module, if any, is outside the folder of the one that ended."""
     return following is None or ended.parent not in following.parents
 
 
 def clear_caches(ended: Path, following: Path | None) -> None:
-    """Clear the caches of a test module; once its folder is left, of all tests but those the next one lies below.
+    """Clear the caches of a test module that ended.
 
-    Tests also use what others' folders make, and fill caches there: leaving a folder must clear those as well.
+    When its folder is left, clear those of all test modules, since tests also fill caches in other folders; the folders
+    that the following module lies in keep theirs.
     """
     left = folder_left(ended, following)
     kept = () if following is None else following.parents

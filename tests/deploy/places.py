@@ -1,14 +1,11 @@
-"""Where the files under test are, and the programs that judge them."""
+"""Where the files under test are, and what they hold."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "observability"
@@ -32,19 +29,3 @@ def rules() -> Iterator[dict[str, Any]]:
 def alerts() -> dict[str, dict[str, Any]]:
     """Alerting rules by name."""
     return {rule["alert"]: rule for rule in rules() if "alert" in rule}
-
-
-def run(program: str, *words: object, **options: Any) -> str:
-    """What a program says; the test is skipped where it is not installed.
-
-    Raises:
-        AssertionError: it failed; with what it said.
-    """
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not on the path; install Prometheus and Alertmanager")
-    done = subprocess.run(
-        [program, *map(str, words)], capture_output=True, text=True, timeout=240, cwd=FOLDER, check=False, **options
-    )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    return said

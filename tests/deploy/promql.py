@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.deploy.places import run
+from tests.prometheus import run
 
 NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')

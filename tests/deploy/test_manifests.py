@@ -11,7 +11,6 @@ import yaml
 
 from services.settings import TASKS
 from tests.deploy import prometheus_rules
-from tests.deploy.places import run
 from tests.deploy.rendered import (
     COMBINATIONS,
     COMPONENTS,
@@ -26,6 +25,7 @@ from tests.deploy.rendered import (
     rendered,
 )
 from tests.deploy.schemas import complaints
+from tests.prometheus import run
 
 PATCH_LINES = 20
 CLUSTER_WIDE = {"Namespace", "PriorityClass"}

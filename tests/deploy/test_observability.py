@@ -22,8 +22,9 @@ from services.errors import (
 from services.monitor.judgement import FIGURES
 from services.monitor.reasons import REASONS
 from services.settings import Settings
-from tests.deploy.places import CASES, FOLDER, RULES, alerts, read, rules, run
+from tests.deploy.places import CASES, FOLDER, RULES, alerts, read, rules
 from tests.deploy.promql import grouping_labels, matched_labels, metrics, parses
+from tests.prometheus import run
 
 ALERTS = alerts()
 RUNBOOKS = (FOLDER / "runbooks.md").read_text()
@@ -36,8 +37,8 @@ QUERIES = {
 
 def test_promtool_and_amtool_accept_everything() -> None:
     assert "FAILED" not in run("promtool", "check", "rules", *RULES)
-    run("promtool", "check", "config", "prometheus.yml")
-    run("amtool", "check-config", "alertmanager.yml")
+    run("promtool", "check", "config", FOLDER / "prometheus.yml")
+    run("amtool", "check-config", FOLDER / "alertmanager.yml")
 
 
 @pytest.mark.parametrize("cases", CASES, ids=lambda path: path.stem)

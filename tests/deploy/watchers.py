@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import threading
 import time
@@ -14,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from tests.deploy import hurried
 from tests.deploy.places import FOLDER, RULES
 from tests.ports import free_ports
+from tests.prometheus import need
 
 
 class Pager:
@@ -90,9 +89,7 @@ class Prometheus:
 @contextmanager
 def watchers(folder: Path, service: str, monitor: str) -> Iterator[tuple[Prometheus, Pager]]:
     """Both programs with the shipped rules and configurations, hurried; ended with the block."""
-    for program in ("prometheus", "prometheus-alertmanager"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not on the path; install Prometheus and Alertmanager")
+    need("prometheus", "prometheus-alertmanager")
     here, there = (f"127.0.0.1:{port}" for port in free_ports(2))
     pager = Pager()
     (folder / "rules").mkdir()

@@ -126,8 +126,8 @@ class Running:
         return await asyncio.to_thread(self._called, method, contents, streamed)
 
     def _called(self, method: str, contents: list[bytes], streamed: bool) -> str:
-        # The library's asynchronous client now and then puts INTERNAL in the place of the service's status, when it
-        # writes to a stream that the service has just ended; the synchronous one reports what was sent.
+        # grpc.aio sometimes reports INTERNAL instead of the service's status if it writes to a stream that the service
+        # has just ended (grpc/grpc#36066). The synchronous client reports the status that was sent.
         try:
             if streamed:
                 for _ in self._channel.stream_stream(method)(iter(contents), timeout=5):

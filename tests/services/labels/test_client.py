@@ -258,7 +258,7 @@ async def test_a_draining_service_refuses_each_kind_of_call_in_words(tmp_path: P
         calls = (
             stub.Submit(labels_pb2.SubmitLabelsRequest()),
             stub.WatchResolutions(labels_pb2.WatchRequest()).read(),
-            stub.SubmitStream().read(),  # gRPC's client puts INTERNAL in place of a refusal that a message crosses
+            stub.SubmitStream().read(),  # grpc.aio reports INTERNAL if a refusal meets a message
         )
         for call in calls:
             with pytest.raises(grpc.aio.AioRpcError, match="another one answers") as caught:

@@ -166,7 +166,7 @@ async def test_wishes_that_are_refused(tiny: Tiny, name: str) -> None:
             error = await served.refused(tiny.rows[:1], **wishes)
             assert (error["code"], error["status"]) == (code, "INVALID_ARGUMENT")
             begin = weather_pb2.WeatherStreamRequest(begin=common_pb2.StreamBegin(**wishes))
-            # First alone: gRPC's client puts INTERNAL in place of a refusal that a further frame crosses.
+            # The first frame alone: grpc.aio may report INTERNAL if the refusal arrives while another is being sent.
             assert code in (await ended(served, [begin]) or await ended(served, [begin, chunk(0, tiny.rows[:1])]))
 
 
