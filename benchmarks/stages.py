@@ -59,7 +59,7 @@ def _stages(count: int, seconds: float) -> Iterator[Figure]:
         "bytes to message": lambda: grpc.request.decode(packed),
         "message to request": lambda: grpc.read(message),
         "validation and units": lambda: task.expand(request),
-        "measures and decision": lambda: decide(pipeline.policies[head], predictive, units.shifts, None),
+        "measures and decision": lambda: decide(pipeline.policies[head], task.heads[0], predictive, units.shifts),
         "metrics": lambda: metrics.decided(portion),
         "answer to message": lambda: grpc.answer(portions),
         "message to bytes": lambda: grpc.response.encode(response),

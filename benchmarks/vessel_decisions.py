@@ -76,7 +76,7 @@ def _section(directory: Path, data: dict[str, Table]) -> list[str]:
     for name, table in data.items():
         predictive = predict(graph, table.features)
         outside = ((table.features < np.array(trained.lower)) | (table.features > np.array(trained.upper))).any(axis=1)
-        verdict = decide(policy, predictive, np.where(outside, Shift.OUTSIDE_TRAINING_RANGE, 0).astype(np.uint8))
+        verdict = decide(policy, POWER, predictive, np.where(outside, Shift.OUTSIDE_TRAINING_RANGE, 0).astype(np.uint8))
         answered = verdict.decisions == Decision.ANSWER
         unfamiliar = (verdict.shifts & Shift.KNOWLEDGE_ABOVE_REFERENCE) != 0
         covered = [coverage(table.power, predictive.mean, predictive.tvar, multipliers[level]) for level in LEVELS]

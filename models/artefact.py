@@ -21,8 +21,9 @@ from models.calibration import Calibration
 from models.schema import Feature, Schema
 
 MANIFEST = "manifest.json"
-FORMATS = (1, 2)
-"""Formats that are read; artefacts with a replay set are written in the second, others in the first."""
+FORMATS = (1, 2, 3)
+"""Formats that are read. Artefacts with the density of their training inputs are written in the third, others with a
+replay set in the second, others in the first."""
 REPLAY_SCORES = "replay-scores.npz"
 
 Count = Annotated[int, msgspec.Meta(ge=1)]
@@ -97,10 +98,17 @@ class Replay(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """Where the inputs come from, and their licence."""
 
 
+def format_of(replay: Replay | None, training_inputs: str) -> Literal[1, 2, 3]:
+    """Return the format of a manifest with or without these."""
+    if training_inputs:
+        return 3
+    return 1 if replay is None else 2
+
+
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that serving has to know of an artefact."""
 
-    format: Literal[1, 2] = 1
+    format: Literal[1, 2, 3] = 1
     task: str
     family: str
     """Kind of model, e.g. ``dnn``, ``mc_dropout``, ``variational``, ``symbolic``."""
@@ -119,12 +127,14 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     heads: dict[str, dict[str, Calibration]]
     """Head name to numeric profile to calibration."""
     training_range: Range | None = None
+    training_inputs: str = ""
+    """Of format 3: file of the moments and joint density of training inputs (``models.familiarity``)."""
     golden: str
     """File (.npz) of inputs and outputs that are replayed at start."""
     golden_tolerance: float = 1e-4
     """Largest relative difference of a replayed output."""
     replay: Replay | None = None
-    """Of format 2."""
+    """Of format 2, and of 3 where there is one."""
     sources: tuple[Source, ...]
     seeds: tuple[int, ...]
     training: dict[str, float | int | str]
@@ -134,8 +144,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     files: dict[str, Sha256]
 
     def __post_init__(self) -> None:
-        if (self.replay is None) != (self.format == 1):
-            raise ValueError("a manifest of format 1 has no replay set, one of format 2 has one under replay")
+        if self.format == format_of(self.replay, self.training_inputs):
+            return
+        if bool(self.training_inputs) != (self.format == 3):
+            raise ValueError("a manifest of format 3 has a file under training_inputs, one of another format none")
+        raise ValueError("a manifest of format 1 has no replay set, one of format 2 has one under replay")
 
     @property
     def executors(self) -> tuple[Executor, ...]:
@@ -216,15 +229,16 @@ def write(directory: Path, manifest: Manifest, files: Mapping[str, bytes | Path]
     complete = msgspec.structs.replace(
         manifest,
         files=hashes,
-        format=1 if manifest.replay is None else 2,
+        format=format_of(manifest.replay, manifest.training_inputs),
         quality={
             name: {figure: value for figure, value in row.items() if math.isfinite(value)}
             for name, row in manifest.quality.items()
         },
     )
     document = msgspec.to_builtins(complete)
-    if complete.replay is None:
-        del document["replay"]  # as format 1 was before there were replay sets
+    for name in ("replay", "training_inputs"):
+        if not document[name]:
+            del document[name]  # as formats were before there were such
     text = msgspec.json.format(msgspec.json.encode(document, order="sorted"), indent=1)
     (staging / MANIFEST).write_bytes(text + b"\n")
     shutil.rmtree(directory, ignore_errors=True)
@@ -267,7 +281,7 @@ def read(directory: Path, task: str | None = None) -> Artefact:
     try:
         manifest = msgspec.json.decode(content, type=Manifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ArtefactError(f"{path}: not a manifest of format {' or '.join(map(str, FORMATS))}: {error}") from error
+        raise ArtefactError(f"{path}: not a manifest of format 1, 2 or 3: {error}") from error
     if task is not None and manifest.task != task:
         raise ArtefactError(f"{directory}: an artefact of task {manifest.task!r}, but {task!r} is served here")
     for file in manifest.files:
@@ -275,7 +289,8 @@ def read(directory: Path, task: str | None = None) -> Artefact:
     opened = {name for executor in manifest.executors for name in executor.files}
     replay = manifest.replay
     replayed = set() if replay is None else {replay.inputs, replay.scores}
-    needed = (opened | replayed | {manifest.golden}) - set(manifest.files)
+    inputs = {manifest.training_inputs} if manifest.training_inputs else set()
+    needed = (opened | replayed | inputs | {manifest.golden}) - set(manifest.files)
     if needed:
         raise ArtefactError(f"{directory}: the manifest uses {sorted(needed)} without listing them under files")
     if replay is not None and replay.inputs != inputs_name(manifest.files[replay.inputs]):

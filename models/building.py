@@ -6,17 +6,21 @@ import hashlib
 import importlib.metadata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from models import calibration, uncertainty
-from models.artefact import Range, Source
+from models import calibration, familiarity, plausibility, uncertainty
+from models.artefact import Artefact, Range, Source, write
 from models.assessment.classification import error_indicator
 from models.assessment.errors import squared_error
 from models.calibration import Calibration, IntervalTable, Measured
+from models.card import INPUTS_SECTION
 from models.head import Head
 from models.predictive import Categorical, Gaussian, Predictive
 from models.schema import Schema
@@ -74,6 +78,34 @@ def training_range(features: NDArray[Any], schema: Schema) -> Range:
     lower, upper = np.nanquantile(filled, (RANGE_LEVEL, 1 - RANGE_LEVEL), axis=0)
     lower, upper = np.where(empty, schema.lower, lower), np.where(empty, schema.upper, upper)
     return Range(tuple(map(float, lower)), tuple(map(float, upper)))
+
+
+def training_inputs(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema) -> dict[str, bytes]:
+    """Return the file of moments and joint density of training inputs [N, F], by its name.
+
+    Args:
+        held_out: in-domain rows that nothing was trained on; None where there are none.
+
+    Raises:
+        ModuleNotFoundError: scikit-learn is missing; the training extra has it.
+    """
+    from models import familiarity_fit
+
+    return {familiarity.FILE: familiarity.encode(familiarity_fit.fit(train, held_out, schema))}
+
+
+def with_training_inputs(artefact: Artefact, train: NDArray[Any], held_out: NDArray[Any] | None) -> Artefact:
+    """Write an artefact of rows again in its place, with moments and density of its training inputs."""
+    added = training_inputs(train, held_out, artefact.schema)
+    (name,) = added
+    files: dict[str, bytes | Path] = {file: artefact.path(file) for file in artefact.manifest.files} | added
+    if CARD in files:
+        card = artefact.path(CARD).read_text(encoding="utf-8")
+        head, mark, rest = card.partition("\n## Quality\n")
+        section = "" if INPUTS_SECTION in card else f"\n{INPUTS_SECTION}"
+        files[CARD] = f"{head}{section}{mark}{rest}".encode()
+    manifest = msgspec.structs.replace(artefact.manifest, format=3, training_inputs=name)
+    return write(artefact.directory, manifest, files)
 
 
 def typical(appearances: Sequence[Mapping[str, float]]) -> dict[str, tuple[float, float]]:
@@ -162,14 +194,15 @@ def calibrate_errors(
     """As ``calibrate``, of units whose errors [N] are known, whatever kind of head they are of."""
     own = head.own_measure(ensemble)
     scores = {name: uncertainty.score(predictive, name) for name in {own, *reference, *others}}
+    impossible = plausibility.impossible(head, predictive)
     return Calibration(
-        retention=calibration.retention_table(own, scores[own]),
+        retention=calibration.retention_table(own, scores[own], impossible),
         reference={name: calibration.reference_quantiles(scores[name]) for name in reference},
         intervals=intervals,
         expected_error=calibration.expected_error(own, scores[own], errors),
         others={
             name: Measured(
-                calibration.retention_table(name, scores[name]),
+                calibration.retention_table(name, scores[name], impossible),
                 calibration.expected_error(name, scores[name], errors),
             )
             for name in others
@@ -184,9 +217,15 @@ def errors_of(predictive: Gaussian | Categorical, labels: NDArray[Any]) -> NDArr
     return error_indicator(labels, predictive.probabilities)
 
 
-def sources(data: Mapping[str, Labelled], provenance: Provenance) -> tuple[Source, ...]:
-    """What the manifest says of the data it was made of."""
-    roles = {"train": "training", "dev_in": "calibration and early stopping"}
+def sources(
+    data: Mapping[str, Labelled], provenance: Provenance, more: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Source, ...]:
+    """Return what the manifest says of the data that the artefact was made of.
+
+    Args:
+        more: roles of further tables by name, beside ``train`` and ``dev_in``.
+    """
+    roles = {"train": "training", **more, "dev_in": "calibration and early stopping"}
     known = tuple(
         Source(role, provenance.description, provenance.licence, data[name].fingerprint, len(data[name]))
         for name, role in roles.items()

@@ -109,15 +109,23 @@ REFERENCE_LEVELS = (*tuple(np.round(np.linspace(0, 1, 101), 2).tolist()[:-1]), 0
 INTERVAL_LEVELS = (0.5, 0.6, 0.68, 0.75, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.98, 0.99)
 
 
-def retention_table(measure: str, uncertainty: Floats) -> RetentionTable:
+def retention_table(measure: str, uncertainty: Floats, impossible: NDArray[np.bool_] | None = None) -> RetentionTable:
     """Order statistics k = ceil((n + 1) r) of in-domain scores [n]; levels that need more data are left out.
+
+    Args:
+        impossible: units [n] whose prediction is impossible (``models.plausibility``), None for none; they rank last,
+            and levels that would need them are left out.
 
     Raises:
         ValueError: no units, or a score that is not finite.
     """
     n = _check(uncertainty)
     ordered = np.sort(uncertainty.astype(np.float32))
-    kept = _ranks(n, RETENTION_LEVELS)
+    possible = n
+    if impossible is not None:
+        ordered = np.sort(uncertainty[~impossible].astype(np.float32))
+        possible = len(ordered)
+    kept = {level: rank for level, rank in _ranks(n, RETENTION_LEVELS).items() if rank <= possible}
     return RetentionTable(
         measure=measure,
         units=n,

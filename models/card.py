@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from models import familiarity
 from models.artefact import Manifest
 from models.head import Head
 
@@ -26,6 +27,15 @@ class Words:
     """What must be read first."""
     units: str = "rows"
     """What data are counted in."""
+
+
+INPUTS_SECTION = f"""## Training inputs
+
+`{familiarity.FILE}` holds means, standard deviations and a Gaussian mixture of the training inputs, no rows of them. \
+A row is called shifted (`unlikely_inputs`) where it is less dense than {familiarity.ROW_LEVEL:.0%} of in-domain rows, \
+all rows of a request where it is less dense than {familiarity.REQUEST_LEVEL:.0%} of runs of as many consecutive \
+training rows: {1 - familiarity.ROW_LEVEL:.0%} and {1 - familiarity.REQUEST_LEVEL:.0%} are false alarms.
+"""
 
 
 def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
@@ -56,7 +66,9 @@ def text(manifest: Manifest, heads: tuple[Head, ...], words: Words) -> str:
     ]
     lines += ["", "## Training", ""]
     lines += [f"- {name}: {value}" for name, value in manifest.training.items()]
-    lines += [f"- seeds: {', '.join(map(str, manifest.seeds))}", "", "## Quality", ""]
+    lines += [f"- seeds: {', '.join(map(str, manifest.seeds))}", ""]
+    lines += [INPUTS_SECTION] if manifest.training_inputs else []
+    lines += ["## Quality", ""]
     figures = tuple(dict.fromkeys(name for row in manifest.quality.values() for name in row))
     if figures:
         lines += [f"| data | {' | '.join(figures)} |", "|---" * (len(figures) + 1) + "|"]

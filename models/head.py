@@ -29,6 +29,10 @@ class Head:
     """Deferral measure of a single model."""
     knowledge_measure: str | None
     """Measure that speaks of unfamiliar inputs; None where the kind has none."""
+    lower: float | None = None
+    """Smallest possible value of the target, in ``unit``: what is predicted below it is deferred; None for none."""
+    upper: float | None = None
+    """Largest possible value of the target, in ``unit``; None for none."""
     classes: int | None = None
     """How many classes a categorical head has; its labels are 0 to one less."""
     class_names: tuple[str, ...] = ()

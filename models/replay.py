@@ -24,7 +24,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import npz, uncertainty
-from models.artefact import REPLAY_SCORES, Artefact, ArtefactError, Manifest, Replay, copy, inputs_name, write
+from models.artefact import (
+    REPLAY_SCORES,
+    Artefact,
+    ArtefactError,
+    Manifest,
+    Replay,
+    copy,
+    format_of,
+    inputs_name,
+    write,
+)
 from models.building import CARD, Provenance
 from models.executors.device import CPU, Device, described, instruction_set
 from models.head import Head
@@ -211,11 +221,16 @@ def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = C
     files |= {replay.inputs: inputs, REPLAY_SCORES: npz.encode(flat)}
     if CARD in files:
         files[CARD] = _card(artefact.path(CARD).read_text(encoding="utf-8"), replay).encode()
-    return write(artefact.directory, msgspec.structs.replace(manifest, format=2, replay=replay), files)
+    return write(artefact.directory, replaced(manifest, replay), files)
+
+
+def replaced(manifest: Manifest, replay: Replay | None) -> Manifest:
+    """Return a manifest with another replay set, or none."""
+    return msgspec.structs.replace(manifest, format=format_of(replay, manifest.training_inputs), replay=replay)
 
 
 def detached(artefact: Artefact) -> Artefact:
-    """Writes the artefact anew without its replay set, in format 1; golden rows stay."""
+    """Writes the artefact anew without its replay set; golden rows stay."""
     manifest, replay = artefact.manifest, artefact.manifest.replay
     if replay is None:
         return artefact
@@ -224,7 +239,7 @@ def detached(artefact: Artefact) -> Artefact:
     }
     if CARD in files:
         files[CARD] = without_section(artefact.path(CARD).read_text(encoding="utf-8")).encode()
-    return write(artefact.directory, msgspec.structs.replace(manifest, format=1, replay=None), files)
+    return write(artefact.directory, replaced(manifest, None), files)
 
 
 def measures(head: Head, manifest: Manifest) -> tuple[str, ...]:

@@ -58,6 +58,12 @@ class Description:
     """Where training inputs lay, in schema order and units; empty where unknown."""
     trained_upper: tuple[float, ...] = ()
 
+    def trained_range(self, column: int) -> tuple[float, float]:
+        """Return where training inputs of a column lay, in its unit; NaN where unknown."""
+        if not self.trained_lower:
+            return float("nan"), float("nan")
+        return self.trained_lower[column], self.trained_upper[column]
+
 
 @dataclass(frozen=True, slots=True)
 class UnitIds:
@@ -222,6 +228,7 @@ class Pipeline(Generic[Request, Answer]):
         self.ledger = ledger
         self._scheduler = scheduler
         self._observer = observer
+        self._heads = {head.name: head for head in task.heads}
         self._keeps = task if isinstance(task, KeepsInputs) else None
         self._epoch = epoch()
         self._charge = charge
@@ -308,7 +315,10 @@ class Pipeline(Generic[Request, Answer]):
         if done.shifts is not None:
             shifts = done.shifts if not len(shifts) else shifts | done.shifts
         with step("uncertainty"):
-            scored = {head: score(self.policies[head], predictive) for head, predictive in done.predictives.items()}
+            scored = {
+                name: score(self.policies[name], self._heads[name], predictive)
+                for name, predictive in done.predictives.items()
+            }
         with step("policy"):
             verdicts = {head: settle(one, shifts, call.defer_above.get(head)) for head, one in scored.items()}
         portion = Portion(

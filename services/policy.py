@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from models import uncertainty
+from models import plausibility, uncertainty
 from models.calibration import Calibration
 from models.head import Head
 from models.predictive import Predictive
@@ -31,10 +31,14 @@ class Decision(IntEnum):
 
 
 class Shift(IntFlag):
-    """Why a unit looks unlike the training data; the values are those of the wire."""
+    """Why a unit looks unlike what the model can answer; the values are those of the wire."""
 
     OUTSIDE_TRAINING_RANGE = 1
     KNOWLEDGE_ABOVE_REFERENCE = 2
+    IMPOSSIBLE_PREDICTION = 4
+    """The prediction lies where the target cannot: the unit is deferred, whatever the policy says."""
+    UNLIKELY_INPUTS = 8
+    """Each input is familiar, their combination is not."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +92,13 @@ class Verdict:
 
     policy: Policy
     uncertainty: NDArray[np.float32]
+    """By which units were decided and are ranked: infinite where the prediction is impossible."""
     decisions: NDArray[np.uint8]
     """Values of ``Decision``."""
     shifts: NDArray[np.uint8]
     """Bits of ``Shift``."""
+    raw: NDArray[np.float32] | None = None
+    """The measure as it was computed; None where ``uncertainty`` is that."""
 
     @property
     def hidden(self) -> NDArray[np.bool_]:
@@ -191,28 +198,30 @@ class Scored:
     uncertainty: NDArray[np.float32]
     knowledge: NDArray[np.float32] | None
     """None where the policy has no reference for it."""
+    impossible: NDArray[np.bool_] | None
+    """Which predictions are impossible; None: none."""
 
 
-def score(policy: Policy, predictive: Predictive) -> Scored:
+def score(policy: Policy, head: Head, predictive: Predictive) -> Scored:
     """Measures the units of one head."""
-    u = _scores(predictive, policy.measure)
+    u, impossible = _scores(predictive, policy.measure), plausibility.impossible(head, predictive)
     if policy.knowledge_measure is None or policy.knowledge_reference is None:
-        return Scored(policy, u, None)
-    return Scored(policy, u, _scores(predictive, policy.knowledge_measure))
+        return Scored(policy, u, None, impossible)
+    return Scored(policy, u, _scores(predictive, policy.knowledge_measure), impossible)
 
 
 def decide(
-    policy: Policy, predictive: Predictive, shifts: NDArray[np.uint8], defer_above: float | None = None
+    policy: Policy, head: Head, predictive: Predictive, shifts: NDArray[np.uint8], defer_above: float | None = None
 ) -> Verdict:
     """Scores and decides the units of one head; arguments as ``settle``."""
-    return settle(score(policy, predictive), shifts, defer_above)
+    return settle(score(policy, head, predictive), shifts, defer_above)
 
 
 def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None = None) -> Verdict:
-    """Decides units that were scored.
+    """Decides units that were scored. An impossible prediction is deferred: its score counts as infinite.
 
     Args:
-        shifts: bits already found on the inputs, uint8 [n]; empty for none.
+        shifts: bits already found on the inputs, or on outputs by the task, uint8 [n]; empty for none.
         defer_above: the caller's own, stricter threshold.
     """
     policy, u = scored.policy, scored.uncertainty
@@ -220,13 +229,21 @@ def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None 
     if scored.knowledge is not None and policy.knowledge_reference is not None:
         unfamiliar = ~(scored.knowledge <= _float32(policy.knowledge_reference))  # NaN is unfamiliar
         bits = bits | (unfamiliar * np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE))
+    if scored.impossible is not None:
+        bits = bits | (scored.impossible * np.uint8(Shift.IMPOSSIBLE_PREDICTION))
+    impossible = (bits & np.uint8(Shift.IMPOSSIBLE_PREDICTION)) != 0
+    raw = None
+    if impossible.any():
+        raw, u = u, np.where(impossible, np.float32(np.inf), u)
     answered = u <= _float32(policy.threshold)  # NaN compares false: it defers
+    if raw is not None:
+        answered &= ~impossible  # also under a threshold that is infinite
     if policy.defer_on_shift:
         answered &= bits == 0
     decisions = np.where(answered, np.uint8(Decision.ANSWER), np.uint8(Decision.DEFER))
     if defer_above is not None:
         decisions[answered & ~(u <= _float32(defer_above))] = Decision.CALLER_DEFERRED
-    return Verdict(policy, u, decisions, bits)
+    return Verdict(policy, u, decisions, bits, raw)
 
 
 def _scores(predictive: Predictive, measure: str) -> NDArray[np.float32]:

@@ -9,9 +9,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.artefact import Artefact
+from models import familiarity
+from models.artefact import Artefact, ArtefactError
 from models.executors.golden import Probe, Replayed
+from models.familiarity import Familiarity
 from models.head import Head
+from models.npz import BadArrays
 from services.pipeline import Description
 from services.qualification.tables import LiveIntervals
 from services.rows import Packed, RowsRequest, RowTask, Statistics
@@ -29,6 +32,21 @@ class MeasuredRows(RowExecutor, Protocol):
     def measure(self, rows: NDArray[np.float32]) -> None:
         """Warms up with rows [n, F]."""
         ...
+
+
+def _familiarity(artefact: Artefact) -> Familiarity | None:
+    """The density of the training inputs; None where the artefact does not have it.
+
+    Raises:
+        ArtefactError: its file cannot be used.
+    """
+    if not (file := artefact.manifest.training_inputs):
+        return None
+    path = artefact.path(file)
+    try:
+        return familiarity.decode(path.read_bytes(), len(artefact.schema))
+    except BadArrays as error:
+        raise ArtefactError(f"{path}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -74,7 +92,14 @@ def row_tenant(
         trained_lower=() if trained is None else trained.lower,
         trained_upper=() if trained is None else trained.upper,
     )
-    task = RowTask(description, model.plain, model.with_members, model.statistics, member_values=model.member_values)
+    task = RowTask(
+        description,
+        model.plain,
+        model.with_members,
+        model.statistics,
+        member_values=model.member_values,
+        familiarity=_familiarity(artefact),
+    )
     pipeline = parts.pipeline(task)
     intervals = LiveIntervals(parts.calibrations)
 

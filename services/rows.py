@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import uncertainty
+from models.familiarity import Departure, Familiarity, departures, missing
 from models.predictive import Categorical, Gaussian, Predictives
 from services.pipeline import Description, Portion
 from services.policy import Shift, Verdict
@@ -20,6 +21,8 @@ BYTES_PER_ROW_FACTOR = 12
 """Memory of a row in flight against its input and what each member says of it: these, outputs, statistics, encoded
 answer."""
 
+
+_BY_INPUTS = Shift.OUTSIDE_TRAINING_RANGE | Shift.KNOWLEDGE_ABOVE_REFERENCE | Shift.UNLIKELY_INPUTS
 
 MemberOutputs = Mapping[str, tuple[NDArray[np.float32], ...]]
 """Head name to what its members say: means and variances [M, n], or probabilities [M, C, n]; empty unless asked for."""
@@ -51,6 +54,15 @@ class RowsRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsAnswered:
+    """What the answer to rows holds beside predictions and decisions."""
+
+    members: MemberOutputs
+    departures: tuple[Departure, ...]
+    """Inputs that make shifted rows unlike training, at most three a row, worst first."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Payload:
     rows: Rows
     members: bool
@@ -71,9 +83,11 @@ class RowTask:
         statistics: Statistics,
         *,
         member_values: int,
+        familiarity: Familiarity | None = None,
     ) -> None:
         """
         Args:
+            familiarity: density of the training inputs; None where the artefact does not have it.
             member_executor: gives the arrays of ``executor`` and, behind them, arrays per member [M, n].
             statistics: what the arrays of either executor (last axis: rows) say.
             member_values: numbers that the arrays per member hold for each row, all of them together.
@@ -88,6 +102,7 @@ class RowTask:
         self._member_values = member_values
         self._lower = np.array(description.trained_lower or (-np.inf,) * len(self.schema), np.float32)
         self._upper = np.array(description.trained_upper or (np.inf,) * len(self.schema), np.float32)
+        self._familiarity = familiarity
         self._max_rows = description.max_rows
 
     def expand(self, request: RowsRequest) -> Units[_Payload]:
@@ -102,13 +117,16 @@ class RowTask:
         else:
             rows = columns(self.schema, form.columns, self._max_rows)
         unseen = outside(rows, self._lower, self._upper, self.schema)
+        shifts = np.where(unseen, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0))
+        if self._familiarity is not None:
+            shifts |= self._unlikely(self._familiarity, rows, unseen)
         members = len(rows) * self._member_values * rows.itemsize if request.members else 0
         return Units(
             payload=_Payload(rows, request.members),
             count=len(rows),
             seconds=self._chosen(request.members).seconds(len(rows)),
             nbytes=(rows.nbytes + members) * BYTES_PER_ROW_FACTOR,
-            shifts=np.where(unseen, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0)),
+            shifts=shifts,
         )
 
     def run(self, units: Units[_Payload]) -> Work:
@@ -124,8 +142,22 @@ class RowTask:
         yield Done(0, units.count, *self._statistics(arrays))
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
-        """Rows are answered by the portion itself."""
-        return portion
+        """Rows are answered by the portion itself; its payload becomes ``RowsAnswered``."""
+        return replace(portion, payload=RowsAnswered(portion.payload, self._departures(units, portion)))
+
+    def _unlikely(self, known: Familiarity, rows: Rows, unseen: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        """Bits of rows [N] within the training range whose inputs are unlikely together."""
+        gone = missing(rows, self.schema) if self.schema.sentinels else None
+        flags = known.unlikely(known.score(rows, gone)) & ~unseen
+        return flags * np.uint8(Shift.UNLIKELY_INPUTS)
+
+    def _departures(self, units: Units[_Payload], portion: Portion) -> tuple[Departure, ...]:
+        shifts = np.bitwise_or.reduce([verdict.shifts for verdict in portion.verdicts.values()])
+        flagged = np.flatnonzero(shifts & np.uint8(_BY_INPUTS))
+        if not len(flagged):
+            return ()
+        rows = units.payload.rows[portion.first : portion.first + portion.count]
+        return tuple(departures(rows, flagged, self.schema, self._lower, self._upper, self._familiarity))
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
         """Rows as bytes, for those who label them."""

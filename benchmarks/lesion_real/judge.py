@@ -132,7 +132,7 @@ def _result(real: Real, scan: Scan, said: Segmentation, one: Opened, seconds: fl
     truth = real.lesions()
     doubts = said.maps.get("rmi", said.maps["total"])
     odd = np.array([Shift.OUTSIDE_TRAINING_RANGE if said.remarks else 0], np.uint8)
-    verdict = decide(one.policy, said.predictive(), odd)
+    verdict = decide(one.policy, LESIONS, said.predictive(), odd)
     interval = said.burden.volume_ml_interval
     spacing = np.linalg.norm(said.affine[:3, :3], axis=0)
     return Result(

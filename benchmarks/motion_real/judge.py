@@ -107,7 +107,7 @@ def judged(one: Opened, real: Sequence[Real]) -> Judged:
         else Shift(0)
         for each in real
     ]
-    verdict = decide(one.policy, predictive, np.array(odd, np.uint8))
+    verdict = decide(one.policy, TRAJECTORIES, predictive, np.array(odd, np.uint8))
     return Judged(
         errors=request_errors(future, predictive.plans, weights / weights.sum(axis=1, keepdims=True)),
         uncertainty=np.asarray(verdict.uncertainty, np.float32),

@@ -58,7 +58,7 @@ def policy(calibration: Kept, retention: float = RETENTION) -> Policy:
 
 def decided(one: Judged, under: Policy) -> Decided:
     """All lines of a row; a line is one unit, whatever sentences it has."""
-    verdict = decide(under, one.kept.predictive, _NO_REMARKS)
+    verdict = decide(under, HYPOTHESES, one.kept.predictive, _NO_REMARKS)
     answered = np.asarray(verdict.decisions == Decision.ANSWER)
     good = one.errors <= (HYPOTHESES.acceptable or 0.0)
     return Decided(

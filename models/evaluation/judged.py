@@ -75,6 +75,8 @@ class Judged:
     """Measures among these that need the label, so that nobody can defer by them."""
     shifted: Mask | None = None
     """Whether each unit is shifted; None where the file does not say."""
+    impossible: Mask | None = None
+    """Units whose prediction lies outside the possible range of the target, which serving defers; None: none."""
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     """Columns of one value a unit that figures can be broken down by."""
     rules: Rules = field(default_factory=Rules)

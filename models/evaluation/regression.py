@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models import plausibility
 from models.assessment import errors
 from models.assessment import regression_calibration as calibration
 from models.assessment.figures import Rules
@@ -39,6 +40,10 @@ class Quantity:
     acceptable: float | None
     """Largest acceptable squared error, in the unit squared."""
     rules: Rules
+    lower: float | None = None
+    """Smallest possible value, in the unit; None for none."""
+    upper: float | None = None
+    """Largest possible value, in the unit; None for none."""
     drops_large_variances: bool = False
     """Whether the official Cv leaves out variances above 10: the limit was chosen for temperatures in °C."""
 
@@ -146,6 +151,7 @@ def _judge(
         errors=ordered(asked, columns, whole.source),
         measures=measures,
         diagnostics=frozenset({DIAGNOSTIC}),
+        impossible=plausibility.impossible(quantity, statistics),
         own=own,
         own_units=_units(quantity.unit),
         normals=Normals(statistics.mean, width, target, quantity.unit, asked.bins),

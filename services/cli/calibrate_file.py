@@ -87,11 +87,16 @@ def _task(given: argparse.Namespace) -> File:
     if measure not in judged.measures or measure in judged.diagnostics:
         have = ", ".join(name for name in judged.measures if name not in judged.diagnostics)
         raise BadFile(f"{judged.source}: {measure!r} is no measure to defer by; it has {have}")
-    notes = _unscored(judged.measures[measure])
+    scores = judged.measures[measure]
+    notes = _unscored(scores)
+    if judged.impossible is not None:
+        scores = np.where(judged.impossible, np.inf, scores)
+        count = int(judged.impossible.sum())
+        notes += (f"the predictions of {count} units are impossible: their uncertainty counts as infinite",)
     if judged.shifted is not None and judged.shifted.any():
         notes += (f"{int(judged.shifted.sum())} of {len(judged)} units are shifted: promises are about this mixture",)
     return File(
-        units(judged.measures[measure], judged.error.values),
+        units(scores, judged.error.values),
         _grouped(given, judged.groups.get(given.by)),
         measure,
         judged.error_name,

@@ -50,6 +50,8 @@ class Decided:
     payload: Sequence[bytes | None] = ()
     """Of each itemised unit [k], None where no label is asked for; empty where inputs are not kept."""
     payload_type: str = ""
+    raw: NDArray[np.float32] | None = None
+    """The measure as it was computed [n], where ``uncertainty`` is infinite for impossible predictions; else None."""
 
     @property
     def audited(self) -> int:

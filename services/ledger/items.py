@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, insert
 
 from services.ledger.audits import Draws
@@ -26,6 +27,7 @@ _FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payloa
 _VARYING = (
     "sequence",
     "uncertainty",
+    "raw_uncertainty",
     "decision",
     "propensity",
     "evidence",
@@ -141,6 +143,7 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
     return zip(
         (units + decided.first).tolist(),
         [None if math.isnan(score) else score for score in decided.uncertainty[units].tolist()],
+        (None,) * n if decided.raw is None else _raw(decided.uncertainty[units], decided.raw[units]),
         decisions.tolist(),
         np.where(decisions == Decision.DEFER, 1.0, rates).tolist(),
         evidence,
@@ -151,6 +154,12 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
         priorities.tolist(),
         strict=True,
     )
+
+
+def _raw(uncertainty: NDArray[np.float32], raw: NDArray[np.float32]) -> list[float | None]:
+    """The measure of units whose prediction is impossible; None for the others, and for NaN."""
+    differing = np.isposinf(uncertainty) & ~np.isnan(raw)
+    return [score if one else None for score, one in zip(raw.tolist(), differing.tolist(), strict=True)]
 
 
 class Reference(str):

@@ -197,6 +197,7 @@ class DurableLedger:
             itemised = np.flatnonzero(deferred | (self._draws.uniforms(first, n) < rate))
         key = Key(head, self._streams.get(head, portion.model), verdict.policy.version, "decide")
         decided = self._whole(Decided(key, first, verdict.uncertainty, verdict.decisions, rate, itemised=itemised))
+        decided.raw = verdict.raw
         if len(decided.itemised):
             self._keep(decided, portion, payload, decided.itemised)
         return decided
@@ -210,6 +211,7 @@ class DurableLedger:
         itemised = np.flatnonzero((decisions == Decision.DEFER) | drawn)
         key = Key(head, self._streams.get(head, held.portion.model), verdict.policy.version, "decide")
         decided = self._whole(Decided(key, ids.first + start, uncertainty, decisions, rate, itemised=itemised))
+        decided.raw = None if verdict.raw is None else verdict.raw[start:end]
         if len(decided.itemised):
             self._keep(decided, held.portion, held.payload, decided.itemised + start)
         return decided

@@ -18,7 +18,13 @@ def _first(connection: Connection) -> None:
     metadata.create_all(connection)
 
 
-MIGRATIONS: tuple[Migration, ...] = (_first,)
+def _raw_uncertainty(connection: Connection) -> None:
+    columns = {column["name"] for column in inspect(connection).get_columns("item")}
+    if "raw_uncertainty" not in columns:  # a ledger that was just made has it
+        connection.execute(text("ALTER TABLE item ADD COLUMN raw_uncertainty DOUBLE PRECISION"))
+
+
+MIGRATIONS: tuple[Migration, ...] = (_first, _raw_uncertainty)
 """Number one first. A migration that was released is never changed, only followed."""
 
 

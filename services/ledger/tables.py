@@ -119,7 +119,8 @@ item = Table(
     Column("model", String(255), nullable=False),
     Column("policy", String(96), nullable=False),
     Column("time", Double, nullable=False),
-    Column("uncertainty", Double),  # null: NaN
+    Column("uncertainty", Double),  # null: NaN; infinite where the prediction is impossible
+    Column("raw_uncertainty", Double),  # the measure as it was computed, where the prediction is impossible; else null
     Column("decision", Integer, nullable=False),
     Column("propensity", Double, nullable=False),
     Column("census", Integer, nullable=False),  # 1: every unit that was decided like this one has an item

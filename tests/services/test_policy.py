@@ -33,7 +33,7 @@ def spread(mvar: np.ndarray, varm: np.ndarray | None = None) -> Gaussian:
 
 
 def decisions(found: Policy, u: np.ndarray, wish: float | None = None, shifts: np.ndarray = NONE) -> list[int]:
-    return decide(found, spread(u), shifts, wish).decisions.tolist()
+    return decide(found, HEAD, spread(u), shifts, wish).decisions.tolist()
 
 
 @given(scores, thresholds)
@@ -80,13 +80,13 @@ def test_shifts_are_kept_and_defer_only_where_the_policy_says_so() -> None:
     assert decisions(policy(), u, shifts=shifts) == [1, 1, 2]
     assert decisions(policy(defer_on_shift=True), u, shifts=shifts) == [1, 2, 2]
     assert decisions(policy(defer_on_shift=True), u, 0.1, shifts) == [3, 2, 2]
-    assert decide(policy(), spread(u), shifts).shifts.tolist() == [0, 1, 1]
+    assert decide(policy(), HEAD, spread(u), shifts).shifts.tolist() == [0, 1, 1]
 
 
 def test_unfamiliar_knowledge_is_a_shift() -> None:
     found = policy(9.0, knowledge_measure="varm", knowledge_reference=0.1)
     varm = np.array([0.05, 0.1, 0.2, np.nan], np.float32)
-    verdict = decide(found, spread(np.ones(4, np.float32), varm), np.array([1, 0, 1, 0], np.uint8))
+    verdict = decide(found, HEAD, spread(np.ones(4, np.float32), varm), np.array([1, 0, 1, 0], np.uint8))
     flagged = Shift.KNOWLEDGE_ABOVE_REFERENCE
     assert verdict.shifts.tolist() == [1, 0, 1 | flagged, flagged]
     assert verdict.decisions.tolist() == [1, 1, 1, 1]
@@ -94,8 +94,8 @@ def test_unfamiliar_knowledge_is_a_shift() -> None:
 
 def test_what_a_policy_hides() -> None:
     u = np.array([0.5, 2.0, 0.9], np.float32)
-    assert decide(policy(), spread(u), NONE).hidden.tolist() == [False, False, False]
-    assert decide(policy(withhold=True), spread(u), NONE, 0.6).hidden.tolist() == [False, True, False]
+    assert decide(policy(), HEAD, spread(u), NONE).hidden.tolist() == [False, False, False]
+    assert decide(policy(withhold=True), HEAD, spread(u), NONE, 0.6).hidden.tolist() == [False, True, False]
 
 
 CHANGES = {
@@ -211,6 +211,28 @@ def test_no_policy_is_made_of_a_measure_that_needs_the_label(field: str) -> None
 
 
 def test_a_score_beyond_float32_defers() -> None:
-    verdict = decide(policy(3e38), spread(np.array([1e30, 1e300])), NONE)
+    verdict = decide(policy(3e38), HEAD, spread(np.array([1e30, 1e300])), NONE)
     assert verdict.uncertainty.dtype == np.float32
     assert verdict.decisions.tolist() == [Decision.ANSWER, Decision.DEFER]
+
+
+POWER = replace(HEAD, lower=0.0)
+
+
+def test_an_impossible_prediction_is_deferred_with_an_infinite_score() -> None:
+    means, mvar = np.array([-1.0, 1.0, -1.0], np.float32), np.array([0.5, 0.5, 2.0], np.float32)
+    for limit in (1.0, math.inf):
+        verdict = decide(policy(limit), POWER, Gaussian(means, mvar), NONE, defer_above=0.1)
+        assert verdict.decisions.tolist() == [Decision.DEFER, Decision.CALLER_DEFERRED, Decision.DEFER]
+        assert verdict.uncertainty.tolist() == [math.inf, 0.5, math.inf]
+        assert verdict.raw is not None
+        assert verdict.raw.tolist() == mvar.tolist()
+        assert verdict.shifts.tolist() == [Shift.IMPOSSIBLE_PREDICTION, 0, Shift.IMPOSSIBLE_PREDICTION]
+    assert decide(policy(), POWER, Gaussian(np.abs(means), mvar), NONE).raw is None
+
+
+def test_what_a_task_finds_impossible_is_deferred_as_well() -> None:
+    found = np.array([Shift.IMPOSSIBLE_PREDICTION, Shift.OUTSIDE_TRAINING_RANGE], np.uint8)
+    verdict = decide(policy(), HEAD, spread(np.full(2, 0.5, np.float32)), found)
+    assert verdict.decisions.tolist() == [Decision.DEFER, Decision.ANSWER]
+    assert verdict.uncertainty.tolist() == [math.inf, 0.5]

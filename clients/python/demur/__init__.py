@@ -42,6 +42,7 @@ from demur._requests import InputColumn, LabelRequest, Requests
 from demur._resolutions import Resolution, Resolutions
 from demur._retry import Retry
 from demur._rows import Rows
+from demur._shifted_inputs import ShiftedInput, ShiftedInputs
 from demur._translation import AsyncTranslator, Translator
 from demur._translation_answer import Translation, TranslationFailure, Translations
 from demur._translation_document import AsyncDocument, Document
@@ -112,6 +113,8 @@ __all__ = [
     "ScanError",
     "Scene",
     "ServiceFailure",
+    "ShiftedInput",
+    "ShiftedInputs",
     "Token",
     "Tokens",
     "TooLarge",

@@ -42,6 +42,10 @@ class Head:
     """Largest acceptable error, in ``error_unit``; None where there is no such limit."""
     class_names: tuple[str, ...] = ()
     """Of a categorical head: what classes 0, 1, 2 ... are."""
+    lower: float | None = None
+    """Smallest possible value of the target, in ``unit``: predictions below it are deferred; None for none."""
+    upper: float | None = None
+    """Largest possible value of the target, in ``unit``; None for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,8 @@ def description(response: DescribeResponse) -> Description:
                 error_unit=spec.error_unit,
                 acceptable=spec.acceptable if spec.HasField("acceptable") else None,
                 class_names=tuple(spec.class_names),
+                lower=spec.lower if spec.HasField("lower") else None,
+                upper=spec.upper if spec.HasField("upper") else None,
             )
             for spec in response.heads
         ),

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from demur._errors import ServiceFailure
 from demur._ids import PredictionIds
 from demur._numbers import FLOAT32
+from demur._shifted_inputs import ShiftedInputs, shifted_inputs
+from demur._shifted_inputs import joined as joined_inputs
 from demur.v1.common_pb2 import DECISION_ANSWER, CategoricalHead, Deferral, GaussianHead, Shift
 
 Floats = NDArray[np.float32]
@@ -34,7 +36,7 @@ class HeadAnswer:
     knowledge: Floats | None
     """Disagreement of the ensemble's members, float32 [N]; None where it does not exist."""
     uncertainty: Floats
-    """The deferral measure, larger = less certain, float32 [N]."""
+    """The deferral measure, larger = less certain, float32 [N]; infinite where the prediction is impossible."""
     threshold: float
     """What ``uncertainty`` was compared with; -inf where everything is deferred, NaN for a batch of a
     stream whose parts were decided under more than one policy."""
@@ -54,6 +56,9 @@ class HeadAnswer:
     """Version of the policy that decided."""
     recorded: bool
     """Whether the decisions are durable in the service's ledger."""
+    shifted_inputs: ShiftedInputs
+    """Of each row the inputs that make it unlike training, at most three, worst first; empty where it is not shifted
+    by its inputs."""
 
     def __len__(self) -> int:
         return len(self.decisions)
@@ -75,7 +80,8 @@ class HeadAnswer:
 
     @cached_property
     def shift_reasons(self) -> tuple[tuple[str, ...], ...]:
-        """Why each row is shifted, such as ``outside_training_range``; empty where it is not."""
+        """Why each row is shifted, such as ``outside_training_range`` or ``impossible_prediction``; empty where it is
+        not."""
         return tuple(map(reasons, self.shifts.tolist()))
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
@@ -115,6 +121,11 @@ class Response(Protocol):
     profile: str
     recorded: bool
 
+    @property
+    def shifted_inputs(self) -> Any:
+        """``demur.v1.ShiftedInputs``."""
+        ...
+
 
 def decided(head: GaussianHead | CategoricalHead, response: Response) -> dict[str, Any]:
     """The fields of :class:`HeadAnswer` in a head's message.
@@ -134,6 +145,7 @@ def decided(head: GaussianHead | CategoricalHead, response: Response) -> dict[st
         "model": response.model,
         "profile": response.profile,
         "recorded": response.recorded,
+        "shifted_inputs": shifted_inputs(response.shifted_inputs, n),
     }
 
 
@@ -171,6 +183,7 @@ def joined(parts: Sequence[HeadAnswer]) -> dict[str, Any]:
         **one_origin(parts),
         "policy": ", then ".join(dict.fromkeys(part.policy for part in parts)),
         "recorded": all(part.recorded for part in parts),
+        "shifted_inputs": joined_inputs([part.shifted_inputs for part in parts]),
     }
 
 

@@ -52,6 +52,11 @@ class Segmentation:
     appearance: Mapping[str, float]
     remarks: tuple[Remark, ...]
 
+    @property
+    def impossible(self) -> bool:
+        """Whether more is called lesion than there is brain; intervals of ln(1 + volume) are centred at the volume."""
+        return self.burden.volume_ml.value > self.brain_ml
+
     def predictive(self) -> Volumes:
         """The statistics of one unit, without the probabilities, which nobody asks for and which are large."""
         means = self.means

@@ -17,6 +17,8 @@ TRAJECTORIES = Head(
     ensemble_measure="request_uncertainty",
     single_measure="request_uncertainty",
     knowledge_measure="knowledge_spread",
+    lower=-500.0,  # 5 s at 100 m/s, faster than vehicles drive
+    upper=500.0,
 )
 HEADS = (TRAJECTORIES,)
 

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from models.tasks.vessel.simulator.dataset import Table
 
 GRAPH = "ensemble.onnx"
+TRAINED_ON = ("train", "low_speed")
+"""Tables that are trained on, and so not judged."""
 GOLDEN_TOLERANCE = 1e-3
 """Set by varm, a small difference of large float32 numbers; mean and mvar repeat to 1e-6 on one machine."""
 
@@ -49,8 +51,8 @@ def build(
 ) -> Artefact:
     """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
 
-    ``data`` may hold train (training range, fingerprint), dev_in (calibration) and further labelled
-    tables (quality figures). Without dev_in the artefact has neither calibration nor replay set and can be
+    ``data`` may hold train (training range, fingerprint), low_speed (fingerprint), dev_in (calibration) and further
+    labelled tables (quality figures). Without dev_in the artefact has neither calibration nor replay set and can be
     served only with a fixed threshold or deferring everything. The replay set takes rows of dev_in and dev_out.
 
     Args:
@@ -62,7 +64,7 @@ def build(
         path = Path(folder) / GRAPH
         path.write_bytes(content)
         graph = OnnxGraph(path, device=device)
-        judged = {name: table for name, table in data.items() if name != "train"}
+        judged = {name: table for name, table in data.items() if name not in TRAINED_ON}
         chunk = scoring.rows_per_pass(ensemble.size)
         predicted = {name: scoring.predict(graph, table.features, chunk) for name, table in judged.items()}
         shown = [data[name].features for name in ("dev_in", "dev_out") if name in data]
@@ -72,7 +74,12 @@ def build(
     calibrated = {}
     if "dev_in" in data:
         calibrated[profile([executor], described(device)).name] = calibrate(predicted["dev_in"], data["dev_in"].power)
+    inputs = {}
+    if "train" in data:
+        held_out = data["dev_in"].features if "dev_in" in data else None
+        inputs = building.training_inputs(data["train"].features, held_out, schema)
     manifest = Manifest(
+        format=3 if inputs else 1,
         task="vessel",
         family=ensemble.family,
         members=ensemble.members,
@@ -83,16 +90,24 @@ def build(
         executor=executor,
         heads={POWER.name: calibrated},
         training_range=building.training_range(data["train"].features, schema) if "train" in data else None,
+        training_inputs=next(iter(inputs), ""),
         golden=GOLDEN,
         golden_tolerance=GOLDEN_TOLERANCE,
-        sources=building.sources({name: labelled(table) for name, table in data.items()}, provenance),
+        sources=building.sources(
+            {name: labelled(table) for name, table in data.items()}, provenance, {"low_speed": "training at low speed"}
+        ),
         seeds=ensemble.seeds,
         training=ensemble.training,
         quality={name: scoring.figures(predicted[name], table.power).rounded() for name, table in judged.items()},
         versions=building.versions("numpy", "onnx", "torch"),
         files={},
     )
-    files = {GRAPH: content, GOLDEN: npz.encode(golden), CARD: card.text(manifest, HEADS, spec.CARD).encode()}
+    files: dict[str, bytes | Path] = {
+        **inputs,
+        GRAPH: content,
+        GOLDEN: npz.encode(golden),
+        CARD: card.text(manifest, HEADS, spec.CARD).encode(),
+    }
     return replaying.attached(write(directory, manifest, files), data, provenance, device=device)
 
 

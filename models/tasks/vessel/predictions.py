@@ -18,5 +18,5 @@ def read(path: Path, asked: Asked) -> Judged:
     Raises:
         BadFile: as the reader of regression.
     """
-    power = regression.Quantity("vessel", POWER.unit, POWER.acceptable, rules(asked.convention))
+    power = regression.Quantity("vessel", POWER.unit, POWER.acceptable, rules(asked.convention), lower=POWER.lower)
     return regression.read_as(path, asked, power)

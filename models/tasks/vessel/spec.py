@@ -18,6 +18,7 @@ POWER = Head(
     ensemble_measure="tvar",
     single_measure="mvar",
     knowledge_measure="varm",
+    lower=0.0,
 )
 HEADS = (POWER,)
 CARD = Words(

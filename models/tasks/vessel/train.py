@@ -85,6 +85,9 @@ def train(
 ) -> TrainedEnsemble:
     """Trains ``members`` networks of a family on ``data["train"]``, watching ``data["dev_in"]``.
 
+    Rows of ``data["low_speed"]``, where there are any, are trained on as well; inputs and outputs are scaled by
+    ``train`` alone.
+
     Args:
         samples: frozen masks or weight samples per member; by default the paper's 10 where the family
             is sampled, else 1.
@@ -103,7 +106,10 @@ def train(
     table, dev = data["train"], data["dev_in"]
     keep = slice(None, None, max(1, len(table.power) // (settings.max_rows or len(table.power))))
     scaling = Scaling.fit(NAMES, table.features[keep], table.power[keep])
-    rows, target = _scaled(table.features[keep], table.power[keep], scaling)
+    features, power = table.features[keep], table.power[keep]
+    if (slow := data.get("low_speed")) is not None:
+        features, power = np.concatenate([features, slow.features]), np.concatenate([power, slow.power])
+    rows, target = _scaled(features, power, scaling)
     dev_rows, dev_target = _scaled(dev.features, dev.power, scaling)
     seeds = tuple(seed * 1000 + member for member in range(members))
     torch.manual_seed(seed)

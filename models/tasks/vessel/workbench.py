@@ -11,13 +11,15 @@ from models import building
 from models.artefact import Artefact
 from models.executors.device import CPU, Device
 from models.tasks.vessel.ensemble import FAMILIES
-from models.tasks.vessel.simulator.dataset import generalisation, simulate
+from models.tasks.vessel.simulator.dataset import LOW_SPEED_ROWS, generalisation, low_speed, simulate
 from models.tasks.vessel.simulator.table import Table, read_csv
 from models.workbench import Action, Option, Progress
 
 __all__ = ["DATASHEET", "FAMILIES", "read_files", "simulate_files", "train_artefact"]
 
-SPLITS = ("train", "dev_in", "dev_out", "eval_in", "eval_out")
+LOW_SPEED = "low_speed"
+"""Rows that are trained on beside ``train`` where the directory has them: a ship at rest or manoeuvring."""
+SPLITS = ("train", LOW_SPEED, "dev_in", "dev_out", "eval_in", "eval_out")
 DATASHEET = "docs/datasheets/vessel-simulator.md"
 PROVENANCE = "PROVENANCE.json"
 """Beside the CSV files: what they are and their licence; goes into the model card of what is trained on them."""
@@ -26,13 +28,14 @@ SIMULATOR = "simulated by models/tasks/vessel/simulator of Demur"
 
 
 def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, progress: Progress) -> list[Path]:
-    """Writes the canonical splits, and ``generalisation.csv`` of ``extra_rows`` rows, as official CSV.
+    """Write the canonical splits, ``low_speed.csv`` and ``generalisation.csv`` of ``extra_rows`` rows, as official CSV.
 
     Raises:
         ValueError: a scale outside (0, 1] or a negative row count.
     """
     directory.mkdir(parents=True, exist_ok=True)
     tables = simulate(scale, seed, progress=lambda share: progress(0.6 * share, "voyages"))
+    tables[LOW_SPEED] = low_speed(max(1, round(LOW_SPEED_ROWS * scale)), seed)
     if extra_rows:
         tables["generalisation"] = generalisation(extra_rows, seed, progress=lambda share: progress(0.6, "box"))
     written = []

@@ -84,7 +84,12 @@ def build(
             calibrated[head.name][profile(ensemble.executors, described(device)).name] = _calibration(
                 head, said["dev_in"][head.name], labels, ensemble.several
             )
+    inputs = {}
+    if "train" in data:
+        held_out = data["dev_in"].features if "dev_in" in data else None
+        inputs = building.training_inputs(data["train"].features, held_out, schema)
     manifest = Manifest(
+        format=3 if inputs else 1,
         task="weather",
         family=ensemble.family,
         members=ensemble.members,
@@ -97,6 +102,7 @@ def build(
         joined=tuple(ensemble.executors[1:]),
         heads=calibrated,
         training_range=building.training_range(data["train"].features, schema) if "train" in data else None,
+        training_inputs=next(iter(inputs), ""),
         golden=GOLDEN,
         golden_tolerance=GOLDEN_TOLERANCE,
         sources=building.sources(data, provenance),
@@ -109,7 +115,7 @@ def build(
         files={},
     )
     text = card.text(manifest, tuple(heads), spec.CARD)
-    files: dict[str, bytes | Path] = {**ensemble.files, GOLDEN: npz.encode(golden), CARD: text.encode()}
+    files: dict[str, bytes | Path] = {**inputs, **ensemble.files, GOLDEN: npz.encode(golden), CARD: text.encode()}
     return replaying.attached(write(directory, manifest, files), data, provenance, device=device)
 
 

@@ -32,6 +32,12 @@ def read(path: Path, asked: Asked) -> Judged:
             f"[M, N, {CLASSES}] (probabilities of the precipitation classes) is needed"
         )
     temperature = regression.Quantity(
-        "weather", TEMPERATURE.unit, TEMPERATURE.acceptable, Rules(asked.convention), drops_large_variances=True
+        "weather",
+        TEMPERATURE.unit,
+        TEMPERATURE.acceptable,
+        Rules(asked.convention),
+        lower=TEMPERATURE.lower,
+        upper=TEMPERATURE.upper,
+        drops_large_variances=True,
     )
     return regression.read_as(path, asked, temperature, arrays)

@@ -159,8 +159,9 @@ class LesionTask:
         volumes = dict(zip(wanted, contents, strict=True))
         files_of, arrays = ({}, volumes) if plain else (volumes, {})
         found = Found(name, replace(segmentation, maps={}), files_of, arrays)
-        odd = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else 0
-        yield Done(0, 1, predictives, found, np.array([odd], np.uint8))
+        shifts = Shift.OUTSIDE_TRAINING_RANGE if segmentation.remarks else Shift(0)
+        shifts |= Shift.IMPOSSIBLE_PREDICTION if segmentation.impossible else Shift(0)
+        yield Done(0, 1, predictives, found, np.array([shifts], np.uint8))
 
     def _prepared(self, request: ScanRequest, scan: Scan | None) -> Prepared:
         try:

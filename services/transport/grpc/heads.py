@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
+from models.familiarity import Departure
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
 from services.errors import InvalidInput
@@ -94,7 +96,7 @@ def encode(portion: Portion, head: str, intervals: Any) -> Any:
 def _gaussian(portion: Portion, head: str, predictive: Gaussian, intervals: Any) -> Any:
     """Deferred predictions are NaN where the policy withholds them."""
     verdict = portion.verdicts[head]
-    members = portion.payload.get(head, ())
+    members = portion.payload.members.get(head, ())
     mean, total, data, knowledge = shown(predictive, verdict)
     message = common_pb2.GaussianHead(
         mean=pack(mean),
@@ -112,7 +114,7 @@ def _gaussian(portion: Portion, head: str, predictive: Gaussian, intervals: Any)
 def _categorical(portion: Portion, head: str, predictive: Categorical) -> Any:
     """Deferred predictions are NaN where the policy withholds them."""
     verdict = portion.verdicts[head]
-    members = portion.payload.get(head, ())
+    members = portion.payload.members.get(head, ())
     probabilities, total, data, knowledge = shown(predictive, verdict)
     message = common_pb2.CategoricalHead(
         classes=probabilities.shape[1],
@@ -139,6 +141,32 @@ def deferral(portion: Portion, head: str, item: int | None = None) -> Any:
         uncertainty=pack(verdict.uncertainty[units]),
         decisions=verdict.decisions[units].tobytes(),
         shifts=verdict.shifts[units].tobytes(),
+    )
+
+
+def shifted_inputs(departures: Sequence[Departure], description: Description) -> Any:
+    """Inputs that make rows unlike training; None where there are none."""
+    if not departures:
+        return None
+    assert description.schema is not None
+    positions = sorted({one.column for one in departures})
+    features = description.schema.features
+    place = {column: index for index, column in enumerate(positions)}
+    return common_pb2.ShiftedInputs(
+        rows=np.array([one.row for one in departures], "<u4").tobytes(),
+        columns=np.array([place[one.column] for one in departures], "<u4").tobytes(),
+        values=np.array([one.value for one in departures], "<f4").tobytes(),
+        deviations=np.array([one.deviations for one in departures], "<f4").tobytes(),
+        expected=np.array([one.expected for one in departures], "<f4").tobytes(),
+        inputs=[
+            common_pb2.ShiftedInput(
+                name=features[column].name,
+                unit=features[column].unit,
+                trained_lower=description.trained_range(column)[0],
+                trained_upper=description.trained_range(column)[1],
+            )
+            for column in positions
+        ],
     )
 
 
@@ -187,6 +215,8 @@ def describe(description: Description, policies: tuple[Any, ...]) -> Any:
                 error_unit=head.error_unit,
                 acceptable=head.acceptable,
                 class_names=head.class_names,
+                lower=head.lower,
+                upper=head.upper,
             )
             for head in description.heads
         ],

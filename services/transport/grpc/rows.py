@@ -48,7 +48,8 @@ def row_binding(
         (portion,) = answers
         decided = {head: heads.encode(portion, head, heads.intervals(intervals[head])) for head in portion.verdicts}
         origin = {"model": portion.model, "profile": portion.profile}
-        return messages.response(**origin, recorded=portion.recorded, **decided)
+        shifted = heads.shifted_inputs(portion.payload.departures, description)
+        return messages.response(**origin, recorded=portion.recorded, shifted_inputs=shifted, **decided)
 
     stream = ChunkMessages(
         messages.stream_request,

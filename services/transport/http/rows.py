@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, get_args
 
 import msgspec
 import numpy as np
 
 from models.calibration import IntervalTable
+from models.familiarity import Departure
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
 from services.errors import InvalidInput
@@ -50,6 +52,7 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
             "recorded": portion.recorded,
             "purpose": portion.purpose,
             **found,
+            "shifted_inputs": shifted_inputs(portion.payload.departures, description),
         }
 
     return HttpBinding(
@@ -58,6 +61,19 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
         request_schema=row_request_schema(description),
         response_schema=row_response_schema(description),
     )
+
+
+def shifted_inputs(departures: Iterable[Departure], description: Description) -> list[dict[str, Any]]:
+    """Inputs that make rows unlike training, one object each; numbers that are not known are null."""
+    assert description.schema is not None
+    found = []
+    for one in departures:
+        feature, (lower, upper) = description.schema.features[one.column], description.trained_range(one.column)
+        numbers = {"value": one.value, "trained_lower": lower, "trained_upper": upper}
+        numbers |= {"deviations": one.deviations, "expected": one.expected}
+        known = {name: number if math.isfinite(number) else None for name, number in numbers.items()}
+        found.append({"row": one.row, "column": feature.name, "unit": feature.unit} | known)
+    return found
 
 
 def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsRequest, Options]:
@@ -227,8 +243,8 @@ def _decided(portion: Portion, head: str) -> dict[str, Any]:
 
 def _members(portion: Portion, head: str) -> tuple[Any, ...]:
     """What members say, where it was asked for; a member's word gives a hidden prediction away."""
-    return () if portion.verdicts[head].policy.withhold else portion.payload.get(head, ())
+    return () if portion.verdicts[head].policy.withhold else portion.payload.members.get(head, ())
 
 
 _DECISIONS = {decision.value: decision.name for decision in Decision}
-_REASONS = {bits: [reason.name.lower() for reason in Shift if bits & reason] for bits in range(4)}  # type: ignore[union-attr]
+_REASONS = {bits: [reason.name.lower() for reason in Shift if bits & reason] for bits in range(16)}  # type: ignore[union-attr]

@@ -6,6 +6,7 @@ from typing import Any
 
 from models.head import Head
 from services.pipeline import Description
+from services.policy import Shift
 
 Json = dict[str, Any]
 
@@ -61,15 +62,40 @@ def row_response_schema(description: Description) -> Json:
     heads = {head.name: _HEADS[head.kind](head) for head in description.heads if head.kind in _HEADS}
     return {
         "type": "object",
-        "required": ["model", "profile", "recorded", "purpose", *heads],
+        "required": ["model", "profile", "recorded", "purpose", *heads, "shifted_inputs"],
         "properties": {
             "model": {"type": "string", "description": "Tag of the artefact that answered."},
             "profile": {"type": "string", "description": "Numeric profile that computed the scores."},
             "recorded": {"type": "boolean", "description": "Whether the decisions are durable in the ledger."},
             "purpose": {"enum": ["decide", "explore", "replay"]},
             **heads,
+            "shifted_inputs": {
+                "type": "array",
+                "items": _shifted_input(),
+                "description": "Inputs that make shifted rows unlike training: at most three a row, worst first.",
+            },
         },
     }
+
+
+def _shifted_input() -> Json:
+    optional: Json = {"type": ["number", "null"]}
+    properties: Json = {
+        "row": {"type": "integer", "minimum": 0, "description": "Row of the request."},
+        "column": {"type": "string"},
+        "unit": {"type": "string", "description": "Of value, range and expected."},
+        "value": optional | {"description": "What was given."},
+        "trained_lower": optional | {"description": "Lower end of the range seen in training; null: not known."},
+        "trained_upper": optional | {"description": "Upper end of the range seen in training; null: not known."},
+        "deviations": optional
+        | {
+            "description": "How far the value lies beyond the range, in standard deviations of training, negative "
+            "below it. Of a value within the range: how far from `expected`, in conditional standard deviations."
+        },
+        "expected": optional
+        | {"description": "What the row's other inputs lead one to expect; null of a value outside the range."},
+    }
+    return {"type": "object", "required": list(properties), "properties": properties}
 
 
 def _wish(description: Description) -> Json:
@@ -154,7 +180,8 @@ def _decided(unit: str) -> Json:
         "uncertainty": {
             "type": "array",
             "items": {"type": ["number", "null"]},
-            "description": f"The deferral measure, {unit}.",
+            "description": f"The deferral measure, {unit}; null: not a number, or infinite where the prediction is "
+            "impossible. Both defer.",
         },
         "threshold": {
             "type": ["number", "null"],
@@ -166,7 +193,7 @@ def _decided(unit: str) -> Json:
             "type": "array",
             "items": {
                 "type": "array",
-                "items": {"enum": ["outside_training_range", "knowledge_above_reference"]},
+                "items": {"enum": [reason.name.lower() for reason in Shift if reason.name]},
             },
         },
         "policy": {"type": "string", "description": "Version of the policy that decided."},

@@ -40,7 +40,8 @@ def decided_specs(prefix: str = "", item: str = "row") -> tuple[TensorSpec, ...]
             "UINT8",
             (-1,),
             "",
-            "sum of 1: outside the range of training, 2: knowledge uncertainty above its reference; 0: neither",
+            "sum of 1: outside the range of training, 2: knowledge uncertainty above its reference, 4: prediction "
+            "impossible, so that the uncertainty is infinite, 8: inputs unlikely together; 0: none",
         ),
         TensorSpec(f"{prefix}unit_ids", "BYTES", (-1,), "", "what labels and resolutions name the units by"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,13 +17,23 @@ from services.errors import InvalidInput
 from services.pipeline import Description, Portion
 from services.rows import Named, Packed, RowsRequest, shown
 from services.transport.binding import Given, OipBinding, Parameter, TensorSpec, Told
-from services.transport.oip.datatypes import NUMBERS
+from services.transport.http.rows import shifted_inputs
+from services.transport.oip.datatypes import NUMBERS, of_bytes
 from services.transport.oip.decided import decided, decided_specs, parameters
 from services.transport.oip.wishes import text
 from services.validate import Column
 
 PACKED = "rows"
 _SCHEMA_HASH = "schema_hash"
+_SHIFTED = TensorSpec(
+    "shifted_inputs",
+    "BYTES",
+    (-1,),
+    "",
+    "JSON list of the inputs that make a row unlike training, at most three, worst first, each with column, unit, "
+    "value, trained_lower, trained_upper, deviations, expected",
+    default=False,
+)
 _MEMBERS = ("member_means", "member_variances", "member_probabilities")
 
 
@@ -36,19 +47,22 @@ def row_binding(
     """
     schema = description.schema
     assert schema is not None
-    prefixes = {head.name: f"{head.name}_" if description.heads[1:] else "" for head in description.heads}
+    heads = description.heads
+    prefixes = {head.name: f"{head.name}_" if heads[1:] else "" for head in heads}
 
     def answer(answers: list[Portion], wanted: frozenset[str]) -> Told:
         (portion,) = answers
         tensors: dict[str, NDArray[Any]] = {}
         for head, prefix in prefixes.items():
             tensors |= _said(portion, head, prefix) | decided([portion], head, prefix)
+        if _SHIFTED.name in wanted:
+            tensors[_SHIFTED.name] = _shifted(portion, description)
         return Told(tensors, parameters([portion], prefixes))
 
     about: dict[str, Parameter] = {_SCHEMA_HASH: schema.hash, "max_rows": description.max_rows}
     return OipBinding(
         inputs=tuple(_inputs(schema)),
-        outputs=tuple(spec for head in description.heads for spec in _outputs(head, prefixes[head.name], ensemble)),
+        outputs=(*(spec for head in heads for spec in _outputs(head, prefixes[head.name], ensemble)), _SHIFTED),
         read=lambda given: read(given, schema),
         answer=answer,
         parameters={_SCHEMA_HASH: f"of {PACKED}: the schema that they were packed for"},
@@ -141,7 +155,7 @@ def _said(portion: Portion, head: str, prefix: str) -> dict[str, NDArray[Any]]:
     predictive, verdict = portion.predictives[head], portion.verdicts[head]
     prediction, total, data, knowledge = shown(predictive, verdict)  # type: ignore[arg-type]
     found: dict[str, Any] = {"total": total, "data": data, "knowledge": knowledge}
-    members = tuple(np.asarray(one) for one in portion.payload.get(head, ()))
+    members = tuple(np.asarray(one) for one in portion.payload.members.get(head, ()))
     if verdict.policy.withhold:  # a member's word gives a hidden prediction away
         members = tuple(np.full_like(one, np.nan) for one in members)
     if isinstance(predictive, Gaussian):
@@ -155,6 +169,14 @@ def _said(portion: Portion, head: str, prefix: str) -> dict[str, NDArray[Any]]:
         if members:
             found["member_probabilities"] = members[0].transpose(2, 0, 1)
     return {f"{prefix}{name}": array for name, array in found.items() if array is not None}
+
+
+def _shifted(portion: Portion, description: Description) -> NDArray[Any]:
+    """A JSON list for each row."""
+    by_row: dict[int, list[dict[str, Any]]] = {}
+    for one in shifted_inputs(portion.payload.departures, description):
+        by_row.setdefault(one.pop("row"), []).append(one)
+    return of_bytes(msgspec.json.encode(by_row.get(row, [])) for row in range(portion.count))
 
 
 def _intervals(

@@ -26,6 +26,8 @@ class Shift(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SHIFT_NONE: _ClassVar[Shift]
     SHIFT_OUTSIDE_TRAINING_RANGE: _ClassVar[Shift]
     SHIFT_KNOWLEDGE_ABOVE_REFERENCE: _ClassVar[Shift]
+    SHIFT_IMPOSSIBLE_PREDICTION: _ClassVar[Shift]
+    SHIFT_UNLIKELY_INPUTS: _ClassVar[Shift]
 PURPOSE_UNSPECIFIED: Purpose
 PURPOSE_DECIDE: Purpose
 PURPOSE_EXPLORE: Purpose
@@ -37,6 +39,8 @@ DECISION_CALLER_DEFERRED: Decision
 SHIFT_NONE: Shift
 SHIFT_OUTSIDE_TRAINING_RANGE: Shift
 SHIFT_KNOWLEDGE_ABOVE_REFERENCE: Shift
+SHIFT_IMPOSSIBLE_PREDICTION: Shift
+SHIFT_UNLIKELY_INPUTS: Shift
 
 class Rows(_message.Message):
     __slots__ = ("packed", "named")
@@ -99,6 +103,34 @@ class Deferral(_message.Message):
     decisions: bytes
     shifts: bytes
     def __init__(self, ids: _Optional[_Union[UnitIds, _Mapping]] = ..., policy: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., uncertainty: _Optional[bytes] = ..., decisions: _Optional[bytes] = ..., shifts: _Optional[bytes] = ...) -> None: ...
+
+class ShiftedInputs(_message.Message):
+    __slots__ = ("rows", "columns", "values", "deviations", "expected", "inputs")
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    DEVIATIONS_FIELD_NUMBER: _ClassVar[int]
+    EXPECTED_FIELD_NUMBER: _ClassVar[int]
+    INPUTS_FIELD_NUMBER: _ClassVar[int]
+    rows: bytes
+    columns: bytes
+    values: bytes
+    deviations: bytes
+    expected: bytes
+    inputs: _containers.RepeatedCompositeFieldContainer[ShiftedInput]
+    def __init__(self, rows: _Optional[bytes] = ..., columns: _Optional[bytes] = ..., values: _Optional[bytes] = ..., deviations: _Optional[bytes] = ..., expected: _Optional[bytes] = ..., inputs: _Optional[_Iterable[_Union[ShiftedInput, _Mapping]]] = ...) -> None: ...
+
+class ShiftedInput(_message.Message):
+    __slots__ = ("name", "unit", "trained_lower", "trained_upper")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    TRAINED_LOWER_FIELD_NUMBER: _ClassVar[int]
+    TRAINED_UPPER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    unit: str
+    trained_lower: float
+    trained_upper: float
+    def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ...) -> None: ...
 
 class Intervals(_message.Message):
     __slots__ = ("levels", "multipliers")
@@ -248,7 +280,7 @@ class FeatureSpec(_message.Message):
     def __init__(self, name: _Optional[str] = ..., unit: _Optional[str] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., description: _Optional[str] = ..., nullable: bool = ..., trained_lower: _Optional[float] = ..., trained_upper: _Optional[float] = ..., sentinels: _Optional[_Iterable[float]] = ..., values: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class HeadSpec(_message.Message):
-    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names")
+    __slots__ = ("name", "kind", "unit", "measure", "label", "error", "error_unit", "acceptable", "class_names", "lower", "upper")
     NAME_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     UNIT_FIELD_NUMBER: _ClassVar[int]
@@ -258,6 +290,8 @@ class HeadSpec(_message.Message):
     ERROR_UNIT_FIELD_NUMBER: _ClassVar[int]
     ACCEPTABLE_FIELD_NUMBER: _ClassVar[int]
     CLASS_NAMES_FIELD_NUMBER: _ClassVar[int]
+    LOWER_FIELD_NUMBER: _ClassVar[int]
+    UPPER_FIELD_NUMBER: _ClassVar[int]
     name: str
     kind: str
     unit: str
@@ -267,7 +301,9 @@ class HeadSpec(_message.Message):
     error_unit: str
     acceptable: float
     class_names: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ..., class_names: _Optional[_Iterable[str]] = ...) -> None: ...
+    lower: float
+    upper: float
+    def __init__(self, name: _Optional[str] = ..., kind: _Optional[str] = ..., unit: _Optional[str] = ..., measure: _Optional[str] = ..., label: _Optional[str] = ..., error: _Optional[str] = ..., error_unit: _Optional[str] = ..., acceptable: _Optional[float] = ..., class_names: _Optional[_Iterable[str]] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ...) -> None: ...
 
 class DescribeRequest(_message.Message):
     __slots__ = ()

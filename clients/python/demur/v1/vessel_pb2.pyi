@@ -29,16 +29,18 @@ class VesselPredictRequest(_message.Message):
     def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class VesselPredictResponse(_message.Message):
-    __slots__ = ("model", "recorded", "power", "profile")
+    __slots__ = ("model", "recorded", "power", "profile", "shifted_inputs")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     RECORDED_FIELD_NUMBER: _ClassVar[int]
     POWER_FIELD_NUMBER: _ClassVar[int]
     PROFILE_FIELD_NUMBER: _ClassVar[int]
+    SHIFTED_INPUTS_FIELD_NUMBER: _ClassVar[int]
     model: str
     recorded: bool
     power: _common_pb2.GaussianHead
     profile: str
-    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., power: _Optional[_Union[_common_pb2.GaussianHead, _Mapping]] = ..., profile: _Optional[str] = ...) -> None: ...
+    shifted_inputs: _common_pb2.ShiftedInputs
+    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., power: _Optional[_Union[_common_pb2.GaussianHead, _Mapping]] = ..., profile: _Optional[str] = ..., shifted_inputs: _Optional[_Union[_common_pb2.ShiftedInputs, _Mapping]] = ...) -> None: ...
 
 class VesselStreamRequest(_message.Message):
     __slots__ = ("begin", "chunk")

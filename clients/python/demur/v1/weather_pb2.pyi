@@ -29,18 +29,20 @@ class WeatherPredictRequest(_message.Message):
     def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
 
 class WeatherPredictResponse(_message.Message):
-    __slots__ = ("model", "recorded", "temperature", "precipitation", "profile")
+    __slots__ = ("model", "recorded", "temperature", "precipitation", "profile", "shifted_inputs")
     MODEL_FIELD_NUMBER: _ClassVar[int]
     RECORDED_FIELD_NUMBER: _ClassVar[int]
     TEMPERATURE_FIELD_NUMBER: _ClassVar[int]
     PRECIPITATION_FIELD_NUMBER: _ClassVar[int]
     PROFILE_FIELD_NUMBER: _ClassVar[int]
+    SHIFTED_INPUTS_FIELD_NUMBER: _ClassVar[int]
     model: str
     recorded: bool
     temperature: _common_pb2.GaussianHead
     precipitation: _common_pb2.CategoricalHead
     profile: str
-    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., temperature: _Optional[_Union[_common_pb2.GaussianHead, _Mapping]] = ..., precipitation: _Optional[_Union[_common_pb2.CategoricalHead, _Mapping]] = ..., profile: _Optional[str] = ...) -> None: ...
+    shifted_inputs: _common_pb2.ShiftedInputs
+    def __init__(self, model: _Optional[str] = ..., recorded: bool = ..., temperature: _Optional[_Union[_common_pb2.GaussianHead, _Mapping]] = ..., precipitation: _Optional[_Union[_common_pb2.CategoricalHead, _Mapping]] = ..., profile: _Optional[str] = ..., shifted_inputs: _Optional[_Union[_common_pb2.ShiftedInputs, _Mapping]] = ...) -> None: ...
 
 class WeatherStreamRequest(_message.Message):
     __slots__ = ("begin", "chunk")

@@ -20,7 +20,7 @@ from models.tasks.vessel.simulator.units import MINUTES_PER_MONTH, Floats
 from models.tasks.vessel.simulator.vessel import Vessel
 from models.tasks.vessel.simulator.weather import HOUR, Weather, weather
 
-__all__ = ["Noise", "Table", "generalisation", "read_csv", "simulate"]
+__all__ = ["Noise", "Table", "generalisation", "low_speed", "read_csv", "simulate"]
 
 Progress = Callable[[float], None]
 Minutes = NDArray[np.int64]
@@ -44,6 +44,8 @@ DEV_OUT_START = DEV_OUT_END - round(6.6 * MINUTES_PER_MONTH)
 HORIZON = round(48 * MINUTES_PER_MONTH)
 """Four years."""
 EVAL_OUT_START = HORIZON - round(18 * MINUTES_PER_MONTH)
+LOW_SPEED_ROWS = 20_000
+"""Rows of the low-speed set at scale 1."""
 _CHUNK = 100_000
 _ATTEMPTS = 16
 
@@ -156,15 +158,58 @@ def generalisation(
     a whole minute of the four years. Labels carry the label noise, features none unless `feature_noise`.
     `Noise` with zeros for `power` and `wind` gives clean labels. Raises ValueError if rows is negative.
     """
+    return _boxed(_CANONICAL_BOX, rows, np.random.SeedSequence(seed), noise, feature_noise, vessel, progress)
+
+
+def low_speed(rows: int, seed: int, *, noise: Noise | None = None, vessel: Vessel | None = None) -> Table:
+    """Draw ``rows`` rows of a ship at rest, manoeuvring or in slow steaming, with noise on features and labels.
+
+    The canonical splits hold only voyages at sea, above 4 kn. A model that is trained on them alone extrapolates at
+    lower speed, to negative power. Drafts, wind and waves are drawn from the box that voyages of the training split
+    lie in. Raises ValueError if rows is negative.
+    """
+    stream = np.random.SeedSequence(seed, spawn_key=(_LOW_SPEED_STREAM,))
+    return _boxed(_LOW_SPEED_BOX, rows, stream, noise, True, vessel, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """Ranges from which rows are drawn independently and uniformly."""
+
+    speed: tuple[float, float]
+    """Over ground, kn."""
+    draft: tuple[float, float]
+    """Aft and fore, m."""
+    wind: float
+    """Largest true wind speed, kn."""
+    wave: float
+    """Largest wave height, m."""
+
+
+_CANONICAL_BOX = _Box(speed=(5.0, 23.0), draft=(8.0, 15.0), wind=40.0, wave=6.0)
+"""Table 16 of the paper."""
+_LOW_SPEED_BOX = _Box(speed=(0.0, 8.0), draft=(7.0, 15.5), wind=26.0, wave=4.0)
+_LOW_SPEED_STREAM = 1_000
+
+
+def _boxed(
+    box: _Box,
+    rows: int,
+    seed: np.random.SeedSequence,
+    noise: Noise | None,
+    feature_noise: bool,
+    vessel: Vessel | None,
+    progress: Progress | None,
+) -> Table:
     if rows < 0:
         raise ValueError(f"rows must not be negative: {rows}")
     noise, vessel, report = noise or Noise(), vessel or Vessel(), progress or _silent
-    streams = np.random.SeedSequence(seed).spawn(max(1, -(-rows // _CHUNK)))
+    streams = seed.spawn(max(1, -(-rows // _CHUNK)))
     parts: list[Table] = []
     for number, stream in enumerate(streams):
         rng = np.random.default_rng(stream)
         count = min(_CHUNK, rows - number * _CHUNK)
-        minute, clean, wind = _uniform(rng, count)
+        minute, clean, wind = _uniform(rng, count, box)
         shown = noise.observe(rng, clean) if feature_noise else clean
         parts.append(_label(rng, vessel, noise, minute, clean, shown, wind))
         report((number + 1) / len(streams))
@@ -254,23 +299,23 @@ def _features(sky: Weather, ship: Voyages, rows: Minutes) -> tuple[Floats, Float
     return np.stack(columns, axis=1), np.hypot(east, north)
 
 
-def _uniform(rng: np.random.Generator, count: int) -> tuple[Minutes, Floats, Floats]:
-    """Dry-dock minute [N], features [N, 10] and true wind speed [N] drawn from the box of Table 16."""
+def _uniform(rng: np.random.Generator, count: int, box: _Box) -> tuple[Minutes, Floats, Floats]:
+    """Dry-dock minute [N], features [N, 10] and true wind speed [N] drawn from a box; speed through water is >= 0."""
     minute = rng.integers(0, HORIZON, count)
-    ground = rng.uniform(5.0, 23.0, count)
-    wind, wind_angle = rng.uniform(0.0, 40.0, count), rng.uniform(0.0, 2.0 * np.pi, count)
+    ground = rng.uniform(*box.speed, count)
+    wind, wind_angle = rng.uniform(0.0, box.wind, count), rng.uniform(0.0, 2.0 * np.pi, count)
     current, current_angle = rng.uniform(0.0, 2.0, count), rng.uniform(0.0, 2.0 * np.pi, count)
     along = current * np.cos(current_angle)
     columns = (
-        rng.uniform(8.0, 15.0, count),
-        rng.uniform(8.0, 15.0, count),
-        ground - along,
+        rng.uniform(*box.draft, count),
+        rng.uniform(*box.draft, count),
+        np.maximum(ground - along, 0.0),
         np.clip(rng.normal(0.0, 0.17, count), -1.0, 1.0),
         ground + wind * np.cos(wind_angle),
         np.abs(wind * np.sin(wind_angle)),
         along,
         current * np.sin(current_angle),
-        rng.uniform(0.0, 6.0, count),
+        rng.uniform(0.0, box.wave, count),
         minute.astype(np.float64) + DRY_DOCK_OFFSET,
     )
     return minute, np.stack(columns, axis=1), wind

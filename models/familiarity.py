@@ -1,0 +1,280 @@
+"""How familiar rows of inputs are: their joint density in training, and which columns set a row apart.
+
+Ranges of single columns do not see a value that is possible alone and odd beside the others, such as a speed in the
+wrong unit. The density is a Gaussian mixture over standardised columns; of wide schemas over their principal
+components, with what these leave out as one more term. A score is the negative log-density of the component that fits
+a row best, nats up to a constant: larger is less familiar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import npz
+from models.schema import Schema
+
+FILE = "training-inputs.npz"
+"""Name of the file in an artefact."""
+ROW_LEVEL = 0.99
+"""Share of in-domain rows that are not called unlikely by themselves."""
+REQUEST_LEVEL = 0.98
+"""Share of runs of consecutive training rows that are not called unlikely together."""
+MOST_BYTES = 64 << 20
+_CHUNK_ROWS = 2048
+_FARTHEST = np.float32(5)
+"""Standard deviations that a value counts at most: columns with long tails, such as rain, would drown the others."""
+_ARRAYS = ("mean", "deviation", "projection", "left_out", "weights", "centres", "factors", "row_limit")
+
+
+class _Quadratic(NamedTuple):
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    """Directions of each product [D (D + 1) / 2]."""
+    squares: NDArray[np.float32]
+    """Of the products [D (D + 1) / 2, K]."""
+    lines: NDArray[np.float32]
+    """[D, K]."""
+    constants: NDArray[np.float32]
+    """[K]."""
+
+
+class Departure(NamedTuple):
+    """One column of one row that sets the row apart from training."""
+
+    row: int
+    column: int
+    """Position in the schema."""
+    value: float
+    deviations: float
+    """Standard deviations of the column in training by which the value lies beyond the range that was seen there,
+    above it or (negative) below. Of a value within the range: conditional standard deviations from ``expected``. NaN
+    where the artefact does not know them."""
+    expected: float
+    """What the other columns lead one to expect, in the column's unit; NaN of a value outside the range."""
+
+
+@dataclass(frozen=True)
+class Familiarity:
+    """Moments and joint density of training inputs with F columns."""
+
+    mean: NDArray[np.float32]
+    """Of each column without missing values [F]."""
+    deviation: NDArray[np.float32]
+    """Standard deviation of each column [F], in its unit; 1 of a constant one."""
+    projection: NDArray[np.float32]
+    """Principal directions of standardised columns [F, D]; the identity where D is F."""
+    left_out: float
+    """Mean square that the directions leave out of a column; 0 where D is F."""
+    weights: NDArray[np.float32]
+    """Of the components of the mixture [K]."""
+    centres: NDArray[np.float32]
+    """Of the components, in the directions [K, D]."""
+    factors: NDArray[np.float32]
+    """Of the components' precisions [K, D, D]: P = factor factorᵀ."""
+    row_limit: float
+    """Scores above it are of unlikely rows."""
+    request_sizes: tuple[int, ...]
+    request_limits: tuple[float, ...]
+    """Limit of the mean score of a request with at least so many rows; scores count up to ``row_limit``."""
+
+    @cached_property
+    def _quadratic(self) -> _Quadratic:
+        """The components' log-densities as quadratic forms of directions: one matrix product for all."""
+        precisions = np.einsum("kde,kfe->kdf", self.factors, self.factors, dtype=np.float64)
+        first, second = np.triu_indices(self.factors.shape[1])
+        squares = precisions[:, first, second] * np.where(first == second, -0.5, -1.0)
+        lines = np.einsum("kdf,kf->kd", precisions, self.centres)
+        constants = np.log(self.weights, dtype=np.float64) - 0.5 * np.einsum("kd,kd->k", lines, self.centres)
+        constants += np.log(np.einsum("kdd->kd", self.factors), dtype=np.float64).sum(axis=1)
+        parts = (squares.T, lines.T, constants)
+        return _Quadratic(first, second, *(np.ascontiguousarray(part, np.float32) for part in parts))
+
+    def score(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
+        """Return the scores [N] of rows [N, F].
+
+        Args:
+            missing: values [N, F] that are missing beside NaN; a missing one counts as the mean of its column.
+        """
+        scores = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), _CHUNK_ROWS):
+            part = slice(start, start + _CHUNK_ROWS)
+            scores[part] = self._score(self.standardised(rows[part], None if missing is None else missing[part]))
+        return scores
+
+    def standardised(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
+        """Return rows [N, F] in standard deviations from the mean, at most 5; 0 where a value is missing."""
+        z: NDArray[np.float32] = (rows.astype(np.float32, copy=False) - self.mean) / self.deviation
+        gone = np.isnan(z) if missing is None else np.isnan(z) | missing
+        z[gone] = 0.0
+        return np.clip(z, -_FARTHEST, _FARTHEST, out=z)
+
+    def _logs(self, along: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Weighted log-densities of the components [N, K], up to one constant, at places [N, D]."""
+        form = self._quadratic
+        products = along.take(form.first, axis=1) * along.take(form.second, axis=1)
+        found: NDArray[np.float32] = np.matmul(products, form.squares)
+        found += along @ form.lines
+        found += form.constants
+        return found
+
+    def _along(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
+        return z @ self.projection if self.left_out else z
+
+    def _score(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
+        along = self._along(z)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: NDArray[np.float32] = -self._logs(along).max(axis=1)
+            if self.left_out:
+                rest = (z * z).sum(axis=1) - (along * along).sum(axis=1)
+                found += 0.5 * rest / np.float32(self.left_out)
+        return found
+
+    def unlikely(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return which rows [N] of one request are unlikely: each by itself, or all because of their mean."""
+        flags: NDArray[np.bool_] = ~(scores <= np.float32(self.row_limit))
+        if (limit := self.request_limit(len(scores))) is not None:
+            mean = float(np.minimum(scores, np.float32(self.row_limit)).mean(dtype=np.float64))
+            if mean > limit:
+                flags[:] = True
+        return flags
+
+    def request_limit(self, rows: int) -> float | None:
+        """Return the limit of the mean score of a request of so many rows; None of few."""
+        index = int(np.searchsorted(self.request_sizes, rows, side="right"))
+        return self.request_limits[index - 1] if index else None
+
+    def conditional(self, z: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return, of standardised rows [N, F], the values that the other columns lead one to expect [N, F],
+        standardised, and the distance from them in conditional standard deviations [N, F].
+
+        Given by the component of the mixture that is nearest to each row.
+        """
+        nearest = self._logs(self._along(z)).argmax(axis=1)
+        expected, distance = np.empty_like(z), np.empty_like(z)
+        for component in np.unique(nearest):
+            chosen = nearest == component
+            factor = self.projection @ self.factors[component]
+            precision = factor @ factor.T
+            along = (z[chosen] @ self.projection - self.centres[component]) @ self.factors[component] @ factor.T
+            if self.left_out:
+                precision += (np.eye(len(precision)) - self.projection @ self.projection.T) / self.left_out
+                along += (z[chosen] - z[chosen] @ self.projection @ self.projection.T) / self.left_out
+            diagonal = np.diag(precision)
+            expected[chosen] = z[chosen] - along / diagonal
+            distance[chosen] = along / np.sqrt(diagonal)
+        return expected, distance
+
+
+def departures(
+    rows: NDArray[np.float32],
+    flagged: NDArray[np.intp],
+    schema: Schema,
+    lower: NDArray[np.float32],
+    upper: NDArray[np.float32],
+    known: Familiarity | None,
+    most: int = 3,
+) -> list[Departure]:
+    """Return the columns that set flagged rows apart, at most ``most`` a row, worst first.
+
+    Values outside the training range come first, by their distance from it; only a row without one is compared with
+    what its other columns lead one to expect.
+
+    Args:
+        rows: [N, F] in schema order and units.
+        flagged: rows to look at, ascending [k].
+        lower, upper: training range of each column [F].
+    """
+    if not len(flagged):
+        return []
+    chosen = rows[flagged]
+    gone = missing(chosen, schema)
+    scale = np.ones(len(schema), np.float32) if known is None else known.deviation
+    beyond = np.maximum(chosen - upper, 0.0) + np.minimum(chosen - lower, 0.0)
+    beyond = np.where(gone, np.float32(0), beyond) / scale
+    outside = (beyond != 0).any(axis=1)
+    expected = np.full(chosen.shape, np.nan, np.float32)
+    if known is not None and not outside.all():
+        z = known.standardised(chosen[~outside], gone[~outside])
+        means, distances = known.conditional(z)
+        beyond[~outside] = np.where(gone[~outside], np.float32(0), distances)
+        expected[~outside] = means * known.deviation + known.mean
+    order = np.argsort(-np.abs(beyond), axis=1, kind="stable")[:, :most]
+    told = np.take_along_axis(beyond, order, axis=1) != 0
+    return [
+        Departure(
+            int(flagged[index]),
+            int(column := order[index, place]),
+            float(chosen[index, column]),
+            float(beyond[index, column]) if known is not None else float("nan"),
+            float(expected[index, column]),
+        )
+        for index, place in np.argwhere(told).tolist()
+    ]
+
+
+def missing(rows: NDArray[Any], schema: Schema) -> NDArray[np.bool_]:
+    """Return which values of rows [N, F] are missing: NaN, or a documented sentinel."""
+    gone: NDArray[np.bool_] = np.isnan(rows)
+    for position, value in schema.sentinels:
+        gone[:, position] |= rows[:, position] == value
+    return gone
+
+
+def encode(known: Familiarity) -> bytes:
+    """Return the file of an artefact."""
+    arrays = {name: np.asarray(getattr(known, name), np.float32) for name in _ARRAYS}
+    sizes, limits = np.array(known.request_sizes, np.int32), np.array(known.request_limits, np.float32)
+    return npz.encode(arrays | {"request_sizes": sizes, "request_limits": limits})
+
+
+def decode(content: bytes, columns: int) -> Familiarity:
+    """Return what a file holds, for a schema of so many columns.
+
+    Raises:
+        BadArrays: an array is missing, of another shape, or not finite.
+    """
+    arrays = npz.decode(content, MOST_BYTES)
+    names = (*_ARRAYS, "request_sizes", "request_limits")
+    if absent := [name for name in names if name not in arrays]:
+        raise npz.BadArrays(f"{FILE} holds no array {absent[0]!r}")
+    known = _shapes(arrays, columns)
+    for name in names:
+        array = arrays[name]
+        if array.shape != known[name]:
+            raise npz.BadArrays(f"{FILE}: {name} has the shape {list(array.shape)}, {list(known[name])} is needed")
+        if not np.isfinite(array).all():
+            raise npz.BadArrays(f"{FILE}: {name} holds a value that is not finite")
+    if (arrays["deviation"] <= 0).any() or (arrays["weights"] <= 0).any() or arrays["left_out"] < 0:
+        raise npz.BadArrays(f"{FILE}: deviation and weights must be above 0, and left_out not below")
+    plain = {name: arrays[name] for name in _ARRAYS if arrays[name].ndim}
+    return Familiarity(
+        **plain,
+        left_out=float(arrays["left_out"]),
+        row_limit=float(arrays["row_limit"]),
+        request_sizes=tuple(arrays["request_sizes"].tolist()),
+        request_limits=tuple(arrays["request_limits"].tolist()),
+    )
+
+
+def _shapes(arrays: Mapping[str, NDArray[Any]], columns: int) -> dict[str, tuple[int, ...]]:
+    components = arrays["centres"].shape[0] if arrays["centres"].ndim == 2 else 0
+    directions = arrays["projection"].shape[1] if arrays["projection"].ndim == 2 else 0
+    sizes = arrays["request_sizes"].shape[0] if arrays["request_sizes"].ndim == 1 else 0
+    return {
+        "mean": (columns,),
+        "deviation": (columns,),
+        "projection": (columns, directions),
+        "left_out": (),
+        "weights": (components,),
+        "centres": (components, directions),
+        "factors": (components, directions, directions),
+        "row_limit": (),
+        "request_sizes": (sizes,),
+        "request_limits": (sizes,),
+    }

@@ -1,0 +1,97 @@
+"""Fit of the joint density of training inputs (``models.familiarity``); needs scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.familiarity import REQUEST_LEVEL, ROW_LEVEL, Familiarity, missing
+from models.schema import Schema
+
+COMPONENTS = 16
+DIRECTIONS = 16
+"""Principal components that stand for a schema of more columns."""
+FIT_ROWS = 60_000
+REQUEST_ROWS = 400_000
+"""Training rows of which the means of requests are taken."""
+REQUEST_SIZES = (16, 64, 256, 1024)
+_REGULARISATION = 1e-3
+"""Added to each variance of a component, in standardised units."""
+_LEAST_RUNS = 200
+
+
+def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, seed: int = 0) -> Familiarity:
+    """Return moments and density of training rows, with limits.
+
+    Args:
+        train: training inputs [N, F] in schema order and units; consecutive rows should be such as come in one request.
+        held_out: in-domain rows that nothing was trained on, for the limit of single rows; None: training rows.
+    """
+    from sklearn.mixture import GaussianMixture
+
+    generator = np.random.default_rng(seed)
+    count = len(train)
+    gone = missing(train, schema)
+    present = np.where(gone, np.nan, train.astype(np.float64))
+    empty = gone.all(axis=0)
+    present[:, empty] = 0.0
+    mean, deviation = np.nanmean(present, axis=0), np.nanstd(present, axis=0)
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    chosen = np.sort(generator.permutation(count)[:FIT_ROWS])
+    bare = _bare(mean, deviation)
+    z = bare.standardised(train[chosen], gone[chosen]).astype(np.float64)
+    projection, left_out = _directions(z)
+    along = z @ projection
+    components = min(COMPONENTS, max(1, len(z) // (10 * projection.shape[1])))
+    mixture = GaussianMixture(
+        components, covariance_type="full", reg_covar=_REGULARISATION, max_iter=60, random_state=seed
+    ).fit(along)
+    found = replace(
+        bare,
+        projection=projection.astype(np.float32),
+        left_out=left_out,
+        weights=mixture.weights_.astype(np.float32),
+        centres=mixture.means_.astype(np.float32),
+        factors=mixture.precisions_cholesky_.astype(np.float32),
+    )
+    known = train if held_out is None else held_out
+    limit = _quantile(found.score(known, missing(known, schema)), ROW_LEVEL)
+    capped = np.minimum(found.score(train[:REQUEST_ROWS], gone[:REQUEST_ROWS]), limit)
+    limits = {
+        size: _quantile(capped[: len(capped) // size * size].reshape(-1, size).mean(axis=1), REQUEST_LEVEL)
+        for size in REQUEST_SIZES
+        if len(capped) // size >= _LEAST_RUNS
+    }
+    return replace(found, row_limit=limit, request_sizes=tuple(limits), request_limits=tuple(limits.values()))
+
+
+def _bare(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Familiarity:
+    """Moments alone, whose density is that of a standard normal."""
+    width = len(mean)
+    return Familiarity(
+        mean=mean.astype(np.float32),
+        deviation=deviation.astype(np.float32),
+        projection=np.eye(width, dtype=np.float32),
+        left_out=0.0,
+        weights=np.ones(1, np.float32),
+        centres=np.zeros((1, width), np.float32),
+        factors=np.eye(width, dtype=np.float32)[None],
+        row_limit=np.inf,
+        request_sizes=(),
+        request_limits=(),
+    )
+
+
+def _directions(z: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    width = z.shape[1]
+    if width <= DIRECTIONS:
+        return np.eye(width), 0.0
+    values, vectors = np.linalg.eigh(z.T @ z / len(z))
+    return vectors[:, ::-1][:, :DIRECTIONS], float(max(values[:-DIRECTIONS].mean(), 1e-6))
+
+
+def _quantile(values: NDArray[Any], level: float) -> float:
+    return float(np.float32(np.quantile(values, level, method="higher")))

@@ -1,0 +1,64 @@
+"""Predictions that cannot be true: where a predictive lies against the range that its target can have.
+
+A model extrapolates to values that its target never takes, such as negative power, and may do so with little
+uncertainty. Such a prediction is deferred whatever its score says (``services.policy``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.predictive import Gaussian, Predictive, Trajectories
+
+_NARROW = 8.0
+"""Standard deviations in the width of a range from which mass beyond its far end does not count (< 1e-15)."""
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+
+class Bounded(Protocol):
+    """A target with a closed range of possible values, such as ``models.head.Head``; in its unit, None for no end."""
+
+    @property
+    def lower(self) -> float | None: ...
+
+    @property
+    def upper(self) -> float | None: ...
+
+
+def impossible(target: Bounded, predictive: Predictive) -> NDArray[np.bool_] | None:
+    """Return which units [N] have an impossible prediction; None where there are none.
+
+    A Gaussian predictive is impossible where its mean, the centre of its intervals, lies outside the range of the
+    target, or more than half of its mass does. Trajectories are where the best plan leaves the range, or where plans of
+    more than half of the weight do. A NaN is not judged: its score is NaN, too, which defers.
+    """
+    if target.lower is None and target.upper is None:
+        return None
+    lower = -math.inf if target.lower is None else target.lower
+    upper = math.inf if target.upper is None else target.upper
+    if isinstance(predictive, Gaussian):
+        outside = _gaussian(predictive, lower, upper)
+    elif isinstance(predictive, Trajectories):
+        beyond: NDArray[np.bool_] = (predictive.plans < lower) | (predictive.plans > upper)
+        leaves = np.asarray(beyond.any(axis=(2, 3)))
+        outside = leaves[:, 0] | ((predictive.weights * leaves).sum(axis=1) > 0.5)
+    else:
+        return None
+    return outside if outside.any() else None
+
+
+def _gaussian(predictive: Gaussian, lower: float, upper: float) -> NDArray[np.bool_]:
+    mean, width = predictive.mean, upper - lower
+    if math.isinf(width):  # around a mean within a range of one end lies at least half of the mass
+        return np.asarray(mean < lower if math.isinf(upper) else mean > upper)
+    outside: NDArray[np.bool_] = np.asarray((mean < lower) | (mean > upper))
+    variance = predictive.tvar
+    wide = np.flatnonzero(variance > (width / _NARROW) ** 2)
+    if len(wide):
+        centre, scale = np.asarray(mean[wide], np.float64), np.sqrt(2.0 * np.asarray(variance[wide], np.float64))
+        outside[wide] |= (_erf((upper - centre) / scale) - _erf((lower - centre) / scale)) / 2 < 0.5
+    return outside
