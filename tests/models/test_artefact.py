@@ -150,7 +150,12 @@ def test_another_task_is_refused(written: Artefact) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
-    "another format": (lambda m: m.update(format=3), "not a manifest of format 1 or 2"),
+    "another format": (lambda m: m.update(format=4), "not a manifest of format 1, 2 or 3"),
+    "format 3 without training inputs": (lambda m: m.update(format=3), "of format 3 has a file under training_inputs"),
+    "training inputs that are not listed": (
+        lambda m: m.update(format=3, training_inputs="training-inputs.npz"),
+        "training-inputs.npz.* without listing them",
+    ),
     "format 2 without a replay set": (lambda m: m.update(format=2), "one of format 2 has one under replay"),
     "an unknown field": (lambda m: m.update(colour="red"), "colour"),
     "an unknown field inside": (lambda m: m["executor"].update(colour="red"), "colour"),

@@ -41,8 +41,8 @@ def attached(tmp_path: Path) -> Artefact:
 
 def test_a_set_is_written_and_read_back(attached: Artefact) -> None:
     found = attached.manifest
-    assert found.format == 2
     assert found.replay is not None
+    assert found.format == artefact.format_of(found.replay, found.training_inputs)
     assert (found.replay.units, found.replay.profile) == (60, "cpu-fp32-stacked")
     assert (found.replay.cpu, found.replay.source) == (instruction_set(), "drawn for a test; CC0-1.0")
     scores = replay.reference(attached)
@@ -56,10 +56,15 @@ def test_a_set_is_written_and_read_back(attached: Artefact) -> None:
             np.testing.assert_allclose(again["power"][name], values, rtol=1e-4, atol=1e-4 * np.abs(values).max())
 
 
-def test_an_artefact_without_a_set_stays_in_format_1(tmp_path: Path) -> None:
+def test_the_format_follows_from_what_an_artefact_has(attached: Artefact) -> None:
+    replayed = attached.manifest.replay
+    assert [artefact.format_of(None, ""), artefact.format_of(replayed, "")] == [1, 2]
+    assert [artefact.format_of(None, "a.npz"), artefact.format_of(replayed, "a.npz")] == [3, 3]
+
+
+def test_an_artefact_without_a_set_does_not_name_one(tmp_path: Path) -> None:
     found = bare(tmp_path / "a")
     document = json.loads((found.directory / MANIFEST).read_bytes())
-    assert document["format"] == 1
     assert "replay" not in document
     for read in (replay.reference, replay.replayer):
         with pytest.raises(ArtefactError, match="has no replay set: run `demur models qualify"):

@@ -169,7 +169,8 @@ def test_files_of_a_task_are_calibrated_by_its_own_error(capsys: pytest.CaptureF
     found = calibrated(capsys, path, "--task", "vessel", "--risk", 0.1)
     assert found["certificate"]["acceptable"] == 500**2
     assert (found["measure"], found["error"]) == ("tvar", "squared_error")
-    assert "750 of 1500 units are shifted" in found["notes"][0]
+    assert found["notes"][0].startswith("the predictions of 2 units are impossible: their uncertainty counts as inf")
+    assert "750 of 1500 units are shifted" in found["notes"][1]
     assert calibrated(capsys, path, "--task", "vessel", "--risk", 0.1, "--uncertainty", "mvar")["measure"] == "mvar"
     assert (
         main(["calibrate", "--task", "vessel", "--predictions", str(path), "--risk", "0.1", "--uncertainty", "ll_fu"])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.tasks.vessel.features import FEATURES, NAMES
-from models.tasks.vessel.simulator.dataset import _uniform
+from models.tasks.vessel.simulator.dataset import _CANONICAL_BOX, _uniform
 from models.tasks.vessel.simulator.vessel import Vessel
 
 SHIP = Vessel()
@@ -108,7 +108,7 @@ def test_only_speed_through_water_matters_to_the_hull() -> None:
 
 def test_finite_and_above_the_idle_floor_over_the_whole_box() -> None:
     """Table 16 with its corners, and the physical ranges of the interface."""
-    _, box, _ = _uniform(np.random.default_rng(0), 60_000)
+    _, box, _ = _uniform(np.random.default_rng(0), 60_000, _CANONICAL_BOX)
     corners = np.stack(np.meshgrid(*[[f.lower, f.upper] for f in FEATURES], indexing="ij"), -1).reshape(-1, 10)
     for rows in (box, corners):
         values = SHIP.shaft_power(rows)
@@ -118,7 +118,7 @@ def test_finite_and_above_the_idle_floor_over_the_whole_box() -> None:
 
 
 def test_rows_are_independent_of_their_neighbours() -> None:
-    _, box, _ = _uniform(np.random.default_rng(1), 40_000)
+    _, box, _ = _uniform(np.random.default_rng(1), 40_000, _CANONICAL_BOX)
     alone = np.concatenate([SHIP.shaft_power(box[i : i + 1]) for i in (0, 32_767, 32_768, 39_999)])
     np.testing.assert_allclose(SHIP.shaft_power(box)[[0, 32_767, 32_768, 39_999]], alone, rtol=1e-12)
 

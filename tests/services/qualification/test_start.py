@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
+from models import replay
 from models.artefact import Artefact
 from models.executors.failures import OUT_OF_MEMORY_KIND, DeviceFailed
 from models.profile import Profile
@@ -140,7 +141,7 @@ def test_a_record_of_other_inputs_holds_with_and_without_a_replay_set(
     assert record.inputs == shifted.manifest.replay.inputs
     few = msgspec.structs.replace(record, inputs="replay-0123456789abcdef.npz", units=40)
     Records(tmp_path / "own").put(few)
-    manifest = shifted.manifest if stored else msgspec.structs.replace(shifted.manifest, format=1, replay=None)
+    manifest = shifted.manifest if stored else replay.replaced(shifted.manifest, None)
     found = qualify(replace(shifted, manifest=manifest), replace(SETTINGS, qualify=mode), tmp_path / "own")
     tables = found.settle()
     assert (tables.origin, tables.record, found.pending) == ("mapped", few, False)
@@ -170,7 +171,7 @@ def test_modes(shifted: Artefact, tmp_path: Path) -> None:
 
 
 def test_an_artefact_without_a_replay_set_defers_and_says_so(shifted: Artefact, tmp_path: Path) -> None:
-    manifest = msgspec.structs.replace(shifted.manifest, format=1, replay=None)
+    manifest = replay.replaced(shifted.manifest, None)
     bare = replace(shifted, manifest=manifest)
     tables = qualify(bare, SETTINGS, tmp_path).settle()
     assert tables.origin == "unqualified"

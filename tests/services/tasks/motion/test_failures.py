@@ -111,7 +111,10 @@ async def test_a_model_that_says_no_numbers_is_deferred_and_not_submitted(
         answer = await served.answer(scene=CONTENT, submission=True)
         message = await served.message(scene=CONTENT, submission=True)
     fast, slow, hidden = answer["answers"]
-    assert (fast["decision"], slow["decision"], hidden["decision"]) == ("ANSWER", "DEFER", "ANSWER")
+    assert (fast["decision"], slow["decision"], hidden["decision"]) == ("ANSWER", "DEFER", "DEFER")
+    assert hidden["uncertainty"] is None
+    assert "impossible_prediction" in hidden["shifted"]
+    assert "impossible_prediction" not in slow["shifted"]
     assert slow["uncertainty"] is None
     assert slow["trajectories_m"][0][0] == [None, None]
     assert np.isnan(numbers(message.answers[1], "trajectories")).all()
