@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from services.errors import InvalidInput
 from services.pipeline import Call, Purpose
+from services.transport.grpc.plain import plain
 from services.work import Priority, Progress
 
 
@@ -22,6 +23,8 @@ class Options:
     """None: the transport's default (decide for single calls, explore for streams)."""
     defer_above: Mapping[str, float] = field(default_factory=dict)
     """Head name to a threshold that is stricter than the policy's."""
+    plain: bool = False
+    """Whether messages of protobuf answer numbers as repeated fields instead of packed bytes."""
 
     def call(self, default: Purpose, *, priority: Priority | None = None, deadline: float | None = None) -> Call:
         """With ``default`` where no purpose was given, and by default before bulk work if it is a real question."""
@@ -172,6 +175,17 @@ class GrpcBinding:
     describe: Callable[[], Any] | None = None
     describe_messages: tuple[Message, Message] | None = None
     stream: StreamFrames | None = None
+    smaller: str = "ask for less in each call, or call PredictStream with smaller chunks"
+    """What a caller can do whose client takes no answer of this size."""
+
+    def encoded(self, answers: list[Any], *, in_plain: bool) -> bytes:
+        """All answers of one request as the bytes of one message; ``in_plain``: with numbers as repeated fields.
+
+        Raises:
+            DemurError: all of the request failed.
+        """
+        response = self.answer(answers)
+        return self.response.encode(plain(response) if in_plain else response)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
 from services.tracing.trace import step
-from services.transport.binding import GrpcBinding
 from services.transport.grpc import compression, health_checks, policies, reflection, tls
 from services.transport.grpc.access import Guard
+from services.transport.grpc.answer_size import check_size
 from services.transport.grpc.compression import Decompressing
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
@@ -176,10 +176,8 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
         call = options.call("decide", deadline=deadline)
         answers = await pipeline.answer(request, call, received.text_bytes)
         with step("encode"):
-            return await pipeline.offload.run(received.text_bytes, _written, binding, answers)
+            response = await pipeline.offload.run(received.text_bytes, binding.encoded, answers, in_plain=options.plain)
+        check_size(response, context, binding.smaller)
+        return response
 
     return predict
-
-
-def _written(binding: GrpcBinding, answers: list[Any]) -> bytes:
-    return binding.response.encode(binding.answer(answers))

@@ -18,11 +18,10 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """When all files of an archive were made: equal answers are equal archives."""
 
 
-def write_answers(tenant: Tenant, answers: list[Any], wanted: Wanted) -> Response:
-    """All answers of one request."""
+def write_answers(tenant: Tenant, answers: list[Any], wanted: Wanted, *, in_plain: bool = False) -> Response:
+    """All answers of one request; ``in_plain``: those of protobuf have numbers as repeated fields."""
     if wanted == "protobuf":
-        grpc = tenant.grpc
-        return Response(grpc.response.encode(grpc.answer(answers)), media_type=PROTOBUF)
+        return Response(tenant.grpc.encoded(answers, in_plain=in_plain), media_type=PROTOBUF)
     said = tenant.http.answer_json(answers)
     if tenant.http.files is None:
         return Response(msgspec.json.encode(said), media_type=JSON)
