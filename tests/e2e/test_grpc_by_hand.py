@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -24,18 +25,7 @@ from tests.services.tasks.motion import streets
 
 BUF = Path(os.environ.get("DEMUR_BUF", PROJECT / ".buf" / "node_modules" / ".bin" / "buf"))
 Json = dict[str, Any]
-VESSEL = {
-    "draft_aft_telegram": 8,
-    "draft_fore_telegram": 8,
-    "stw": 12,
-    "diff_speed_overground": 0,
-    "awind_vcomp_provider": 10,
-    "awind_ucomp_provider": 5,
-    "rcurrent_vcomp": 0,
-    "rcurrent_ucomp": 0,
-    "comb_wind_swell_wave_height": 1.5,
-    "timeSinceDryDock": 100_000,
-}
+PAGE = (PROJECT / "docs" / "grpc.md").read_text()
 pytestmark = pytest.mark.skipif(not BUF.is_file(), reason=f"no buf at {BUF}: run `make .buf/ready`, or set DEMUR_BUF")
 
 
@@ -89,17 +79,34 @@ def test_both_versions_of_reflection_are_read(served: Installation, version: str
     assert json.loads(said)["task"] == "vessel"
 
 
-def test_vessel(served: Installation) -> None:
-    (answer,) = answers(served, "vessel", "Predict", {"plain": True, "rows": rows(VESSEL)})
+def documented(mark: str) -> Json:
+    """The JSON behind a mark of the page."""
+    found = re.search(rf"<!-- {mark} -->\n```json\n(.*?)```", PAGE, re.DOTALL)
+    assert found
+    document: Json = json.loads(found[1])
+    return document
+
+
+def fields(document: Any, place: str = "") -> set[str]:
+    """Where something is said in a document of JSON."""
+    if isinstance(document, dict):
+        return {name for key, one in document.items() for name in fields(one, f"{place}.{key}")}
+    return {place}
+
+
+def test_vessel_as_the_page_has_it(served: Installation) -> None:
+    asked, expected = documented("request"), documented("answer")
+    (answer,) = answers(served, "vessel", "Predict", asked)
     decided(answer["power"]["deferral"])
-    assert 0 < answer["power"]["plainMean"][0] < 100_000
-    assert "mean" not in answer["power"]
+    del answer["power"]["intervals"]
+    assert fields(answer) - {".power.deferral.ids.first"} == fields(expected)
+    assert answer["power"]["plainMean"] == pytest.approx(expected["power"]["plainMean"], rel=1e-3)
     frames = answers(
         served,
         "vessel",
         "PredictStream",
         {"begin": {"plain": True}},
-        *({"chunk": {"sequence": place, "rows": rows(VESSEL)}} for place in range(2)),
+        *({"chunk": {"sequence": place, "rows": asked["rows"]}} for place in range(2)),
     )
     results = [frame["result"]["answer"] for frame in frames if "result" in frame]
     assert [one["power"]["plainMean"] for one in results] == [answer["power"]["plainMean"]] * 2
