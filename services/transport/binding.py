@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from services.errors import InvalidInput
 from services.pipeline import Call, Purpose
-from services.transport.grpc.plain import plain
 from services.work import Priority, Progress
 
 
@@ -177,15 +176,6 @@ class GrpcBinding:
     stream: StreamFrames | None = None
     smaller: str = "ask for less in each call, or call PredictStream with smaller chunks"
     """What a caller can do whose client takes no answer of this size."""
-
-    def encoded(self, answers: list[Any], *, in_plain: bool) -> bytes:
-        """All answers of one request as the bytes of one message; ``in_plain``: with numbers as repeated fields.
-
-        Raises:
-            DemurError: all of the request failed.
-        """
-        response = self.answer(answers)
-        return self.response.encode(plain(response) if in_plain else response)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from demur.v1 import common_pb2
 from services.pipeline import UnitIds
+from services.transport.binding import GrpcBinding
 
 PREFIX = "plain_"
 _PACKED: dict[int, str] = {
@@ -46,6 +47,16 @@ def plain(message: Any) -> Any:
         elif message.HasField(name):
             plain(getattr(message, name))
     return message
+
+
+def encoded(binding: GrpcBinding, answers: list[Any], *, in_plain: bool) -> bytes:
+    """All answers of one request as the bytes of one message; ``in_plain``: with numbers as repeated fields.
+
+    Raises:
+        DemurError: all of the request failed.
+    """
+    response = binding.answer(answers)
+    return binding.response.encode(plain(response) if in_plain else response)
 
 
 def _filled(message: Any, name: str) -> Any:
@@ -96,4 +107,5 @@ def _shifts(content: bytes) -> list[Any]:
 
 def _bits(bits: int) -> Any:
     """The bits of a byte one by one, also those that have no name yet."""
-    return common_pb2.Shifts(shifts=[bits & (1 << place) for place in range(8) if bits & (1 << place)] or [0])
+    shifts: list[Any] = [bits & (1 << place) for place in range(8) if bits & (1 << place)]
+    return common_pb2.Shifts(shifts=shifts or [common_pb2.SHIFT_NONE])

@@ -24,6 +24,7 @@ from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
 from services.transport.grpc.labels import LabelHandlers
 from services.transport.grpc.measured import measured
+from services.transport.grpc.plain import encoded
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
@@ -176,7 +177,9 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
         call = options.call("decide", deadline=deadline)
         answers = await pipeline.answer(request, call, received.text_bytes)
         with step("encode"):
-            response = await pipeline.offload.run(received.text_bytes, binding.encoded, answers, in_plain=options.plain)
+            response = await pipeline.offload.run(
+                received.text_bytes, encoded, binding, answers, in_plain=options.plain
+            )
         check_size(response, context, binding.smaller)
         return response
 
