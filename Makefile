@@ -11,6 +11,7 @@ PROVIDER ?= cuda
 WORKERS ?= 3
 VENV := .venv
 OIP := .venv-oip
+BUF := .buf
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -28,7 +29,7 @@ up: $(VENV)/serve
 down:
 	@$(BIN)/demur down
 
-test: $(VENV)/train $(OIP)/ready check audit
+test: $(VENV)/train $(OIP)/ready $(BUF)/ready check audit
 	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not statistical"
 
 check: $(VENV)/train
@@ -96,3 +97,8 @@ $(OIP)/ready: tests/oip/requirements.txt
 	@echo "installing a stock client into $(OIP)"
 	@$(OIP)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $<
 	@touch $@
+
+# A tool that calls gRPC by hand, as its users do; where there is no npm, what drives it is skipped.
+$(BUF)/ready:
+	-@! command -v npm > /dev/null || { mkdir -p $(BUF) && npm install --silent --no-audit --no-fund --ignore-scripts \
+		--prefix $(BUF) @bufbuild/buf@1.75.0 && touch $@; }

@@ -89,10 +89,13 @@ def read_voxels(content: bytes, most_voxels: int) -> tuple[Array, Affine | None]
     return _values(source, header, shape), None if affine is None or (affine == np.eye(4)).all() else affine
 
 
-def write(values: Array, affine: Affine, space: int = 1) -> bytes:
+def write(values: Array, affine: Affine, space: int = 1, slope: float = 1.0) -> bytes:
     """A gzipped NIfTI-1 file of voxels [x, y, z], which says nothing but where they lie; equal input, equal bytes.
 
     sform and qform are both set (qform without shears, which it cannot say), units are mm.
+
+    Args:
+        slope: what readers multiply the values by (scl_slope).
     """
     import nibabel
 
@@ -101,7 +104,7 @@ def write(values: Array, affine: Affine, space: int = 1) -> bytes:
     header: Any = nibabel.Nifti1Header()
     header.set_data_dtype(values.dtype.newbyteorder("<"))
     header.set_data_shape(values.shape)
-    header.set_slope_inter(1, 0)
+    header.set_slope_inter(slope, 0)
     header.set_xyzt_units("mm")
     header.set_qform(affine, code=space or 1)
     header.set_sform(affine, code=space or 1)

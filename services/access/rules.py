@@ -89,6 +89,7 @@ METHODS: Mapping[str, Rule] = {
     "demur.v1.PolicyService/History": "policy",
     "grpc.health.v1.Health/Check": "open",
     "grpc.health.v1.Health/Watch": "open",
+    "grpc.reflection.v1.ServerReflection/ServerReflectionInfo": "any",
     "grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo": "any",
     # the Open Inference Protocol
     "inference.GRPCInferenceService/ServerLive": "open",

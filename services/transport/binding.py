@@ -22,6 +22,8 @@ class Options:
     """None: the transport's default (decide for single calls, explore for streams)."""
     defer_above: Mapping[str, float] = field(default_factory=dict)
     """Head name to a threshold that is stricter than the policy's."""
+    plain: bool = False
+    """Whether messages of protobuf answer numbers as repeated fields instead of packed bytes."""
 
     def call(self, default: Purpose, *, priority: Priority | None = None, deadline: float | None = None) -> Call:
         """With ``default`` where no purpose was given, and by default before bulk work if it is a real question."""
@@ -172,6 +174,8 @@ class GrpcBinding:
     describe: Callable[[], Any] | None = None
     describe_messages: tuple[Message, Message] | None = None
     stream: StreamFrames | None = None
+    smaller: str = "ask for less in each call, or call PredictStream with smaller chunks"
+    """What a caller can do whose client takes no answer of this size."""
 
 
 @dataclass(frozen=True)

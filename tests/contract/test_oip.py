@@ -10,12 +10,16 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from numpy.typing import NDArray
 
 from services.policy import Decision
 from services.schedule import Limits
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
+from services.transport.oip.messages import TEXT_SUFFIX
 from services.transport.oip.protocol import oip_pb2
+from services.transport.oip.wishes import wishes as wishes_of
+from services.work import Priority
 from tests.contract.serving import EPOCH, MODEL, PROFILE, Served, detail, serving
 from tests.contract.toys import rows, texts, volume
 from tests.contract.toys.toy import Body, Toy
@@ -155,6 +159,9 @@ async def test_an_answer_says_what_decided_it(toy: Toy) -> None:
         answer = await method(served)(message(toy, toy.good, id="mine"))
         assert (answer.model_name, answer.model_version, answer.id) == (toy.name, VERSION, "mine")
         told = {name: getattr(one, one.WhichOneof("parameter_choice")) for name, one in answer.parameters.items()}
+        texts = {name: told.pop(name) for name in list(told) if name.endswith(TEXT_SUFFIX)}
+        fractions = [name for name, one in told.items() if isinstance(one, float)]
+        assert texts == {f"{name}{TEXT_SUFFIX}": repr(told[name]) for name in fractions}
         posted_too = (await posted(served, toy.good, id="mine")).json()
         assert posted_too["parameters"] == told
         assert (posted_too["id"], posted_too["model_version"]) == ("mine", VERSION)
@@ -197,12 +204,69 @@ async def test_wishes_are_parameters(toy: Toy, ask: Ask) -> None:
         assert explored.json()["parameters"]["purpose"] == "explore"
 
 
+async def test_numbers_of_parameters_are_also_texts(toy: Toy, ask: Ask) -> None:
+    """Clients of KServe have no parameters with fractions; bridges make texts of all."""
+    async with serving(toy) as served:
+        numbers = {f"defer_above_{head}": f"{above!r}" for head, above in toy.strict.items()}
+        if len(toy.strict) == 1:
+            numbers = {"defer_above": next(iter(numbers.values()))}
+        strict = await ask(served, toy.good | numbers | {"timeout": "60000000", "priority": "2"})
+    assert set(first_head(toy, strict, "decision").tolist()) == {Decision.CALLER_DEFERRED}
+
+
+def test_whole_numbers_as_texts_mean_the_same() -> None:
+    text, number = (wishes_of({"timeout": kind(50_000), "priority": kind(2)}, heads=(), own={}) for kind in (str, int))
+    assert text == number
+    assert (text.seconds, text.priority) == (0.05, Priority.BULK)
+
+
+async def test_a_client_of_kserve_reads_the_threshold(toy: Toy) -> None:
+    """Its messages, as published, have parameters of three kinds: true or false, whole numbers and texts."""
+    request_type, response_type = kserve_messages()
+    async with serving(toy) as served:
+        asked = request_type.FromString(message(toy, toy.good).SerializeToString())
+        heads = tuple(toy.strict)
+        name = f"defer_above_{heads[0]}" if heads[1:] else "defer_above"
+        asked.parameters[name].string_param = repr(toy.strict[heads[0]])
+        call = served.channel.unary_unary(
+            f"/{SERVICE}/ModelInfer",
+            request_serializer=request_type.SerializeToString,
+            response_deserializer=response_type.FromString,
+        )
+        answer = await call(asked)
+        policies = served.tenant.pipeline.policies.all()
+    for policy in policies:
+        threshold = f"{policy.head}_threshold" if heads[1:] else "threshold"
+        assert answer.parameters[threshold].WhichOneof("parameter_choice") is None
+        assert float(answer.parameters[f"{threshold}{TEXT_SUFFIX}"].string_param) == policy.threshold
+    assert set(first_head(toy, arrays(answer), "decision").tolist()) == {Decision.CALLER_DEFERRED}
+
+
+def kserve_messages() -> tuple[Any, Any]:
+    """Request and response as KServe's ``grpc_predict_v2.proto`` has them, in a pool of their own."""
+    proto = descriptor_pb2.FileDescriptorProto()
+    oip_pb2.DESCRIPTOR.CopyToProto(proto)
+    (parameter,) = (one for one in proto.message_type if one.name == "InferParameter")
+    for field in [one for one in parameter.field if one.name not in ("bool_param", "int64_param", "string_param")]:
+        parameter.field.remove(field)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(proto)
+    request, response = (
+        message_factory.GetMessageClass(pool.FindMessageTypeByName(f"inference.ModelInfer{name}"))
+        for name in ("Request", "Response")
+    )
+    return request, response
+
+
 @pytest.mark.parametrize(
     ("parameters", "code"),
     [
         ({"defer_above_colour": 1.0}, "unknown_parameter"),
         ({"purpose": "guess"}, "unknown_purpose"),
         ({"timeout": 0.5}, "bad_timeout"),
+        ({"timeout": "soon"}, "bad_timeout"),
+        ({"timeout": "-5"}, "bad_timeout"),
+        ({"priority": "1.5"}, "bad_parameter"),
         ({"priority": "high"}, "bad_parameter"),
         ({"stream_items": "yes"}, "bad_parameter"),
         ({"sequence_id": "7"}, "unsupported"),

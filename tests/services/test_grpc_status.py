@@ -143,17 +143,6 @@ async def test_bytes_that_are_no_message_are_the_callers(method: str) -> None:
     assert seen(caught.value)["code"] == "not_a_message"
 
 
-async def test_reflection_lists_the_service() -> None:
-    from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-
-    async with serving(TABULAR) as served:
-        call = reflection_pb2_grpc.ServerReflectionStub(served.channel).ServerReflectionInfo()
-        await call.write(reflection_pb2.ServerReflectionRequest(list_services=""))
-        answer = await call.read()
-        await call.done_writing()
-    assert "demur.v1.VesselService" in {one.name for one in answer.list_services_response.service}
-
-
 async def test_a_stream_of_real_messages() -> None:
     def frames() -> Any:
         yield vessel_pb2.VesselStreamRequest(begin=common_pb2.StreamBegin(defer_above=0.1, members=True))

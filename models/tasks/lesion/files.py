@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -25,6 +26,9 @@ OFFICIAL = {
 """Every map, and what its file is called: ``ID_pred_seg.nii.gz``. Advice has no official name."""
 
 
+Encoding = Literal["float32", "uint8"]
+"""How files hold maps of numbers."""
+_STEPS = 255
 PROBABILITY_STEPS = np.float32(1 << 14)
 """Of a file's probabilities, from 0 to 1."""
 
@@ -34,16 +38,21 @@ def names(segmentation: Segmentation) -> tuple[str, ...]:
     return tuple(name for name in OFFICIAL if name == "mask" or name in segmentation.maps)
 
 
-def encoded(segmentation: Segmentation, name: str) -> bytes:
-    """A map as a gzipped NIfTI-1 file on the scan's grid: mask and advice uint8, others float32.
+def encoded(segmentation: Segmentation, name: str, encoding: Encoding = "float32") -> bytes:
+    """A map as a gzipped NIfTI-1 file on the scan's grid: mask and advice uint8, others as ``encoding`` says.
 
-    Probabilities are rounded to multiples of 2^-14: with the whole background, their file would
-    be five times as large.
+    As float32, probabilities are rounded to multiples of 2^-14: with the whole background, their file would
+    be five times as large. As uint8, values are rounded to 255 steps from 0 to the largest of them, so they are off by
+    at most half a step; the size of a step is in the header, and readers multiply by it.
 
     Raises:
         KeyError: the segmentation has no such map.
     """
     values = segmentation.mask if name == "mask" else segmentation.maps[name]
+    if encoding == "uint8" and values.dtype == np.float32:
+        step = float(values.max(initial=0.0)) / _STEPS or 1.0
+        levels = np.rint(values / np.float32(step)).clip(0, _STEPS).astype(np.uint8)
+        return nifti.write(levels, segmentation.affine, segmentation.space, slope=step)
     if name == "probability":
         values = np.rint(values * PROBABILITY_STEPS) / PROBABILITY_STEPS
     return nifti.write(values, segmentation.affine, segmentation.space)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from demur.v1 import common_pb2, lesion_pb2
+from models.tasks.lesion.files import Encoding
 from models.tasks.lesion.spec import LESIONS
 from services.errors import InvalidInput, TooLarge
 from services.pipeline import Description, Pipeline, Portion, Purpose
@@ -24,6 +25,11 @@ _MAPS: dict[int, str] = {
     number: name.removeprefix("LESION_MAP_").lower() for name, number in lesion_pb2.LesionMap.items() if number
 }
 _NUMBERS: dict[str, Any] = {name: number for number, name in _MAPS.items()}
+_ENCODINGS: dict[int, Encoding] = {
+    lesion_pb2.LESION_ENCODING_UNSPECIFIED: "float32",
+    lesion_pb2.LESION_ENCODING_FLOAT32: "float32",
+    lesion_pb2.LESION_ENCODING_UINT8: "uint8",
+}
 _INPUTS = {
     lesion_pb2.LESION_INPUT_FLAIR: "flair",
     lesion_pb2.LESION_INPUT_T1: "t1",
@@ -44,6 +50,7 @@ def binding(
         describe=lambda: heads.describe(description, pipeline.policies.all()),
         describe_messages=(message_of(common_pb2.DescribeRequest), message_of(common_pb2.DescribeResponse)),
         stream=ScanFrames(description, pipeline, window_chunks, max_upload_bytes),
+        smaller="name fewer maps, ask for LESION_ENCODING_UINT8, or call PredictStream, whose messages have about 1 MB",
     )
 
 
@@ -51,11 +58,18 @@ def read(message: Any) -> tuple[ScanRequest, Options]:
     """A request in one message.
 
     Raises:
-        InvalidInput: an unknown map or purpose.
+        InvalidInput: an unknown map, encoding or purpose.
     """
     wish = message.defer_above if message.HasField("defer_above") else None
-    request = ScanRequest(message.flair, message.t1, message.brain_mask, _maps(message.maps), message.name)
-    return request, Options(heads.purpose(message.purpose), stricter(wish, _HEADS))
+    request = ScanRequest(
+        message.flair,
+        message.t1,
+        message.brain_mask,
+        _maps(message.maps),
+        message.name,
+        encoding=_encoding(message.encoding),
+    )
+    return request, Options(heads.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
 
 
 def _maps(numbers: Any) -> tuple[str, ...]:
@@ -69,6 +83,19 @@ def _maps(numbers: Any) -> tuple[str, ...]:
                 allowed=", ".join(_NUMBERS),
             )
     return tuple(_MAPS[number] for number in numbers)
+
+
+def _encoding(number: int) -> Encoding:
+    if number not in _ENCODINGS:
+        names = ", ".join(f"LESION_ENCODING_{name.upper()}" for name in get_args(Encoding))
+        raise InvalidInput(
+            f"encoding = {number} is no encoding of maps; use {names}",
+            code="unknown_field",
+            field="encoding",
+            value=str(number),
+            allowed=names,
+        )
+    return _ENCODINGS[number]
 
 
 def _answer(answers: list[Portion], *, files: bool) -> Any:
@@ -212,11 +239,16 @@ class ScanReader:
             )
             return Chunk(scan.sequence, refusal, 0)
         try:
-            maps = _maps(scan.maps)
+            maps, encoding = _maps(scan.maps), _encoding(scan.encoding)
         except InvalidInput as error:
             return Chunk(scan.sequence, error, 0)
         files = {name: b"".join(parts) for name, parts in pieces.items()}
         request = ScanRequest(
-            files.get("flair", b""), files.get("t1", b""), files.get("brain_mask", b""), maps, scan.name
+            files.get("flair", b""),
+            files.get("t1", b""),
+            files.get("brain_mask", b""),
+            maps,
+            scan.name,
+            encoding=encoding,
         )
         return Chunk(scan.sequence, request, size)

@@ -47,6 +47,8 @@ class ScanRequest:
     name: str = ""
     arrays: bool = False
     """Whether maps are answered as arrays, not as files."""
+    encoding: files.Encoding = "float32"
+    """How files hold maps of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,7 @@ class LesionTask:
         payload.request = payload.scan = None
         assert request is not None
         name, wanted, plain = request.name, request.maps or self._offered, request.arrays
+        write = _array if plain else partial(_writer, encoding=request.encoding)
         if self._keeps_inputs:
             payload.kept = yield Step(partial(nifti.anonymous, request.flair), FILE_SECONDS)
         begin = Step(partial(self._prepared, request, scan), PREPARE_SECONDS)
@@ -153,7 +156,6 @@ class LesionTask:
         del prepared
         segmentation = yield from _steps(work)
         yield Progress(0.97, "files")
-        write = _array if plain else _writer
         contents = yield Steps(tuple(Step(write(segmentation, name), FILE_SECONDS) for name in wanted))
         predictives = {LESIONS.name: segmentation.predictive()}
         volumes = dict(zip(wanted, contents, strict=True))
@@ -208,8 +210,8 @@ def _steps(work: Generator[Any, list[Any], Segmentation]) -> Generator[Any, Any,
         results = yield Steps(tuple(Step(call.function, call.seconds) for call in wanted.calls))
 
 
-def _writer(segmentation: Segmentation, name: str) -> Callable[[], bytes]:
-    return lambda: files.encoded(segmentation, name)
+def _writer(segmentation: Segmentation, name: str, encoding: files.Encoding) -> Callable[[], bytes]:
+    return lambda: files.encoded(segmentation, name, encoding)
 
 
 def _array(segmentation: Segmentation, name: str) -> Callable[[], NDArray[Any]]:

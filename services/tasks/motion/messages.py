@@ -24,7 +24,7 @@ from services.tasks.motion.request import (
 from services.tasks.motion.words import Said
 from services.transport.binding import GrpcBinding, Options, message_of, stricter
 from services.transport.grpc import heads
-from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, Manner
+from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, Manner, check_of_chunk
 from services.transport.grpc.status import detail
 from services.transport.http.single import remarked
 
@@ -59,7 +59,7 @@ def read(message: Any) -> tuple[MotionRequest, Options]:
         InvalidInput: neither scene nor maps, tracks of maps, or an unknown purpose.
     """
     wish = message.defer_above if message.HasField("defer_above") else None
-    options = Options(heads.purpose(message.purpose), stricter(wish, _HEADS))
+    options = Options(heads.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
     return MotionRequest(_form(message), message.submission), options
 
 
@@ -85,11 +85,7 @@ def answer(answers: list[Any]) -> Any:
 
 def _of_chunk(chunk: Any) -> MotionRequest:
     request = chunk.request
-    for name in ("purpose", "defer_above"):
-        if request.HasField(name) if name == "defer_above" else getattr(request, name):
-            raise InvalidInput(
-                f"{name} is of the whole stream; say it in the begin frame", code="unknown_field", field=name
-            )
+    check_of_chunk(request)
     return MotionRequest(_form(request), request.submission)
 
 

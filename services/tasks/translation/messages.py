@@ -16,7 +16,7 @@ from services.tasks.translation.request import Detail, TranslationRequest
 from services.tasks.translation.words import Hypothesis, Said
 from services.transport.binding import GrpcBinding, Options, message_of, stricter
 from services.transport.grpc import heads
-from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, Manner
+from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, Manner, check_of_chunk
 from services.transport.grpc.status import detail
 from services.transport.http.single import remarked
 from services.work import ItemFailed
@@ -62,7 +62,7 @@ def read(message: Any) -> tuple[TranslationRequest, Options]:
         InvalidInput: an unknown purpose, or an unknown wish about tokens.
     """
     wish = message.defer_above if message.HasField("defer_above") else None
-    return _request(message), Options(heads.purpose(message.purpose), stricter(wish, _HEADS))
+    return _request(message), Options(heads.purpose(message.purpose), stricter(wish, _HEADS), message.plain)
 
 
 def answer(answers: list[Any], *, whole: bool = True) -> Any:
@@ -104,11 +104,7 @@ def told(sequence: int, one: Portion | ItemFailed) -> Any:
 
 def _of_chunk(chunk: Any) -> TranslationRequest:
     request = chunk.request
-    for name in ("purpose", "defer_above"):
-        if request.HasField(name) if name == "defer_above" else getattr(request, name):
-            raise InvalidInput(
-                f"{name} is of the whole stream; say it in the begin frame", code="unknown_field", field=name
-            )
+    check_of_chunk(request)
     return _request(request)
 
 

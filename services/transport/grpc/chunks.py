@@ -128,5 +128,18 @@ class ChunkReader:
             return error
 
 
+def check_of_chunk(request: Any) -> None:
+    """Check that a request within a chunk says nothing that holds for its whole stream.
+
+    Raises:
+        InvalidInput: it has a purpose, a threshold, or the form of answers.
+    """
+    for name in ("purpose", "defer_above", "plain"):
+        if request.HasField(name) if name == "defer_above" else getattr(request, name):
+            raise InvalidInput(
+                f"{name} is of the whole stream; say it in the begin frame", code="unknown_field", field=name
+            )
+
+
 def _units(answer: Any) -> int:
     return answer.count if isinstance(answer, Portion) else 0

@@ -30,7 +30,7 @@ _PURPOSES: dict[int, Purpose | None] = {
 
 
 def options(message: Any, heads: tuple[str, ...]) -> Options:
-    """Purpose and stricter threshold of a request or a stream's first frame.
+    """Purpose, stricter threshold and form of answers, of a request or a stream's first frame.
 
     Raises:
         InvalidInput: a purpose that is not in the contract, or see ``stricter``.
@@ -45,7 +45,7 @@ def options(message: Any, heads: tuple[str, ...]) -> Options:
             field="defer_above",
             value=f"{wish:g}",
         )
-    return Options(wanted, stricter(by_head or wish, heads))
+    return Options(wanted, stricter(by_head or wish, heads), message.plain)
 
 
 def purpose(number: int) -> Purpose | None:

@@ -23,6 +23,7 @@ from services.transport.actor import ACTOR_KEY, actor
 from services.transport.binding import Message, message_of
 from services.transport.grpc import label_messages as messages
 from services.transport.grpc.measured import measured
+from services.transport.grpc.plain import plain
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import abort, guarded
 
@@ -83,7 +84,8 @@ class LabelHandlers:
         self._desk.check_count(messages.count(message))
         labels = await self._pipeline.offload.run(message.ByteSize(), messages.given, message)
         check_sources(sources(labels))
-        return messages.batch_message(await self._desk.submit(labels, _actor(context)))
+        response = messages.batch_message(await self._desk.submit(labels, _actor(context)))
+        return plain(response) if message.plain else response
 
     async def claim(self, message: Any, context: Any) -> Any:
         requests = await self._desk.claim(

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
+from grpc_health.v1 import health, health_pb2
 
 from services.access.opening import Access
 from services.access.rules import GrpcRules
@@ -17,13 +16,15 @@ from services.metrics import Metrics
 from services.settings import Settings
 from services.tenant import Tenant
 from services.tracing.trace import step
-from services.transport.binding import GrpcBinding
-from services.transport.grpc import policies, tls
+from services.transport.grpc import compression, health_checks, policies, reflection, tls
 from services.transport.grpc.access import Guard
+from services.transport.grpc.answer_size import check_size
+from services.transport.grpc.compression import Decompressing
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
 from services.transport.grpc.labels import LabelHandlers
 from services.transport.grpc.measured import measured
+from services.transport.grpc.plain import encoded
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
@@ -57,7 +58,7 @@ class GrpcServer:
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
                 ("grpc.max_send_message_length", -1),
-                ("grpc.compression_enabled_algorithms_bitset", 1),  # none: a bomb would be unpacked, then refused
+                *compression.OPTIONS,
                 ("grpc.max_metadata_size", settings.max_header_bytes),
                 ("grpc.absolute_max_metadata_size", settings.max_header_bytes),
                 ("grpc.max_allowed_incoming_connections", settings.max_connections),
@@ -70,9 +71,9 @@ class GrpcServer:
             ),
         )
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        limit, offload = settings.max_message_bytes, tenant.pipeline.offload
         self._gates = tuple(
-            Gate(handlers, serving.tracer)
+            Gate(Decompressing(handlers, limit, offload), serving.tracer)
             for handlers in (
                 _handlers(tenant, settings, metrics),
                 LabelHandlers(serving.desk, tenant.pipeline, metrics).generic(),
@@ -80,10 +81,9 @@ class GrpcServer:
                 oip.methods(model, tenant, settings, metrics),
             )
         )
-        self._server.add_generic_rpc_handlers((*self._gates, oip.probes(model)))
-        if tenant.reflected:
-            names = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
-            reflection.enable_server_reflection(names, self._server)
+        ungated = (Decompressing(oip.probes(model), limit, offload), health_checks.handlers(self._health))
+        reflected = reflection.handlers((*self._services, health.SERVICE_NAME)) if tenant.reflected else ()
+        self._server.add_generic_rpc_handlers((*self._gates, *ungated, *reflected))
         self.port = 0
 
     async def start(self, address: str) -> None:
@@ -177,10 +177,10 @@ def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:
         call = options.call("decide", deadline=deadline)
         answers = await pipeline.answer(request, call, received.text_bytes)
         with step("encode"):
-            return await pipeline.offload.run(received.text_bytes, _written, binding, answers)
+            response = await pipeline.offload.run(
+                received.text_bytes, encoded, binding, answers, in_plain=options.plain
+            )
+        check_size(response, context, binding.smaller)
+        return response
 
     return predict
-
-
-def _written(binding: GrpcBinding, answers: list[Any]) -> bytes:
-    return binding.response.encode(binding.answer(answers))

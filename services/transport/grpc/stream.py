@@ -22,6 +22,7 @@ from services.settings import Settings
 from services.tenant import Tenant
 from services.tracing.trace import current, step
 from services.transport.binding import Begin, Chunk, Options, StreamFrames
+from services.transport.grpc.plain import plain
 from services.transport.grpc.received import Received
 from services.transport.grpc.status import abort
 from services.work import Progress, Units
@@ -98,7 +99,7 @@ class ChunkStream:
                 options = word.options or begin.options
                 call = options.call(frames.purpose, priority=priority, deadline=deadline)
                 nbytes = frame.text_bytes if word.nbytes is None else word.nbytes
-                outbox = _Outbox()
+                outbox = _Outbox(options.plain)
                 task = asyncio.create_task(self._work(word, call, nbytes, outbox))
                 running.add(task)
                 task.add_done_callback(running.discard)
@@ -119,7 +120,8 @@ class ChunkStream:
                 raise chunk.request
             units = await self._pipeline.expand(chunk.request, call, nbytes)
             answers, told = await self._follow(chunk.sequence, units, call, outbox)
-            said = iter(self._frames.results(chunk.sequence, answers, told))
+            results = self._frames.results(chunk.sequence, answers, told)
+            said = ((outbox.formed(frame), count) for frame, count in results)
             with step("encode"):
                 while (frame := await self._pipeline.offload.run(nbytes, next, said, None)) is not None:
                     outbox.put(*frame)
@@ -149,7 +151,7 @@ class ChunkStream:
                             continue
                         answers.append(event)
                         if (item := frames.item(sequence, event)) is not None:
-                            outbox.put(*item)
+                            outbox.put(outbox.formed(item[0]), item[1])
                             units_told += item[1]
                 return answers, units_told
             except Busy as busy:  # before the first event
@@ -165,12 +167,18 @@ def sooner(one: float | None, other: float | None) -> float | None:
 class _Outbox:
     """Frames of one chunk, each with the units it decides, until they are sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_plain: bool = False) -> None:
+        """``in_plain``: whether numbers go out as repeated fields."""
+        self._in_plain = in_plain
         self._frames: deque[tuple[Any, int]] = deque()
         self._passing = False
         """The last frame is of progress: the next one of the kind takes its place."""
         self._ended = False
         self._wake = asyncio.Event()
+
+    def formed(self, frame: Any) -> Any:
+        """A frame in the form that the caller asked for; may be called beside the event loop."""
+        return plain(frame) if self._in_plain else frame
 
     def put(self, frame: Any, units: int) -> None:
         self._frames.append((frame, units))

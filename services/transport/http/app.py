@@ -149,7 +149,10 @@ class Routes:
             async with Presence(request):
                 answers = await pipeline.answer(question.request, call, question.nbytes)
         with step("encode"):
-            return await pipeline.offload.run(question.nbytes, write_answers, self._tenant, answers, question.wanted)
+            in_plain = question.options.plain
+            return await pipeline.offload.run(
+                question.nbytes, write_answers, self._tenant, answers, question.wanted, in_plain=in_plain
+            )
 
     async def schema(self, request: Request) -> Response:
         description = self._tenant.description

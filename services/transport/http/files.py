@@ -11,6 +11,7 @@ import msgspec
 from starlette.responses import Response
 
 from services.tenant import Tenant
+from services.transport.grpc.plain import encoded
 from services.transport.http.body import JSON, PROTOBUF
 from services.transport.http.request import ZIP, Wanted
 
@@ -18,11 +19,10 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """When all files of an archive were made: equal answers are equal archives."""
 
 
-def write_answers(tenant: Tenant, answers: list[Any], wanted: Wanted) -> Response:
-    """All answers of one request."""
+def write_answers(tenant: Tenant, answers: list[Any], wanted: Wanted, *, in_plain: bool = False) -> Response:
+    """All answers of one request; ``in_plain``: those of protobuf have numbers as repeated fields."""
     if wanted == "protobuf":
-        grpc = tenant.grpc
-        return Response(grpc.response.encode(grpc.answer(answers)), media_type=PROTOBUF)
+        return Response(encoded(tenant.grpc, answers, in_plain=in_plain), media_type=PROTOBUF)
     said = tenant.http.answer_json(answers)
     if tenant.http.files is None:
         return Response(msgspec.json.encode(said), media_type=JSON)

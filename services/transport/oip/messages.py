@@ -15,6 +15,9 @@ from services.transport.oip.model import Answer, OipModel
 from services.transport.oip.protocol import oip_pb2
 from services.transport.oip.question import Input, Output, Question
 
+TEXT_SUFFIX = "_text"
+"""Of the parameter that repeats a number with a fraction as text: ``InferParameter`` of KServe has no doubles, so its
+clients see such a parameter as one without a value."""
 _CHOICE = "parameter_choice"
 
 
@@ -59,6 +62,8 @@ def response(model: OipModel, answer: Answer, **more: Parameter) -> Any:
         found.raw_output_contents.append(to_raw(array))
     for name, value in (dict(answer.told.parameters) | more).items():
         found.parameters[name].CopyFrom(parameter(value))
+        if isinstance(value, float):
+            found.parameters[f"{name}{TEXT_SUFFIX}"].string_param = repr(value)
     return found
 
 

@@ -13,6 +13,7 @@ from services.settings import Settings
 from services.tenant import Tenant
 from services.tracing.trace import step
 from services.transport.binding import message_of
+from services.transport.grpc.answer_size import check_size
 from services.transport.grpc.measured import measured
 from services.transport.grpc.received import Received, receiver
 from services.transport.grpc.status import guarded
@@ -114,6 +115,7 @@ def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
                 written = await offload.run(
                     nbytes, lambda: messages.response(model, model.told(asked, answers)).SerializeToString()
                 )
+            check_size(written, context, "name fewer outputs, or ask for less in each call")
         except Exception:
             model.statistics.failed(time.perf_counter() - start)
             raise

@@ -28,6 +28,7 @@ _SEQUENCES = ("sequence_id", "sequence_start", "sequence_end")
 _LONGEST_US = 3_600_000_000
 _DEFER_ABOVE = "defer_above"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _SHOWN = 40
 
 
@@ -124,6 +125,7 @@ def _purpose(value: Any) -> Any:
 
 def _seconds(value: Any) -> float | None:
     """Deadlines are whole microseconds, as clients of Triton send them; 0 is none."""
+    value = _whole(value)
     if value is None or (value == 0 and not isinstance(value, bool)):
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= _LONGEST_US:
@@ -139,13 +141,19 @@ def _seconds(value: Any) -> float | None:
 
 
 def _priority(value: Any) -> Priority | None:
+    value = _whole(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise _bad("priority", value, "0, 1, 2 or a larger whole number")
     return None if value == 0 else Priority.INTERACTIVE if value == 1 else Priority.BULK
 
 
+def _whole(value: Any) -> Any:
+    """The number of a text of digits; whatever else it is, as it is."""
+    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
+
+
 def _number(name: str, value: Any) -> float:
-    """A number, also as text: clients of the protocol's first version have no parameters with fractions."""
+    """A number, also as text: clients of KServe have no parameters with fractions."""
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

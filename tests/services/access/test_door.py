@@ -159,11 +159,12 @@ async def test_probes_need_nothing_and_reflection_any_token(passes: Passes) -> N
     async with serving(TOY, tokens=str(passes.path)) as served:
         check = served.channel.unary_unary("/grpc.health.v1.Health/Check")
         assert health_pb2.HealthCheckResponse.FromString(await check(b"", timeout=60)).status == 1
-        reflect = served.channel.stream_stream("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo")
-        # No message is sent: if the refusal arrives first, gRPC's client reports INTERNAL instead of the status.
-        assert await reflect(timeout=60).code() is grpc.StatusCode.UNAUTHENTICATED
-        past = await reflect(metadata=carried(text), timeout=60).code()
-        assert past is grpc.StatusCode.UNIMPLEMENTED  # past the door: a toy has no .proto to reflect
+        for version in ("v1", "v1alpha"):
+            reflect = served.channel.stream_stream(f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo")
+            # No message is sent: if the refusal arrives first, gRPC's client reports INTERNAL instead of the status.
+            assert await reflect(timeout=60).code() is grpc.StatusCode.UNAUTHENTICATED
+            past = await reflect(metadata=carried(text), timeout=60).code()
+            assert past is grpc.StatusCode.UNIMPLEMENTED  # past the door: a toy has no .proto to reflect
         assert (await served.http.get("/metrics")).status_code == 401
         assert (await served.http.get("/metrics", headers=bearer(text))).status_code == 200
         assert (await served.http.get("/v1/schema", headers=bearer(text))).status_code == 200

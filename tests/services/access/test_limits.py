@@ -137,12 +137,12 @@ async def test_connections_are_bounded() -> None:
                 await asyncio.sleep(0.05)
 
 
-async def test_compressed_messages_and_bodies_are_not_unpacked() -> None:
+async def test_compressed_messages_have_the_limit_of_others_and_compressed_bodies_are_refused() -> None:
     async with serving(TOY, max_message_bytes=1 << 20) as served:
         call = served.channel.unary_unary(f"/{served.tenant.grpc.service}/Predict")
         with pytest.raises(grpc.aio.AioRpcError) as error:
             await call(bytes(1 << 28), compression=grpc.Compression.Gzip, timeout=60)
-        assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
+        assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         answer = await served.http.post(
             "/v1/predict", content=gzip.compress(bytes(1 << 20)), headers={"content-encoding": "gzip"}
         )

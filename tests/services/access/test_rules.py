@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor_pool import Default
 from grpc_health.v1 import health
-from grpc_reflection.v1alpha import reflection
 from starlette.routing import Route
 
 from demur.v1 import common_pb2, labels_pb2, policy_pb2
@@ -22,6 +21,7 @@ from services.access.rules import (
 from services.monitor.exporter import Exporter
 from services.monitor.http import Routes
 from services.monitor.http import application as monitor_application
+from services.transport.grpc import reflection
 from services.transport.oip.servicer import SERVICE as OIP
 from tests.contract.serving import serving
 from tests.contract.toys.toy import Toy
@@ -59,15 +59,15 @@ async def test_every_grpc_method_has_a_rule_and_every_rule_a_method(toy: Toy) ->
     async with serving(toy) as served:
         rules = GrpcRules([served.tenant.grpc.service])
         gates = served.server._gates
-        found = {name for gate in gates for name in gate._handlers._method_handlers}  # type: ignore[attr-defined]
+        found = {name for gate in gates for name in gate._handlers._handlers._method_handlers}  # type: ignore[attr-defined]
         own = {f"/{served.tenant.grpc.service}/{name}" for name in TASK_METHODS}
     assert [name for name in found if rules.find(name) is None] == []
     libraries = {
         f"/{service.full_name}/{method.name}"
-        for name in (health.SERVICE_NAME, reflection.SERVICE_NAME)
+        for name in (health.SERVICE_NAME,)
         for service in [Default().FindServiceByName(name)]
         for method in service.methods
-    }
+    } | {f"/{name}/ServerReflectionInfo" for name in reflection.SERVICES}
     probes = {f"/{OIP}/{name}" for name in ("ServerLive", "ServerReady", "ModelReady")}  # answered whatever the state
     assert {f"/{name}" for name in METHODS} - found - probes <= libraries
     assert {name for name in found if name not in own and not name.startswith(f"/{OIP}/")} <= {f"/{n}" for n in METHODS}

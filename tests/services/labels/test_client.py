@@ -224,6 +224,8 @@ async def test_batches_of_a_stream_are_acknowledged_one_by_one(tmp_path: Path) -
             )
             await call.write(labels_pb2.SubmitLabelsRequest(packed=packed))
             assert list((await call.read()).outcomes) == ([1, 1] if number == 0 else [2, 1])
+        plain = await stub.Submit(labels_pb2.SubmitLabelsRequest(packed=packed, plain=True))
+        assert (plain.outcomes, list(plain.plain_outcomes)) == (b"", [labels_pb2.LABEL_OUTCOME_DUPLICATE] * 2)
         await call.write(labels_pb2.SubmitLabelsRequest(packed=labels_pb2.PackedLabels(values=b"x")))
         with pytest.raises(grpc.aio.AioRpcError, match="packed.values holds 1 bytes"):
             await call.read()

@@ -87,7 +87,7 @@ class UnitIds(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., first: _Optional[int] = ..., count: _Optional[int] = ...) -> None: ...
 
 class Deferral(_message.Message):
-    __slots__ = ("ids", "policy", "measure", "threshold", "uncertainty", "decisions", "shifts")
+    __slots__ = ("ids", "policy", "measure", "threshold", "uncertainty", "decisions", "shifts", "plain_uncertainty", "plain_decisions", "plain_shifts", "plain_ids")
     IDS_FIELD_NUMBER: _ClassVar[int]
     POLICY_FIELD_NUMBER: _ClassVar[int]
     MEASURE_FIELD_NUMBER: _ClassVar[int]
@@ -95,6 +95,10 @@ class Deferral(_message.Message):
     UNCERTAINTY_FIELD_NUMBER: _ClassVar[int]
     DECISIONS_FIELD_NUMBER: _ClassVar[int]
     SHIFTS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_UNCERTAINTY_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_DECISIONS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_SHIFTS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_IDS_FIELD_NUMBER: _ClassVar[int]
     ids: UnitIds
     policy: str
     measure: str
@@ -102,23 +106,43 @@ class Deferral(_message.Message):
     uncertainty: bytes
     decisions: bytes
     shifts: bytes
-    def __init__(self, ids: _Optional[_Union[UnitIds, _Mapping]] = ..., policy: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., uncertainty: _Optional[bytes] = ..., decisions: _Optional[bytes] = ..., shifts: _Optional[bytes] = ...) -> None: ...
+    plain_uncertainty: _containers.RepeatedScalarFieldContainer[float]
+    plain_decisions: _containers.RepeatedScalarFieldContainer[Decision]
+    plain_shifts: _containers.RepeatedCompositeFieldContainer[Shifts]
+    plain_ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, ids: _Optional[_Union[UnitIds, _Mapping]] = ..., policy: _Optional[str] = ..., measure: _Optional[str] = ..., threshold: _Optional[float] = ..., uncertainty: _Optional[bytes] = ..., decisions: _Optional[bytes] = ..., shifts: _Optional[bytes] = ..., plain_uncertainty: _Optional[_Iterable[float]] = ..., plain_decisions: _Optional[_Iterable[_Union[Decision, str]]] = ..., plain_shifts: _Optional[_Iterable[_Union[Shifts, _Mapping]]] = ..., plain_ids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Shifts(_message.Message):
+    __slots__ = ("shifts",)
+    SHIFTS_FIELD_NUMBER: _ClassVar[int]
+    shifts: _containers.RepeatedScalarFieldContainer[Shift]
+    def __init__(self, shifts: _Optional[_Iterable[_Union[Shift, str]]] = ...) -> None: ...
 
 class ShiftedInputs(_message.Message):
-    __slots__ = ("rows", "columns", "values", "deviations", "expected", "inputs")
+    __slots__ = ("rows", "columns", "values", "deviations", "expected", "inputs", "plain_rows", "plain_columns", "plain_values", "plain_deviations", "plain_expected")
     ROWS_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     DEVIATIONS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_FIELD_NUMBER: _ClassVar[int]
     INPUTS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_ROWS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_VALUES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_DEVIATIONS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_EXPECTED_FIELD_NUMBER: _ClassVar[int]
     rows: bytes
     columns: bytes
     values: bytes
     deviations: bytes
     expected: bytes
     inputs: _containers.RepeatedCompositeFieldContainer[ShiftedInput]
-    def __init__(self, rows: _Optional[bytes] = ..., columns: _Optional[bytes] = ..., values: _Optional[bytes] = ..., deviations: _Optional[bytes] = ..., expected: _Optional[bytes] = ..., inputs: _Optional[_Iterable[_Union[ShiftedInput, _Mapping]]] = ...) -> None: ...
+    plain_rows: _containers.RepeatedScalarFieldContainer[int]
+    plain_columns: _containers.RepeatedScalarFieldContainer[int]
+    plain_values: _containers.RepeatedScalarFieldContainer[float]
+    plain_deviations: _containers.RepeatedScalarFieldContainer[float]
+    plain_expected: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, rows: _Optional[bytes] = ..., columns: _Optional[bytes] = ..., values: _Optional[bytes] = ..., deviations: _Optional[bytes] = ..., expected: _Optional[bytes] = ..., inputs: _Optional[_Iterable[_Union[ShiftedInput, _Mapping]]] = ..., plain_rows: _Optional[_Iterable[int]] = ..., plain_columns: _Optional[_Iterable[int]] = ..., plain_values: _Optional[_Iterable[float]] = ..., plain_deviations: _Optional[_Iterable[float]] = ..., plain_expected: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class ShiftedInput(_message.Message):
     __slots__ = ("name", "unit", "trained_lower", "trained_upper")
@@ -141,7 +165,7 @@ class Intervals(_message.Message):
     def __init__(self, levels: _Optional[_Iterable[float]] = ..., multipliers: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class GaussianHead(_message.Message):
-    __slots__ = ("mean", "total", "data", "knowledge", "deferral", "intervals", "member_means", "member_variances")
+    __slots__ = ("mean", "total", "data", "knowledge", "deferral", "intervals", "member_means", "member_variances", "plain_mean", "plain_total", "plain_data", "plain_knowledge", "plain_member_means", "plain_member_variances")
     MEAN_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
@@ -150,6 +174,12 @@ class GaussianHead(_message.Message):
     INTERVALS_FIELD_NUMBER: _ClassVar[int]
     MEMBER_MEANS_FIELD_NUMBER: _ClassVar[int]
     MEMBER_VARIANCES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_MEAN_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_DATA_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_MEMBER_MEANS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_MEMBER_VARIANCES_FIELD_NUMBER: _ClassVar[int]
     mean: bytes
     total: bytes
     data: bytes
@@ -158,10 +188,16 @@ class GaussianHead(_message.Message):
     intervals: Intervals
     member_means: bytes
     member_variances: bytes
-    def __init__(self, mean: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., intervals: _Optional[_Union[Intervals, _Mapping]] = ..., member_means: _Optional[bytes] = ..., member_variances: _Optional[bytes] = ...) -> None: ...
+    plain_mean: _containers.RepeatedScalarFieldContainer[float]
+    plain_total: _containers.RepeatedScalarFieldContainer[float]
+    plain_data: _containers.RepeatedScalarFieldContainer[float]
+    plain_knowledge: _containers.RepeatedScalarFieldContainer[float]
+    plain_member_means: _containers.RepeatedScalarFieldContainer[float]
+    plain_member_variances: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, mean: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., intervals: _Optional[_Union[Intervals, _Mapping]] = ..., member_means: _Optional[bytes] = ..., member_variances: _Optional[bytes] = ..., plain_mean: _Optional[_Iterable[float]] = ..., plain_total: _Optional[_Iterable[float]] = ..., plain_data: _Optional[_Iterable[float]] = ..., plain_knowledge: _Optional[_Iterable[float]] = ..., plain_member_means: _Optional[_Iterable[float]] = ..., plain_member_variances: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class CategoricalHead(_message.Message):
-    __slots__ = ("classes", "probabilities", "total", "data", "knowledge", "deferral", "member_probabilities")
+    __slots__ = ("classes", "probabilities", "total", "data", "knowledge", "deferral", "member_probabilities", "plain_probabilities", "plain_total", "plain_data", "plain_knowledge", "plain_member_probabilities")
     CLASSES_FIELD_NUMBER: _ClassVar[int]
     PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
@@ -169,6 +205,11 @@ class CategoricalHead(_message.Message):
     KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     DEFERRAL_FIELD_NUMBER: _ClassVar[int]
     MEMBER_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_DATA_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_MEMBER_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
     classes: int
     probabilities: bytes
     total: bytes
@@ -176,7 +217,12 @@ class CategoricalHead(_message.Message):
     knowledge: bytes
     deferral: Deferral
     member_probabilities: bytes
-    def __init__(self, classes: _Optional[int] = ..., probabilities: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., member_probabilities: _Optional[bytes] = ...) -> None: ...
+    plain_probabilities: _containers.RepeatedScalarFieldContainer[float]
+    plain_total: _containers.RepeatedScalarFieldContainer[float]
+    plain_data: _containers.RepeatedScalarFieldContainer[float]
+    plain_knowledge: _containers.RepeatedScalarFieldContainer[float]
+    plain_member_probabilities: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, classes: _Optional[int] = ..., probabilities: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[Deferral, _Mapping]] = ..., member_probabilities: _Optional[bytes] = ..., plain_probabilities: _Optional[_Iterable[float]] = ..., plain_total: _Optional[_Iterable[float]] = ..., plain_data: _Optional[_Iterable[float]] = ..., plain_knowledge: _Optional[_Iterable[float]] = ..., plain_member_probabilities: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class ErrorDetail(_message.Message):
     __slots__ = ("code", "message", "field", "unit", "value", "allowed", "index", "retry_after_seconds")
@@ -199,7 +245,7 @@ class ErrorDetail(_message.Message):
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., field: _Optional[str] = ..., unit: _Optional[str] = ..., value: _Optional[str] = ..., allowed: _Optional[str] = ..., index: _Optional[int] = ..., retry_after_seconds: _Optional[float] = ...) -> None: ...
 
 class StreamBegin(_message.Message):
-    __slots__ = ("purpose", "defer_above", "members", "defer_above_by_head")
+    __slots__ = ("purpose", "defer_above", "members", "defer_above_by_head", "plain")
     class DeferAboveByHeadEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -211,11 +257,13 @@ class StreamBegin(_message.Message):
     DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_BY_HEAD_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
     purpose: Purpose
     defer_above: float
     members: bool
     defer_above_by_head: _containers.ScalarMap[str, float]
-    def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    plain: bool
+    def __init__(self, purpose: _Optional[_Union[Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ..., plain: bool = ...) -> None: ...
 
 class StreamAccepted(_message.Message):
     __slots__ = ("model", "policy", "quantum_rows", "window_chunks", "profile")

@@ -87,20 +87,24 @@ class PackedLabels(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., epochs: _Optional[bytes] = ..., sequences: _Optional[bytes] = ..., values: _Optional[bytes] = ..., observed: _Optional[bytes] = ..., source: _Optional[_Union[LabelSource, str]] = ..., head: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
 
 class SubmitLabelsRequest(_message.Message):
-    __slots__ = ("labels", "packed")
+    __slots__ = ("labels", "packed", "plain")
     LABELS_FIELD_NUMBER: _ClassVar[int]
     PACKED_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
     labels: _containers.RepeatedCompositeFieldContainer[Label]
     packed: PackedLabels
-    def __init__(self, labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., packed: _Optional[_Union[PackedLabels, _Mapping]] = ...) -> None: ...
+    plain: bool
+    def __init__(self, labels: _Optional[_Iterable[_Union[Label, _Mapping]]] = ..., packed: _Optional[_Union[PackedLabels, _Mapping]] = ..., plain: bool = ...) -> None: ...
 
 class SubmitLabelsResponse(_message.Message):
-    __slots__ = ("outcomes", "rejected")
+    __slots__ = ("outcomes", "rejected", "plain_outcomes")
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     REJECTED_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     outcomes: bytes
     rejected: _containers.RepeatedCompositeFieldContainer[RejectedLabel]
-    def __init__(self, outcomes: _Optional[bytes] = ..., rejected: _Optional[_Iterable[_Union[RejectedLabel, _Mapping]]] = ...) -> None: ...
+    plain_outcomes: _containers.RepeatedScalarFieldContainer[LabelOutcome]
+    def __init__(self, outcomes: _Optional[bytes] = ..., rejected: _Optional[_Iterable[_Union[RejectedLabel, _Mapping]]] = ..., plain_outcomes: _Optional[_Iterable[_Union[LabelOutcome, str]]] = ...) -> None: ...
 
 class RejectedLabel(_message.Message):
     __slots__ = ("index", "error")

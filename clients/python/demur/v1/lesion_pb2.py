@@ -25,45 +25,47 @@ _sym_db = _symbol_database.Default()
 from demur.v1 import common_pb2 as demur_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/lesion.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xc4\x01\n\x14LesionPredictRequest\x12\r\n\x05\x66lair\x18\x01 \x01(\x0c\x12\n\n\x02t1\x18\x02 \x01(\x0c\x12\x12\n\nbrain_mask\x18\x03 \x01(\x0c\x12\"\n\x07purpose\x18\x04 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x05 \x01(\x02H\x00\x88\x01\x01\x12!\n\x04maps\x18\x06 \x03(\x0e\x32\x13.demur.v1.LesionMap\x12\x0c\n\x04name\x18\x07 \x01(\tB\x0e\n\x0c_defer_above\"\xa4\x01\n\x15LesionPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\x08\x12\x0c\n\x04name\x18\x03 \x01(\t\x12&\n\x06\x61nswer\x18\x04 \x01(\x0b\x32\x16.demur.v1.LesionAnswer\x12#\n\x05\x66iles\x18\x05 \x03(\x0b\x32\x14.demur.v1.LesionFile\x12\x0f\n\x07profile\x18\x06 \x01(\t\"?\n\nLesionFile\x12 \n\x03map\x18\x01 \x01(\x0e\x32\x13.demur.v1.LesionMap\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"\x90\x04\n\x0cLesionAnswer\x12$\n\x08\x64\x65\x66\x65rral\x18\x01 \x01(\x0b\x32\x12.demur.v1.Deferral\x12\x12\n\x05\x63ount\x18\x02 \x01(\rH\x00\x88\x01\x01\x12*\n\x0e\x63ount_interval\x18\x03 \x01(\x0b\x32\x12.demur.v1.Interval\x12\x17\n\nvolume_mm3\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12+\n\x0fvolume_interval\x18\x05 \x01(\x0b\x32\x12.demur.v1.Interval\x12\x12\n\x05total\x18\x06 \x01(\x01H\x02\x88\x01\x01\x12\x11\n\x04\x64\x61ta\x18\x07 \x01(\x01H\x03\x88\x01\x01\x12\x16\n\tknowledge\x18\x08 \x01(\x01H\x04\x88\x01\x01\x12\x10\n\x03rmi\x18\t \x01(\x01H\x05\x88\x01\x01\x12\x17\n\nstructural\x18\n \x01(\x01H\x06\x88\x01\x01\x12!\n\x07lesions\x18\x0b \x03(\x0b\x32\x10.demur.v1.Lesion\x12!\n\x07remarks\x18\x0c \x03(\x0b\x32\x10.demur.v1.Remark\x12\x10\n\x08\x62rain_ml\x18\r \x01(\x01\x12\x11\n\tresampled\x18\x0e \x01(\x08\x12\x1b\n\x0elook_at_voxels\x18\x0f \x01(\x01H\x07\x88\x01\x01\x42\x08\n\x06_countB\r\n\x0b_volume_mm3B\x08\n\x06_totalB\x07\n\x05_dataB\x0c\n\n_knowledgeB\x06\n\x04_rmiB\r\n\x0b_structuralB\x11\n\x0f_look_at_voxels\"7\n\x08Interval\x12\r\n\x05level\x18\x01 \x01(\x01\x12\r\n\x05lower\x18\x02 \x01(\x01\x12\r\n\x05upper\x18\x03 \x01(\x01\"\xbc\x01\n\x06Lesion\x12\x12\n\nvolume_mm3\x18\x01 \x01(\x01\x12\x13\n\x0b\x63\x65ntroid_mm\x18\x02 \x03(\x01\x12\x18\n\x10mean_probability\x18\x03 \x01(\x01\x12#\n\x16structural_uncertainty\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x07look_at\x18\x05 \x01(\x08H\x01\x88\x01\x01\x12\r\n\x05label\x18\x06 \x01(\rB\x19\n\x17_structural_uncertaintyB\n\n\x08_look_at\"b\n\x06Remark\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\r\n\x05lower\x18\x05 \x01(\x01\x12\r\n\x05upper\x18\x06 \x01(\x01\"\xbc\x01\n\x13LesionStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12$\n\x04scan\x18\x02 \x01(\x0b\x32\x14.demur.v1.LesionScanH\x00\x12&\n\x05piece\x18\x03 \x01(\x0b\x32\x15.demur.v1.LesionPieceH\x00\x12&\n\x03\x65nd\x18\x04 \x01(\x0b\x32\x17.demur.v1.LesionScanEndH\x00\x42\x07\n\x05\x66rame\"O\n\nLesionScan\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0c\n\x04name\x18\x02 \x01(\t\x12!\n\x04maps\x18\x03 \x03(\x0e\x32\x13.demur.v1.LesionMap\"D\n\x0bLesionPiece\x12$\n\x05input\x18\x01 \x01(\x0e\x32\x15.demur.v1.LesionInput\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"\x0f\n\rLesionScanEnd\"\xf9\x01\n\x14LesionStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x16.demur.v1.LesionResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x12,\n\x05piece\x18\x05 \x01(\x0b\x32\x1b.demur.v1.LesionResultPieceH\x00\x42\x07\n\x05\x66rame\"X\n\x11LesionResultPiece\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12 \n\x03map\x18\x02 \x01(\x0e\x32\x13.demur.v1.LesionMap\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\x0c\"Q\n\x0cLesionResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1f.demur.v1.LesionPredictResponse*\xc8\x01\n\tLesionMap\x12\x1a\n\x16LESION_MAP_UNSPECIFIED\x10\x00\x12\x13\n\x0fLESION_MAP_MASK\x10\x01\x12\x1a\n\x16LESION_MAP_PROBABILITY\x10\x02\x12\x14\n\x10LESION_MAP_TOTAL\x10\x03\x12\x13\n\x0fLESION_MAP_DATA\x10\x04\x12\x18\n\x14LESION_MAP_KNOWLEDGE\x10\x05\x12\x12\n\x0eLESION_MAP_RMI\x10\x06\x12\x15\n\x11LESION_MAP_ADVICE\x10\x07*u\n\x0bLesionInput\x12\x1c\n\x18LESION_INPUT_UNSPECIFIED\x10\x00\x12\x16\n\x12LESION_INPUT_FLAIR\x10\x01\x12\x13\n\x0fLESION_INPUT_T1\x10\x02\x12\x1b\n\x17LESION_INPUT_BRAIN_MASK\x10\x03\x32\xf2\x01\n\rLesionService\x12J\n\x07Predict\x12\x1e.demur.v1.LesionPredictRequest\x1a\x1f.demur.v1.LesionPredictResponse\x12R\n\rPredictStream\x12\x1d.demur.v1.LesionStreamRequest\x1a\x1e.demur.v1.LesionStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/lesion.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xff\x01\n\x14LesionPredictRequest\x12\r\n\x05\x66lair\x18\x01 \x01(\x0c\x12\n\n\x02t1\x18\x02 \x01(\x0c\x12\x12\n\nbrain_mask\x18\x03 \x01(\x0c\x12\"\n\x07purpose\x18\x04 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x05 \x01(\x02H\x00\x88\x01\x01\x12!\n\x04maps\x18\x06 \x03(\x0e\x32\x13.demur.v1.LesionMap\x12\x0c\n\x04name\x18\x07 \x01(\t\x12\r\n\x05plain\x18\x08 \x01(\x08\x12*\n\x08\x65ncoding\x18\t \x01(\x0e\x32\x18.demur.v1.LesionEncodingB\x0e\n\x0c_defer_above\"\xa4\x01\n\x15LesionPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\x08\x12\x0c\n\x04name\x18\x03 \x01(\t\x12&\n\x06\x61nswer\x18\x04 \x01(\x0b\x32\x16.demur.v1.LesionAnswer\x12#\n\x05\x66iles\x18\x05 \x03(\x0b\x32\x14.demur.v1.LesionFile\x12\x0f\n\x07profile\x18\x06 \x01(\t\"?\n\nLesionFile\x12 \n\x03map\x18\x01 \x01(\x0e\x32\x13.demur.v1.LesionMap\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"\x90\x04\n\x0cLesionAnswer\x12$\n\x08\x64\x65\x66\x65rral\x18\x01 \x01(\x0b\x32\x12.demur.v1.Deferral\x12\x12\n\x05\x63ount\x18\x02 \x01(\rH\x00\x88\x01\x01\x12*\n\x0e\x63ount_interval\x18\x03 \x01(\x0b\x32\x12.demur.v1.Interval\x12\x17\n\nvolume_mm3\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12+\n\x0fvolume_interval\x18\x05 \x01(\x0b\x32\x12.demur.v1.Interval\x12\x12\n\x05total\x18\x06 \x01(\x01H\x02\x88\x01\x01\x12\x11\n\x04\x64\x61ta\x18\x07 \x01(\x01H\x03\x88\x01\x01\x12\x16\n\tknowledge\x18\x08 \x01(\x01H\x04\x88\x01\x01\x12\x10\n\x03rmi\x18\t \x01(\x01H\x05\x88\x01\x01\x12\x17\n\nstructural\x18\n \x01(\x01H\x06\x88\x01\x01\x12!\n\x07lesions\x18\x0b \x03(\x0b\x32\x10.demur.v1.Lesion\x12!\n\x07remarks\x18\x0c \x03(\x0b\x32\x10.demur.v1.Remark\x12\x10\n\x08\x62rain_ml\x18\r \x01(\x01\x12\x11\n\tresampled\x18\x0e \x01(\x08\x12\x1b\n\x0elook_at_voxels\x18\x0f \x01(\x01H\x07\x88\x01\x01\x42\x08\n\x06_countB\r\n\x0b_volume_mm3B\x08\n\x06_totalB\x07\n\x05_dataB\x0c\n\n_knowledgeB\x06\n\x04_rmiB\r\n\x0b_structuralB\x11\n\x0f_look_at_voxels\"7\n\x08Interval\x12\r\n\x05level\x18\x01 \x01(\x01\x12\r\n\x05lower\x18\x02 \x01(\x01\x12\r\n\x05upper\x18\x03 \x01(\x01\"\xbc\x01\n\x06Lesion\x12\x12\n\nvolume_mm3\x18\x01 \x01(\x01\x12\x13\n\x0b\x63\x65ntroid_mm\x18\x02 \x03(\x01\x12\x18\n\x10mean_probability\x18\x03 \x01(\x01\x12#\n\x16structural_uncertainty\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x07look_at\x18\x05 \x01(\x08H\x01\x88\x01\x01\x12\r\n\x05label\x18\x06 \x01(\rB\x19\n\x17_structural_uncertaintyB\n\n\x08_look_at\"b\n\x06Remark\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\r\n\x05lower\x18\x05 \x01(\x01\x12\r\n\x05upper\x18\x06 \x01(\x01\"\xbc\x01\n\x13LesionStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12$\n\x04scan\x18\x02 \x01(\x0b\x32\x14.demur.v1.LesionScanH\x00\x12&\n\x05piece\x18\x03 \x01(\x0b\x32\x15.demur.v1.LesionPieceH\x00\x12&\n\x03\x65nd\x18\x04 \x01(\x0b\x32\x17.demur.v1.LesionScanEndH\x00\x42\x07\n\x05\x66rame\"{\n\nLesionScan\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0c\n\x04name\x18\x02 \x01(\t\x12!\n\x04maps\x18\x03 \x03(\x0e\x32\x13.demur.v1.LesionMap\x12*\n\x08\x65ncoding\x18\x04 \x01(\x0e\x32\x18.demur.v1.LesionEncoding\"D\n\x0bLesionPiece\x12$\n\x05input\x18\x01 \x01(\x0e\x32\x15.demur.v1.LesionInput\x12\x0f\n\x07\x63ontent\x18\x02 \x01(\x0c\"\x0f\n\rLesionScanEnd\"\xf9\x01\n\x14LesionStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x16.demur.v1.LesionResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x12,\n\x05piece\x18\x05 \x01(\x0b\x32\x1b.demur.v1.LesionResultPieceH\x00\x42\x07\n\x05\x66rame\"X\n\x11LesionResultPiece\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12 \n\x03map\x18\x02 \x01(\x0e\x32\x13.demur.v1.LesionMap\x12\x0f\n\x07\x63ontent\x18\x03 \x01(\x0c\"Q\n\x0cLesionResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1f.demur.v1.LesionPredictResponse*\xc8\x01\n\tLesionMap\x12\x1a\n\x16LESION_MAP_UNSPECIFIED\x10\x00\x12\x13\n\x0fLESION_MAP_MASK\x10\x01\x12\x1a\n\x16LESION_MAP_PROBABILITY\x10\x02\x12\x14\n\x10LESION_MAP_TOTAL\x10\x03\x12\x13\n\x0fLESION_MAP_DATA\x10\x04\x12\x18\n\x14LESION_MAP_KNOWLEDGE\x10\x05\x12\x12\n\x0eLESION_MAP_RMI\x10\x06\x12\x15\n\x11LESION_MAP_ADVICE\x10\x07*i\n\x0eLesionEncoding\x12\x1f\n\x1bLESION_ENCODING_UNSPECIFIED\x10\x00\x12\x1b\n\x17LESION_ENCODING_FLOAT32\x10\x01\x12\x19\n\x15LESION_ENCODING_UINT8\x10\x02*u\n\x0bLesionInput\x12\x1c\n\x18LESION_INPUT_UNSPECIFIED\x10\x00\x12\x16\n\x12LESION_INPUT_FLAIR\x10\x01\x12\x13\n\x0fLESION_INPUT_T1\x10\x02\x12\x1b\n\x17LESION_INPUT_BRAIN_MASK\x10\x03\x32\xf2\x01\n\rLesionService\x12J\n\x07Predict\x12\x1e.demur.v1.LesionPredictRequest\x1a\x1f.demur.v1.LesionPredictResponse\x12R\n\rPredictStream\x12\x1d.demur.v1.LesionStreamRequest\x1a\x1e.demur.v1.LesionStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'demur.v1.lesion_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LESIONMAP']._serialized_start=2153
-  _globals['_LESIONMAP']._serialized_end=2353
-  _globals['_LESIONINPUT']._serialized_start=2355
-  _globals['_LESIONINPUT']._serialized_end=2472
+  _globals['_LESIONMAP']._serialized_start=2256
+  _globals['_LESIONMAP']._serialized_end=2456
+  _globals['_LESIONENCODING']._serialized_start=2458
+  _globals['_LESIONENCODING']._serialized_end=2563
+  _globals['_LESIONINPUT']._serialized_start=2565
+  _globals['_LESIONINPUT']._serialized_end=2682
   _globals['_LESIONPREDICTREQUEST']._serialized_start=59
-  _globals['_LESIONPREDICTREQUEST']._serialized_end=255
-  _globals['_LESIONPREDICTRESPONSE']._serialized_start=258
-  _globals['_LESIONPREDICTRESPONSE']._serialized_end=422
-  _globals['_LESIONFILE']._serialized_start=424
-  _globals['_LESIONFILE']._serialized_end=487
-  _globals['_LESIONANSWER']._serialized_start=490
-  _globals['_LESIONANSWER']._serialized_end=1018
-  _globals['_INTERVAL']._serialized_start=1020
-  _globals['_INTERVAL']._serialized_end=1075
-  _globals['_LESION']._serialized_start=1078
-  _globals['_LESION']._serialized_end=1266
-  _globals['_REMARK']._serialized_start=1268
-  _globals['_REMARK']._serialized_end=1366
-  _globals['_LESIONSTREAMREQUEST']._serialized_start=1369
-  _globals['_LESIONSTREAMREQUEST']._serialized_end=1557
-  _globals['_LESIONSCAN']._serialized_start=1559
-  _globals['_LESIONSCAN']._serialized_end=1638
-  _globals['_LESIONPIECE']._serialized_start=1640
-  _globals['_LESIONPIECE']._serialized_end=1708
-  _globals['_LESIONSCANEND']._serialized_start=1710
-  _globals['_LESIONSCANEND']._serialized_end=1725
-  _globals['_LESIONSTREAMRESPONSE']._serialized_start=1728
-  _globals['_LESIONSTREAMRESPONSE']._serialized_end=1977
-  _globals['_LESIONRESULTPIECE']._serialized_start=1979
-  _globals['_LESIONRESULTPIECE']._serialized_end=2067
-  _globals['_LESIONRESULT']._serialized_start=2069
-  _globals['_LESIONRESULT']._serialized_end=2150
-  _globals['_LESIONSERVICE']._serialized_start=2475
-  _globals['_LESIONSERVICE']._serialized_end=2717
+  _globals['_LESIONPREDICTREQUEST']._serialized_end=314
+  _globals['_LESIONPREDICTRESPONSE']._serialized_start=317
+  _globals['_LESIONPREDICTRESPONSE']._serialized_end=481
+  _globals['_LESIONFILE']._serialized_start=483
+  _globals['_LESIONFILE']._serialized_end=546
+  _globals['_LESIONANSWER']._serialized_start=549
+  _globals['_LESIONANSWER']._serialized_end=1077
+  _globals['_INTERVAL']._serialized_start=1079
+  _globals['_INTERVAL']._serialized_end=1134
+  _globals['_LESION']._serialized_start=1137
+  _globals['_LESION']._serialized_end=1325
+  _globals['_REMARK']._serialized_start=1327
+  _globals['_REMARK']._serialized_end=1425
+  _globals['_LESIONSTREAMREQUEST']._serialized_start=1428
+  _globals['_LESIONSTREAMREQUEST']._serialized_end=1616
+  _globals['_LESIONSCAN']._serialized_start=1618
+  _globals['_LESIONSCAN']._serialized_end=1741
+  _globals['_LESIONPIECE']._serialized_start=1743
+  _globals['_LESIONPIECE']._serialized_end=1811
+  _globals['_LESIONSCANEND']._serialized_start=1813
+  _globals['_LESIONSCANEND']._serialized_end=1828
+  _globals['_LESIONSTREAMRESPONSE']._serialized_start=1831
+  _globals['_LESIONSTREAMRESPONSE']._serialized_end=2080
+  _globals['_LESIONRESULTPIECE']._serialized_start=2082
+  _globals['_LESIONRESULTPIECE']._serialized_end=2170
+  _globals['_LESIONRESULT']._serialized_start=2172
+  _globals['_LESIONRESULT']._serialized_end=2253
+  _globals['_LESIONSERVICE']._serialized_start=2685
+  _globals['_LESIONSERVICE']._serialized_end=2927
 # @@protoc_insertion_point(module_scope)

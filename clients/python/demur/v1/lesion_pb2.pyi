@@ -19,6 +19,12 @@ class LesionMap(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LESION_MAP_RMI: _ClassVar[LesionMap]
     LESION_MAP_ADVICE: _ClassVar[LesionMap]
 
+class LesionEncoding(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LESION_ENCODING_UNSPECIFIED: _ClassVar[LesionEncoding]
+    LESION_ENCODING_FLOAT32: _ClassVar[LesionEncoding]
+    LESION_ENCODING_UINT8: _ClassVar[LesionEncoding]
+
 class LesionInput(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     LESION_INPUT_UNSPECIFIED: _ClassVar[LesionInput]
@@ -33,13 +39,16 @@ LESION_MAP_DATA: LesionMap
 LESION_MAP_KNOWLEDGE: LesionMap
 LESION_MAP_RMI: LesionMap
 LESION_MAP_ADVICE: LesionMap
+LESION_ENCODING_UNSPECIFIED: LesionEncoding
+LESION_ENCODING_FLOAT32: LesionEncoding
+LESION_ENCODING_UINT8: LesionEncoding
 LESION_INPUT_UNSPECIFIED: LesionInput
 LESION_INPUT_FLAIR: LesionInput
 LESION_INPUT_T1: LesionInput
 LESION_INPUT_BRAIN_MASK: LesionInput
 
 class LesionPredictRequest(_message.Message):
-    __slots__ = ("flair", "t1", "brain_mask", "purpose", "defer_above", "maps", "name")
+    __slots__ = ("flair", "t1", "brain_mask", "purpose", "defer_above", "maps", "name", "plain", "encoding")
     FLAIR_FIELD_NUMBER: _ClassVar[int]
     T1_FIELD_NUMBER: _ClassVar[int]
     BRAIN_MASK_FIELD_NUMBER: _ClassVar[int]
@@ -47,6 +56,8 @@ class LesionPredictRequest(_message.Message):
     DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
     MAPS_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
     flair: bytes
     t1: bytes
     brain_mask: bytes
@@ -54,7 +65,9 @@ class LesionPredictRequest(_message.Message):
     defer_above: float
     maps: _containers.RepeatedScalarFieldContainer[LesionMap]
     name: str
-    def __init__(self, flair: _Optional[bytes] = ..., t1: _Optional[bytes] = ..., brain_mask: _Optional[bytes] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., maps: _Optional[_Iterable[_Union[LesionMap, str]]] = ..., name: _Optional[str] = ...) -> None: ...
+    plain: bool
+    encoding: LesionEncoding
+    def __init__(self, flair: _Optional[bytes] = ..., t1: _Optional[bytes] = ..., brain_mask: _Optional[bytes] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., maps: _Optional[_Iterable[_Union[LesionMap, str]]] = ..., name: _Optional[str] = ..., plain: bool = ..., encoding: _Optional[_Union[LesionEncoding, str]] = ...) -> None: ...
 
 class LesionPredictResponse(_message.Message):
     __slots__ = ("model", "recorded", "name", "answer", "files", "profile")
@@ -169,14 +182,16 @@ class LesionStreamRequest(_message.Message):
     def __init__(self, begin: _Optional[_Union[_common_pb2.StreamBegin, _Mapping]] = ..., scan: _Optional[_Union[LesionScan, _Mapping]] = ..., piece: _Optional[_Union[LesionPiece, _Mapping]] = ..., end: _Optional[_Union[LesionScanEnd, _Mapping]] = ...) -> None: ...
 
 class LesionScan(_message.Message):
-    __slots__ = ("sequence", "name", "maps")
+    __slots__ = ("sequence", "name", "maps", "encoding")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     MAPS_FIELD_NUMBER: _ClassVar[int]
+    ENCODING_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     name: str
     maps: _containers.RepeatedScalarFieldContainer[LesionMap]
-    def __init__(self, sequence: _Optional[int] = ..., name: _Optional[str] = ..., maps: _Optional[_Iterable[_Union[LesionMap, str]]] = ...) -> None: ...
+    encoding: LesionEncoding
+    def __init__(self, sequence: _Optional[int] = ..., name: _Optional[str] = ..., maps: _Optional[_Iterable[_Union[LesionMap, str]]] = ..., encoding: _Optional[_Union[LesionEncoding, str]] = ...) -> None: ...
 
 class LesionPiece(_message.Message):
     __slots__ = ("input", "content")

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from demur.v1 import common_pb2 as demur_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/motion.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xfd\x01\n\x14MotionPredictRequest\x12\x0f\n\x05scene\x18\x01 \x01(\x0cH\x00\x12(\n\x06tensor\x18\x02 \x01(\x0b\x32\x16.demur.v1.MotionTensorH\x00\x12,\n\x08rendered\x18\x03 \x01(\x0b\x32\x18.demur.v1.MotionRenderedH\x00\x12\x11\n\ttrack_ids\x18\x04 \x03(\x04\x12\"\n\x07purpose\x18\x05 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x06 \x01(\x02H\x01\x88\x01\x01\x12\x12\n\nsubmission\x18\x07 \x01(\x08\x42\x07\n\x05inputB\x0e\n\x0c_defer_above\"E\n\x0cMotionTensor\x12\x0e\n\x06values\x18\x01 \x01(\x0c\x12%\n\x06\x61gents\x18\x02 \x03(\x0b\x32\x15.demur.v1.MotionAgent\"F\n\x0eMotionRendered\x12\r\n\x05\x66iles\x18\x01 \x03(\x0c\x12%\n\x06\x61gents\x18\x02 \x03(\x0b\x32\x15.demur.v1.MotionAgent\"U\n\x0bMotionAgent\x12\x10\n\x08scene_id\x18\x01 \x01(\t\x12\x10\n\x08track_id\x18\x02 \x01(\x04\x12\"\n\x04pose\x18\x03 \x01(\x0b\x32\x14.demur.v1.MotionPose\"/\n\nMotionPose\x12\t\n\x01x\x18\x01 \x01(\x01\x12\t\n\x01y\x18\x02 \x01(\x01\x12\x0b\n\x03yaw\x18\x03 \x01(\x01\"\xb1\x01\n\x15MotionPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08scene_id\x18\x02 \x01(\t\x12\'\n\x07\x61nswers\x18\x03 \x03(\x0b\x32\x16.demur.v1.MotionAnswer\x12)\n\x08\x66\x61ilures\x18\x04 \x03(\x0b\x32\x17.demur.v1.MotionFailure\x12\x12\n\nsubmission\x18\x05 \x01(\x0c\x12\x0f\n\x07profile\x18\x06 \x01(\t\"\xf8\x02\n\x0cMotionAnswer\x12\x0c\n\x04item\x18\x01 \x01(\r\x12$\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x15.demur.v1.MotionAgent\x12\r\n\x05modes\x18\x03 \x01(\r\x12\r\n\x05steps\x18\x04 \x01(\r\x12\x14\n\x0ctrajectories\x18\x05 \x01(\x0c\x12\x1a\n\x12scene_trajectories\x18\x06 \x01(\x0c\x12\x13\n\x0b\x63onfidences\x18\x07 \x01(\x0c\x12\x0e\n\x06scores\x18\x08 \x01(\x0c\x12\r\n\x05total\x18\t \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\n \x01(\x0c\x12\x11\n\tknowledge\x18\x0b \x01(\x0c\x12$\n\x08\x64\x65\x66\x65rral\x18\x0c \x01(\x0b\x32\x12.demur.v1.Deferral\x12\x10\n\x08recorded\x18\r \x01(\x08\x12\x1b\n\x0eunseen_seconds\x18\x0e \x01(\x01H\x00\x88\x01\x01\x12\'\n\x07remarks\x18\x0f \x03(\x0b\x32\x16.demur.v1.MotionRemarkB\x11\n\x0f_unseen_seconds\"h\n\x0cMotionRemark\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\r\n\x05lower\x18\x05 \x01(\x01\x12\r\n\x05upper\x18\x06 \x01(\x01\"U\n\rMotionFailure\x12\x0c\n\x04item\x18\x01 \x01(\r\x12\x10\n\x08track_id\x18\x02 \x01(\x04\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.demur.v1.ErrorDetail\"n\n\x13MotionStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12&\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x15.demur.v1.MotionChunkH\x00\x42\x07\n\x05\x66rame\"P\n\x0bMotionChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x07request\x18\x02 \x01(\x0b\x32\x1e.demur.v1.MotionPredictRequest\"\xcb\x01\n\x14MotionStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x16.demur.v1.MotionResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x42\x07\n\x05\x66rame\"Q\n\x0cMotionResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1f.demur.v1.MotionPredictResponse2\xf2\x01\n\rMotionService\x12J\n\x07Predict\x12\x1e.demur.v1.MotionPredictRequest\x1a\x1f.demur.v1.MotionPredictResponse\x12R\n\rPredictStream\x12\x1d.demur.v1.MotionStreamRequest\x1a\x1e.demur.v1.MotionStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x64\x65mur/v1/motion.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\x8c\x02\n\x14MotionPredictRequest\x12\x0f\n\x05scene\x18\x01 \x01(\x0cH\x00\x12(\n\x06tensor\x18\x02 \x01(\x0b\x32\x16.demur.v1.MotionTensorH\x00\x12,\n\x08rendered\x18\x03 \x01(\x0b\x32\x18.demur.v1.MotionRenderedH\x00\x12\x11\n\ttrack_ids\x18\x04 \x03(\x04\x12\"\n\x07purpose\x18\x05 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x06 \x01(\x02H\x01\x88\x01\x01\x12\x12\n\nsubmission\x18\x07 \x01(\x08\x12\r\n\x05plain\x18\x08 \x01(\x08\x42\x07\n\x05inputB\x0e\n\x0c_defer_above\"E\n\x0cMotionTensor\x12\x0e\n\x06values\x18\x01 \x01(\x0c\x12%\n\x06\x61gents\x18\x02 \x03(\x0b\x32\x15.demur.v1.MotionAgent\"F\n\x0eMotionRendered\x12\r\n\x05\x66iles\x18\x01 \x03(\x0c\x12%\n\x06\x61gents\x18\x02 \x03(\x0b\x32\x15.demur.v1.MotionAgent\"U\n\x0bMotionAgent\x12\x10\n\x08scene_id\x18\x01 \x01(\t\x12\x10\n\x08track_id\x18\x02 \x01(\x04\x12\"\n\x04pose\x18\x03 \x01(\x0b\x32\x14.demur.v1.MotionPose\"/\n\nMotionPose\x12\t\n\x01x\x18\x01 \x01(\x01\x12\t\n\x01y\x18\x02 \x01(\x01\x12\x0b\n\x03yaw\x18\x03 \x01(\x01\"\xb1\x01\n\x15MotionPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\x10\n\x08scene_id\x18\x02 \x01(\t\x12\'\n\x07\x61nswers\x18\x03 \x03(\x0b\x32\x16.demur.v1.MotionAnswer\x12)\n\x08\x66\x61ilures\x18\x04 \x03(\x0b\x32\x17.demur.v1.MotionFailure\x12\x12\n\nsubmission\x18\x05 \x01(\x0c\x12\x0f\n\x07profile\x18\x06 \x01(\t\"\xa9\x04\n\x0cMotionAnswer\x12\x0c\n\x04item\x18\x01 \x01(\r\x12$\n\x05\x61gent\x18\x02 \x01(\x0b\x32\x15.demur.v1.MotionAgent\x12\r\n\x05modes\x18\x03 \x01(\r\x12\r\n\x05steps\x18\x04 \x01(\r\x12\x14\n\x0ctrajectories\x18\x05 \x01(\x0c\x12\x1a\n\x12scene_trajectories\x18\x06 \x01(\x0c\x12\x13\n\x0b\x63onfidences\x18\x07 \x01(\x0c\x12\x0e\n\x06scores\x18\x08 \x01(\x0c\x12\r\n\x05total\x18\t \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\n \x01(\x0c\x12\x11\n\tknowledge\x18\x0b \x01(\x0c\x12$\n\x08\x64\x65\x66\x65rral\x18\x0c \x01(\x0b\x32\x12.demur.v1.Deferral\x12\x10\n\x08recorded\x18\r \x01(\x08\x12\x1b\n\x0eunseen_seconds\x18\x0e \x01(\x01H\x00\x88\x01\x01\x12\'\n\x07remarks\x18\x0f \x03(\x0b\x32\x16.demur.v1.MotionRemark\x12\x1a\n\x12plain_trajectories\x18\x15 \x03(\x02\x12 \n\x18plain_scene_trajectories\x18\x16 \x03(\x01\x12\x19\n\x11plain_confidences\x18\x17 \x03(\x02\x12\x14\n\x0cplain_scores\x18\x18 \x03(\x02\x12\x13\n\x0bplain_total\x18\x19 \x03(\x02\x12\x12\n\nplain_data\x18\x1a \x03(\x02\x12\x17\n\x0fplain_knowledge\x18\x1b \x03(\x02\x42\x11\n\x0f_unseen_seconds\"h\n\x0cMotionRemark\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\r\n\x05lower\x18\x05 \x01(\x01\x12\r\n\x05upper\x18\x06 \x01(\x01\"U\n\rMotionFailure\x12\x0c\n\x04item\x18\x01 \x01(\r\x12\x10\n\x08track_id\x18\x02 \x01(\x04\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.demur.v1.ErrorDetail\"n\n\x13MotionStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12&\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x15.demur.v1.MotionChunkH\x00\x42\x07\n\x05\x66rame\"P\n\x0bMotionChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x07request\x18\x02 \x01(\x0b\x32\x1e.demur.v1.MotionPredictRequest\"\xcb\x01\n\x14MotionStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12(\n\x06result\x18\x02 \x01(\x0b\x32\x16.demur.v1.MotionResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x42\x07\n\x05\x66rame\"Q\n\x0cMotionResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12/\n\x06\x61nswer\x18\x02 \x01(\x0b\x32\x1f.demur.v1.MotionPredictResponse2\xf2\x01\n\rMotionService\x12J\n\x07Predict\x12\x1e.demur.v1.MotionPredictRequest\x1a\x1f.demur.v1.MotionPredictResponse\x12R\n\rPredictStream\x12\x1d.demur.v1.MotionStreamRequest\x1a\x1e.demur.v1.MotionStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,31 +33,31 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'demur.v1.motion_pb2', _glob
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_MOTIONPREDICTREQUEST']._serialized_start=59
-  _globals['_MOTIONPREDICTREQUEST']._serialized_end=312
-  _globals['_MOTIONTENSOR']._serialized_start=314
-  _globals['_MOTIONTENSOR']._serialized_end=383
-  _globals['_MOTIONRENDERED']._serialized_start=385
-  _globals['_MOTIONRENDERED']._serialized_end=455
-  _globals['_MOTIONAGENT']._serialized_start=457
-  _globals['_MOTIONAGENT']._serialized_end=542
-  _globals['_MOTIONPOSE']._serialized_start=544
-  _globals['_MOTIONPOSE']._serialized_end=591
-  _globals['_MOTIONPREDICTRESPONSE']._serialized_start=594
-  _globals['_MOTIONPREDICTRESPONSE']._serialized_end=771
-  _globals['_MOTIONANSWER']._serialized_start=774
-  _globals['_MOTIONANSWER']._serialized_end=1150
-  _globals['_MOTIONREMARK']._serialized_start=1152
-  _globals['_MOTIONREMARK']._serialized_end=1256
-  _globals['_MOTIONFAILURE']._serialized_start=1258
-  _globals['_MOTIONFAILURE']._serialized_end=1343
-  _globals['_MOTIONSTREAMREQUEST']._serialized_start=1345
-  _globals['_MOTIONSTREAMREQUEST']._serialized_end=1455
-  _globals['_MOTIONCHUNK']._serialized_start=1457
-  _globals['_MOTIONCHUNK']._serialized_end=1537
-  _globals['_MOTIONSTREAMRESPONSE']._serialized_start=1540
-  _globals['_MOTIONSTREAMRESPONSE']._serialized_end=1743
-  _globals['_MOTIONRESULT']._serialized_start=1745
-  _globals['_MOTIONRESULT']._serialized_end=1826
-  _globals['_MOTIONSERVICE']._serialized_start=1829
-  _globals['_MOTIONSERVICE']._serialized_end=2071
+  _globals['_MOTIONPREDICTREQUEST']._serialized_end=327
+  _globals['_MOTIONTENSOR']._serialized_start=329
+  _globals['_MOTIONTENSOR']._serialized_end=398
+  _globals['_MOTIONRENDERED']._serialized_start=400
+  _globals['_MOTIONRENDERED']._serialized_end=470
+  _globals['_MOTIONAGENT']._serialized_start=472
+  _globals['_MOTIONAGENT']._serialized_end=557
+  _globals['_MOTIONPOSE']._serialized_start=559
+  _globals['_MOTIONPOSE']._serialized_end=606
+  _globals['_MOTIONPREDICTRESPONSE']._serialized_start=609
+  _globals['_MOTIONPREDICTRESPONSE']._serialized_end=786
+  _globals['_MOTIONANSWER']._serialized_start=789
+  _globals['_MOTIONANSWER']._serialized_end=1342
+  _globals['_MOTIONREMARK']._serialized_start=1344
+  _globals['_MOTIONREMARK']._serialized_end=1448
+  _globals['_MOTIONFAILURE']._serialized_start=1450
+  _globals['_MOTIONFAILURE']._serialized_end=1535
+  _globals['_MOTIONSTREAMREQUEST']._serialized_start=1537
+  _globals['_MOTIONSTREAMREQUEST']._serialized_end=1647
+  _globals['_MOTIONCHUNK']._serialized_start=1649
+  _globals['_MOTIONCHUNK']._serialized_end=1729
+  _globals['_MOTIONSTREAMRESPONSE']._serialized_start=1732
+  _globals['_MOTIONSTREAMRESPONSE']._serialized_end=1935
+  _globals['_MOTIONRESULT']._serialized_start=1937
+  _globals['_MOTIONRESULT']._serialized_end=2018
+  _globals['_MOTIONSERVICE']._serialized_start=2021
+  _globals['_MOTIONSERVICE']._serialized_end=2263
 # @@protoc_insertion_point(module_scope)

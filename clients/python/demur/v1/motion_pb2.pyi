@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class MotionPredictRequest(_message.Message):
-    __slots__ = ("scene", "tensor", "rendered", "track_ids", "purpose", "defer_above", "submission")
+    __slots__ = ("scene", "tensor", "rendered", "track_ids", "purpose", "defer_above", "submission", "plain")
     SCENE_FIELD_NUMBER: _ClassVar[int]
     TENSOR_FIELD_NUMBER: _ClassVar[int]
     RENDERED_FIELD_NUMBER: _ClassVar[int]
@@ -16,6 +16,7 @@ class MotionPredictRequest(_message.Message):
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
     SUBMISSION_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
     scene: bytes
     tensor: MotionTensor
     rendered: MotionRendered
@@ -23,7 +24,8 @@ class MotionPredictRequest(_message.Message):
     purpose: _common_pb2.Purpose
     defer_above: float
     submission: bool
-    def __init__(self, scene: _Optional[bytes] = ..., tensor: _Optional[_Union[MotionTensor, _Mapping]] = ..., rendered: _Optional[_Union[MotionRendered, _Mapping]] = ..., track_ids: _Optional[_Iterable[int]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., submission: bool = ...) -> None: ...
+    plain: bool
+    def __init__(self, scene: _Optional[bytes] = ..., tensor: _Optional[_Union[MotionTensor, _Mapping]] = ..., rendered: _Optional[_Union[MotionRendered, _Mapping]] = ..., track_ids: _Optional[_Iterable[int]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., submission: bool = ..., plain: bool = ...) -> None: ...
 
 class MotionTensor(_message.Message):
     __slots__ = ("values", "agents")
@@ -78,7 +80,7 @@ class MotionPredictResponse(_message.Message):
     def __init__(self, model: _Optional[str] = ..., scene_id: _Optional[str] = ..., answers: _Optional[_Iterable[_Union[MotionAnswer, _Mapping]]] = ..., failures: _Optional[_Iterable[_Union[MotionFailure, _Mapping]]] = ..., submission: _Optional[bytes] = ..., profile: _Optional[str] = ...) -> None: ...
 
 class MotionAnswer(_message.Message):
-    __slots__ = ("item", "agent", "modes", "steps", "trajectories", "scene_trajectories", "confidences", "scores", "total", "data", "knowledge", "deferral", "recorded", "unseen_seconds", "remarks")
+    __slots__ = ("item", "agent", "modes", "steps", "trajectories", "scene_trajectories", "confidences", "scores", "total", "data", "knowledge", "deferral", "recorded", "unseen_seconds", "remarks", "plain_trajectories", "plain_scene_trajectories", "plain_confidences", "plain_scores", "plain_total", "plain_data", "plain_knowledge")
     ITEM_FIELD_NUMBER: _ClassVar[int]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     MODES_FIELD_NUMBER: _ClassVar[int]
@@ -94,6 +96,13 @@ class MotionAnswer(_message.Message):
     RECORDED_FIELD_NUMBER: _ClassVar[int]
     UNSEEN_SECONDS_FIELD_NUMBER: _ClassVar[int]
     REMARKS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_TRAJECTORIES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_SCENE_TRAJECTORIES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_CONFIDENCES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_SCORES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_DATA_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     item: int
     agent: MotionAgent
     modes: int
@@ -109,7 +118,14 @@ class MotionAnswer(_message.Message):
     recorded: bool
     unseen_seconds: float
     remarks: _containers.RepeatedCompositeFieldContainer[MotionRemark]
-    def __init__(self, item: _Optional[int] = ..., agent: _Optional[_Union[MotionAgent, _Mapping]] = ..., modes: _Optional[int] = ..., steps: _Optional[int] = ..., trajectories: _Optional[bytes] = ..., scene_trajectories: _Optional[bytes] = ..., confidences: _Optional[bytes] = ..., scores: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[_common_pb2.Deferral, _Mapping]] = ..., recorded: bool = ..., unseen_seconds: _Optional[float] = ..., remarks: _Optional[_Iterable[_Union[MotionRemark, _Mapping]]] = ...) -> None: ...
+    plain_trajectories: _containers.RepeatedScalarFieldContainer[float]
+    plain_scene_trajectories: _containers.RepeatedScalarFieldContainer[float]
+    plain_confidences: _containers.RepeatedScalarFieldContainer[float]
+    plain_scores: _containers.RepeatedScalarFieldContainer[float]
+    plain_total: _containers.RepeatedScalarFieldContainer[float]
+    plain_data: _containers.RepeatedScalarFieldContainer[float]
+    plain_knowledge: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, item: _Optional[int] = ..., agent: _Optional[_Union[MotionAgent, _Mapping]] = ..., modes: _Optional[int] = ..., steps: _Optional[int] = ..., trajectories: _Optional[bytes] = ..., scene_trajectories: _Optional[bytes] = ..., confidences: _Optional[bytes] = ..., scores: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., deferral: _Optional[_Union[_common_pb2.Deferral, _Mapping]] = ..., recorded: bool = ..., unseen_seconds: _Optional[float] = ..., remarks: _Optional[_Iterable[_Union[MotionRemark, _Mapping]]] = ..., plain_trajectories: _Optional[_Iterable[float]] = ..., plain_scene_trajectories: _Optional[_Iterable[float]] = ..., plain_confidences: _Optional[_Iterable[float]] = ..., plain_scores: _Optional[_Iterable[float]] = ..., plain_total: _Optional[_Iterable[float]] = ..., plain_data: _Optional[_Iterable[float]] = ..., plain_knowledge: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class MotionRemark(_message.Message):
     __slots__ = ("code", "message", "value", "unit", "lower", "upper")

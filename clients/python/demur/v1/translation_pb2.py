@@ -25,41 +25,41 @@ _sym_db = _symbol_database.Default()
 from demur.v1 import common_pb2 as demur_dot_v1_dot_common__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x64\x65mur/v1/translation.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xa5\x01\n\x19TranslationPredictRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12\"\n\x07purpose\x18\x02 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12+\n\x06tokens\x18\x04 \x01(\x0e\x32\x1b.demur.v1.TranslationDetailB\x0e\n\x0c_defer_above\"\xd6\x01\n\x1aTranslationPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\'\n\x05texts\x18\x02 \x03(\x0b\x32\x18.demur.v1.TranslatedText\x12/\n\tsentences\x18\x03 \x03(\x0b\x32\x1c.demur.v1.TranslatedSentence\x12.\n\x08\x66\x61ilures\x18\x04 \x03(\x0b\x32\x1c.demur.v1.TranslationFailure\x12\x0e\n\x06scores\x18\x05 \x03(\t\x12\x0f\n\x07profile\x18\x06 \x01(\t\"G\n\x0eTranslatedText\x12\x13\n\x0btranslation\x18\x01 \x01(\t\x12\r\n\x05\x66irst\x18\x02 \x01(\r\x12\x11\n\tsentences\x18\x03 \x01(\r\"\x93\x02\n\x12TranslatedSentence\x12\x0c\n\x04item\x18\x01 \x01(\r\x12\x0c\n\x04text\x18\x02 \x01(\r\x12\x14\n\x0csource_start\x18\x03 \x01(\r\x12\x13\n\x0bsource_stop\x18\x04 \x01(\r\x12\r\n\x05start\x18\x05 \x01(\r\x12\x0c\n\x04stop\x18\x06 \x01(\r\x12\x33\n\nhypotheses\x18\x07 \x03(\x0b\x32\x1f.demur.v1.TranslationHypothesis\x12$\n\x08\x64\x65\x66\x65rral\x18\x08 \x01(\x0b\x32\x12.demur.v1.Deferral\x12\x10\n\x08recorded\x18\t \x01(\x08\x12,\n\x07remarks\x18\n \x03(\x0b\x32\x1b.demur.v1.TranslationRemark\"\x85\x01\n\x15TranslationHypothesis\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\x12\x12\n\nconfidence\x18\x03 \x01(\x02\x12\x0e\n\x06scores\x18\x04 \x01(\x0c\x12+\n\x06tokens\x18\x05 \x01(\x0b\x32\x1b.demur.v1.TranslationTokens\"}\n\x11TranslationTokens\x12\x0e\n\x06starts\x18\x01 \x01(\x0c\x12\r\n\x05stops\x18\x02 \x01(\x0c\x12\x19\n\x11log_probabilities\x18\x03 \x01(\x0c\x12\r\n\x05total\x18\x04 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x05 \x01(\x0c\x12\x11\n\tknowledge\x18\x06 \x01(\x0c\"m\n\x11TranslationRemark\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\r\n\x05lower\x18\x05 \x01(\x01\x12\r\n\x05upper\x18\x06 \x01(\x01\"V\n\x12TranslationFailure\x12\x0c\n\x04item\x18\x01 \x01(\r\x12\x0c\n\x04text\x18\x02 \x01(\r\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.demur.v1.ErrorDetail\"x\n\x18TranslationStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12+\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x1a.demur.v1.TranslationChunkH\x00\x42\x07\n\x05\x66rame\"Z\n\x10TranslationChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x34\n\x07request\x18\x02 \x01(\x0b\x32#.demur.v1.TranslationPredictRequest\"\x84\x02\n\x19TranslationStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12-\n\x06result\x18\x02 \x01(\x0b\x32\x1b.demur.v1.TranslationResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x12-\n\x08sentence\x18\x05 \x01(\x0b\x32\x19.demur.v1.TranslationSaidH\x00\x42\x07\n\x05\x66rame\"c\n\x0fTranslationSaid\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12.\n\x08sentence\x18\x02 \x01(\x0b\x32\x1c.demur.v1.TranslatedSentence\x12\x0e\n\x06scores\x18\x03 \x03(\t\"[\n\x11TranslationResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x34\n\x06\x61nswer\x18\x02 \x01(\x0b\x32$.demur.v1.TranslationPredictResponse*\x8d\x01\n\x11TranslationDetail\x12\"\n\x1eTRANSLATION_DETAIL_UNSPECIFIED\x10\x00\x12\x1b\n\x17TRANSLATION_DETAIL_NONE\x10\x01\x12\x1b\n\x17TRANSLATION_DETAIL_BEST\x10\x02\x12\x1a\n\x16TRANSLATION_DETAIL_ALL\x10\x03\x32\x8b\x02\n\x12TranslationService\x12T\n\x07Predict\x12#.demur.v1.TranslationPredictRequest\x1a$.demur.v1.TranslationPredictResponse\x12\\\n\rPredictStream\x12\".demur.v1.TranslationStreamRequest\x1a#.demur.v1.TranslationStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x64\x65mur/v1/translation.proto\x12\x08\x64\x65mur.v1\x1a\x15\x64\x65mur/v1/common.proto\"\xb4\x01\n\x19TranslationPredictRequest\x12\r\n\x05texts\x18\x01 \x03(\t\x12\"\n\x07purpose\x18\x02 \x01(\x0e\x32\x11.demur.v1.Purpose\x12\x18\n\x0b\x64\x65\x66\x65r_above\x18\x03 \x01(\x02H\x00\x88\x01\x01\x12+\n\x06tokens\x18\x04 \x01(\x0e\x32\x1b.demur.v1.TranslationDetail\x12\r\n\x05plain\x18\x05 \x01(\x08\x42\x0e\n\x0c_defer_above\"\xd6\x01\n\x1aTranslationPredictResponse\x12\r\n\x05model\x18\x01 \x01(\t\x12\'\n\x05texts\x18\x02 \x03(\x0b\x32\x18.demur.v1.TranslatedText\x12/\n\tsentences\x18\x03 \x03(\x0b\x32\x1c.demur.v1.TranslatedSentence\x12.\n\x08\x66\x61ilures\x18\x04 \x03(\x0b\x32\x1c.demur.v1.TranslationFailure\x12\x0e\n\x06scores\x18\x05 \x03(\t\x12\x0f\n\x07profile\x18\x06 \x01(\t\"G\n\x0eTranslatedText\x12\x13\n\x0btranslation\x18\x01 \x01(\t\x12\r\n\x05\x66irst\x18\x02 \x01(\r\x12\x11\n\tsentences\x18\x03 \x01(\r\"\x93\x02\n\x12TranslatedSentence\x12\x0c\n\x04item\x18\x01 \x01(\r\x12\x0c\n\x04text\x18\x02 \x01(\r\x12\x14\n\x0csource_start\x18\x03 \x01(\r\x12\x13\n\x0bsource_stop\x18\x04 \x01(\r\x12\r\n\x05start\x18\x05 \x01(\r\x12\x0c\n\x04stop\x18\x06 \x01(\r\x12\x33\n\nhypotheses\x18\x07 \x03(\x0b\x32\x1f.demur.v1.TranslationHypothesis\x12$\n\x08\x64\x65\x66\x65rral\x18\x08 \x01(\x0b\x32\x12.demur.v1.Deferral\x12\x10\n\x08recorded\x18\t \x01(\x08\x12,\n\x07remarks\x18\n \x03(\x0b\x32\x1b.demur.v1.TranslationRemark\"\x9b\x01\n\x15TranslationHypothesis\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05score\x18\x02 \x01(\x02\x12\x12\n\nconfidence\x18\x03 \x01(\x02\x12\x0e\n\x06scores\x18\x04 \x01(\x0c\x12+\n\x06tokens\x18\x05 \x01(\x0b\x32\x1b.demur.v1.TranslationTokens\x12\x14\n\x0cplain_scores\x18\x06 \x03(\x02\"\x8b\x02\n\x11TranslationTokens\x12\x0e\n\x06starts\x18\x01 \x01(\x0c\x12\r\n\x05stops\x18\x02 \x01(\x0c\x12\x19\n\x11log_probabilities\x18\x03 \x01(\x0c\x12\r\n\x05total\x18\x04 \x01(\x0c\x12\x0c\n\x04\x64\x61ta\x18\x05 \x01(\x0c\x12\x11\n\tknowledge\x18\x06 \x01(\x0c\x12\x14\n\x0cplain_starts\x18\x0b \x03(\r\x12\x13\n\x0bplain_stops\x18\x0c \x03(\r\x12\x1f\n\x17plain_log_probabilities\x18\r \x03(\x02\x12\x13\n\x0bplain_total\x18\x0e \x03(\x02\x12\x12\n\nplain_data\x18\x0f \x03(\x02\x12\x17\n\x0fplain_knowledge\x18\x10 \x03(\x02\"m\n\x11TranslationRemark\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\r\n\x05value\x18\x03 \x01(\x01\x12\x0c\n\x04unit\x18\x04 \x01(\t\x12\r\n\x05lower\x18\x05 \x01(\x01\x12\r\n\x05upper\x18\x06 \x01(\x01\"V\n\x12TranslationFailure\x12\x0c\n\x04item\x18\x01 \x01(\r\x12\x0c\n\x04text\x18\x02 \x01(\r\x12$\n\x05\x65rror\x18\x03 \x01(\x0b\x32\x15.demur.v1.ErrorDetail\"x\n\x18TranslationStreamRequest\x12&\n\x05\x62\x65gin\x18\x01 \x01(\x0b\x32\x15.demur.v1.StreamBeginH\x00\x12+\n\x05\x63hunk\x18\x02 \x01(\x0b\x32\x1a.demur.v1.TranslationChunkH\x00\x42\x07\n\x05\x66rame\"Z\n\x10TranslationChunk\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x34\n\x07request\x18\x02 \x01(\x0b\x32#.demur.v1.TranslationPredictRequest\"\x84\x02\n\x19TranslationStreamResponse\x12,\n\x08\x61\x63\x63\x65pted\x18\x01 \x01(\x0b\x32\x18.demur.v1.StreamAcceptedH\x00\x12-\n\x06result\x18\x02 \x01(\x0b\x32\x1b.demur.v1.TranslationResultH\x00\x12,\n\x08progress\x18\x03 \x01(\x0b\x32\x18.demur.v1.StreamProgressH\x00\x12$\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x13.demur.v1.ItemErrorH\x00\x12-\n\x08sentence\x18\x05 \x01(\x0b\x32\x19.demur.v1.TranslationSaidH\x00\x42\x07\n\x05\x66rame\"c\n\x0fTranslationSaid\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12.\n\x08sentence\x18\x02 \x01(\x0b\x32\x1c.demur.v1.TranslatedSentence\x12\x0e\n\x06scores\x18\x03 \x03(\t\"[\n\x11TranslationResult\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x34\n\x06\x61nswer\x18\x02 \x01(\x0b\x32$.demur.v1.TranslationPredictResponse*\x8d\x01\n\x11TranslationDetail\x12\"\n\x1eTRANSLATION_DETAIL_UNSPECIFIED\x10\x00\x12\x1b\n\x17TRANSLATION_DETAIL_NONE\x10\x01\x12\x1b\n\x17TRANSLATION_DETAIL_BEST\x10\x02\x12\x1a\n\x16TRANSLATION_DETAIL_ALL\x10\x03\x32\x8b\x02\n\x12TranslationService\x12T\n\x07Predict\x12#.demur.v1.TranslationPredictRequest\x1a$.demur.v1.TranslationPredictResponse\x12\\\n\rPredictStream\x12\".demur.v1.TranslationStreamRequest\x1a#.demur.v1.TranslationStreamResponse(\x01\x30\x01\x12\x41\n\x08\x44\x65scribe\x12\x19.demur.v1.DescribeRequest\x1a\x1a.demur.v1.DescribeResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'demur.v1.translation_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_TRANSLATIONDETAIL']._serialized_start=1933
-  _globals['_TRANSLATIONDETAIL']._serialized_end=2074
+  _globals['_TRANSLATIONDETAIL']._serialized_start=2113
+  _globals['_TRANSLATIONDETAIL']._serialized_end=2254
   _globals['_TRANSLATIONPREDICTREQUEST']._serialized_start=64
-  _globals['_TRANSLATIONPREDICTREQUEST']._serialized_end=229
-  _globals['_TRANSLATIONPREDICTRESPONSE']._serialized_start=232
-  _globals['_TRANSLATIONPREDICTRESPONSE']._serialized_end=446
-  _globals['_TRANSLATEDTEXT']._serialized_start=448
-  _globals['_TRANSLATEDTEXT']._serialized_end=519
-  _globals['_TRANSLATEDSENTENCE']._serialized_start=522
-  _globals['_TRANSLATEDSENTENCE']._serialized_end=797
-  _globals['_TRANSLATIONHYPOTHESIS']._serialized_start=800
-  _globals['_TRANSLATIONHYPOTHESIS']._serialized_end=933
-  _globals['_TRANSLATIONTOKENS']._serialized_start=935
-  _globals['_TRANSLATIONTOKENS']._serialized_end=1060
-  _globals['_TRANSLATIONREMARK']._serialized_start=1062
-  _globals['_TRANSLATIONREMARK']._serialized_end=1171
-  _globals['_TRANSLATIONFAILURE']._serialized_start=1173
-  _globals['_TRANSLATIONFAILURE']._serialized_end=1259
-  _globals['_TRANSLATIONSTREAMREQUEST']._serialized_start=1261
-  _globals['_TRANSLATIONSTREAMREQUEST']._serialized_end=1381
-  _globals['_TRANSLATIONCHUNK']._serialized_start=1383
-  _globals['_TRANSLATIONCHUNK']._serialized_end=1473
-  _globals['_TRANSLATIONSTREAMRESPONSE']._serialized_start=1476
-  _globals['_TRANSLATIONSTREAMRESPONSE']._serialized_end=1736
-  _globals['_TRANSLATIONSAID']._serialized_start=1738
-  _globals['_TRANSLATIONSAID']._serialized_end=1837
-  _globals['_TRANSLATIONRESULT']._serialized_start=1839
-  _globals['_TRANSLATIONRESULT']._serialized_end=1930
-  _globals['_TRANSLATIONSERVICE']._serialized_start=2077
-  _globals['_TRANSLATIONSERVICE']._serialized_end=2344
+  _globals['_TRANSLATIONPREDICTREQUEST']._serialized_end=244
+  _globals['_TRANSLATIONPREDICTRESPONSE']._serialized_start=247
+  _globals['_TRANSLATIONPREDICTRESPONSE']._serialized_end=461
+  _globals['_TRANSLATEDTEXT']._serialized_start=463
+  _globals['_TRANSLATEDTEXT']._serialized_end=534
+  _globals['_TRANSLATEDSENTENCE']._serialized_start=537
+  _globals['_TRANSLATEDSENTENCE']._serialized_end=812
+  _globals['_TRANSLATIONHYPOTHESIS']._serialized_start=815
+  _globals['_TRANSLATIONHYPOTHESIS']._serialized_end=970
+  _globals['_TRANSLATIONTOKENS']._serialized_start=973
+  _globals['_TRANSLATIONTOKENS']._serialized_end=1240
+  _globals['_TRANSLATIONREMARK']._serialized_start=1242
+  _globals['_TRANSLATIONREMARK']._serialized_end=1351
+  _globals['_TRANSLATIONFAILURE']._serialized_start=1353
+  _globals['_TRANSLATIONFAILURE']._serialized_end=1439
+  _globals['_TRANSLATIONSTREAMREQUEST']._serialized_start=1441
+  _globals['_TRANSLATIONSTREAMREQUEST']._serialized_end=1561
+  _globals['_TRANSLATIONCHUNK']._serialized_start=1563
+  _globals['_TRANSLATIONCHUNK']._serialized_end=1653
+  _globals['_TRANSLATIONSTREAMRESPONSE']._serialized_start=1656
+  _globals['_TRANSLATIONSTREAMRESPONSE']._serialized_end=1916
+  _globals['_TRANSLATIONSAID']._serialized_start=1918
+  _globals['_TRANSLATIONSAID']._serialized_end=2017
+  _globals['_TRANSLATIONRESULT']._serialized_start=2019
+  _globals['_TRANSLATIONRESULT']._serialized_end=2110
+  _globals['_TRANSLATIONSERVICE']._serialized_start=2257
+  _globals['_TRANSLATIONSERVICE']._serialized_end=2524
 # @@protoc_insertion_point(module_scope)

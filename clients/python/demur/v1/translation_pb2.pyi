@@ -20,16 +20,18 @@ TRANSLATION_DETAIL_BEST: TranslationDetail
 TRANSLATION_DETAIL_ALL: TranslationDetail
 
 class TranslationPredictRequest(_message.Message):
-    __slots__ = ("texts", "purpose", "defer_above", "tokens")
+    __slots__ = ("texts", "purpose", "defer_above", "tokens", "plain")
     TEXTS_FIELD_NUMBER: _ClassVar[int]
     PURPOSE_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
     texts: _containers.RepeatedScalarFieldContainer[str]
     purpose: _common_pb2.Purpose
     defer_above: float
     tokens: TranslationDetail
-    def __init__(self, texts: _Optional[_Iterable[str]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., tokens: _Optional[_Union[TranslationDetail, str]] = ...) -> None: ...
+    plain: bool
+    def __init__(self, texts: _Optional[_Iterable[str]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., tokens: _Optional[_Union[TranslationDetail, str]] = ..., plain: bool = ...) -> None: ...
 
 class TranslationPredictResponse(_message.Message):
     __slots__ = ("model", "texts", "sentences", "failures", "scores", "profile")
@@ -82,34 +84,48 @@ class TranslatedSentence(_message.Message):
     def __init__(self, item: _Optional[int] = ..., text: _Optional[int] = ..., source_start: _Optional[int] = ..., source_stop: _Optional[int] = ..., start: _Optional[int] = ..., stop: _Optional[int] = ..., hypotheses: _Optional[_Iterable[_Union[TranslationHypothesis, _Mapping]]] = ..., deferral: _Optional[_Union[_common_pb2.Deferral, _Mapping]] = ..., recorded: bool = ..., remarks: _Optional[_Iterable[_Union[TranslationRemark, _Mapping]]] = ...) -> None: ...
 
 class TranslationHypothesis(_message.Message):
-    __slots__ = ("text", "score", "confidence", "scores", "tokens")
+    __slots__ = ("text", "score", "confidence", "scores", "tokens", "plain_scores")
     TEXT_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     SCORES_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_SCORES_FIELD_NUMBER: _ClassVar[int]
     text: str
     score: float
     confidence: float
     scores: bytes
     tokens: TranslationTokens
-    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., confidence: _Optional[float] = ..., scores: _Optional[bytes] = ..., tokens: _Optional[_Union[TranslationTokens, _Mapping]] = ...) -> None: ...
+    plain_scores: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, text: _Optional[str] = ..., score: _Optional[float] = ..., confidence: _Optional[float] = ..., scores: _Optional[bytes] = ..., tokens: _Optional[_Union[TranslationTokens, _Mapping]] = ..., plain_scores: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class TranslationTokens(_message.Message):
-    __slots__ = ("starts", "stops", "log_probabilities", "total", "data", "knowledge")
+    __slots__ = ("starts", "stops", "log_probabilities", "total", "data", "knowledge", "plain_starts", "plain_stops", "plain_log_probabilities", "plain_total", "plain_data", "plain_knowledge")
     STARTS_FIELD_NUMBER: _ClassVar[int]
     STOPS_FIELD_NUMBER: _ClassVar[int]
     LOG_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
     TOTAL_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_STARTS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_STOPS_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_LOG_PROBABILITIES_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_TOTAL_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_DATA_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_KNOWLEDGE_FIELD_NUMBER: _ClassVar[int]
     starts: bytes
     stops: bytes
     log_probabilities: bytes
     total: bytes
     data: bytes
     knowledge: bytes
-    def __init__(self, starts: _Optional[bytes] = ..., stops: _Optional[bytes] = ..., log_probabilities: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ...) -> None: ...
+    plain_starts: _containers.RepeatedScalarFieldContainer[int]
+    plain_stops: _containers.RepeatedScalarFieldContainer[int]
+    plain_log_probabilities: _containers.RepeatedScalarFieldContainer[float]
+    plain_total: _containers.RepeatedScalarFieldContainer[float]
+    plain_data: _containers.RepeatedScalarFieldContainer[float]
+    plain_knowledge: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, starts: _Optional[bytes] = ..., stops: _Optional[bytes] = ..., log_probabilities: _Optional[bytes] = ..., total: _Optional[bytes] = ..., data: _Optional[bytes] = ..., knowledge: _Optional[bytes] = ..., plain_starts: _Optional[_Iterable[int]] = ..., plain_stops: _Optional[_Iterable[int]] = ..., plain_log_probabilities: _Optional[_Iterable[float]] = ..., plain_total: _Optional[_Iterable[float]] = ..., plain_data: _Optional[_Iterable[float]] = ..., plain_knowledge: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class TranslationRemark(_message.Message):
     __slots__ = ("code", "message", "value", "unit", "lower", "upper")

@@ -8,7 +8,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class WeatherPredictRequest(_message.Message):
-    __slots__ = ("rows", "purpose", "defer_above", "members", "defer_above_by_head")
+    __slots__ = ("rows", "purpose", "defer_above", "members", "defer_above_by_head", "plain")
     class DeferAboveByHeadEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -21,12 +21,14 @@ class WeatherPredictRequest(_message.Message):
     DEFER_ABOVE_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
     DEFER_ABOVE_BY_HEAD_FIELD_NUMBER: _ClassVar[int]
+    PLAIN_FIELD_NUMBER: _ClassVar[int]
     rows: _common_pb2.Rows
     purpose: _common_pb2.Purpose
     defer_above: float
     members: bool
     defer_above_by_head: _containers.ScalarMap[str, float]
-    def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ...) -> None: ...
+    plain: bool
+    def __init__(self, rows: _Optional[_Union[_common_pb2.Rows, _Mapping]] = ..., purpose: _Optional[_Union[_common_pb2.Purpose, str]] = ..., defer_above: _Optional[float] = ..., members: bool = ..., defer_above_by_head: _Optional[_Mapping[str, float]] = ..., plain: bool = ...) -> None: ...
 
 class WeatherPredictResponse(_message.Message):
     __slots__ = ("model", "recorded", "temperature", "precipitation", "profile", "shifted_inputs")

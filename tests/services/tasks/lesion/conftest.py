@@ -76,7 +76,8 @@ class Served:
 
 def pieces(number: int, scan: Json, size: int) -> list[Any]:
     """The frames of a scan; its files take turns."""
-    head = lesion_pb2.LesionScan(sequence=number, name=scan.get("name", ""), maps=scan.get("maps", ()))
+    wishes = {name: scan[name] for name in ("name", "maps", "encoding") if name in scan}
+    head = lesion_pb2.LesionScan(sequence=number, **wishes)
     found = [lesion_pb2.LesionStreamRequest(scan=head)]
     inputs = {"flair": 1, "t1": 2, "brain_mask": 3}
     files = {kind: scan[name] for name, kind in inputs.items() if name in scan}

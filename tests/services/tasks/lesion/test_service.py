@@ -8,6 +8,7 @@ import json
 import zipfile
 from typing import Any
 
+import grpc
 import nibabel
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from models.tasks.lesion.files import PROBABILITY_STEPS
 from models.tasks.lesion.image import read_scan
 from models.tasks.lesion.segment import segment
 from services.policy import Decision
+from services.transport.grpc.answer_size import KEY
+from tests.contract.serving import detail
 from tests.models.lesion.heads import SPOTS, head, packed, unpacked
 from tests.services.tasks.documents import misfits
 from tests.services.tasks.lesion.conftest import Json, Served, serving
@@ -93,6 +96,63 @@ async def test_all_ways_of_asking_say_the_same_and_send_the_same_files(three: Ar
     (result,) = [frame.result for frame in frames if frame.WhichOneof("frame") == "result"]
     assert not result.answer.files
     same(formed, result.answer)
+
+
+async def test_maps_as_bytes_are_off_by_half_a_step_at_most(three: Artefact) -> None:
+    uint8 = lesion_pb2.LESION_ENCODING_UINT8
+    async with serving(three) as served:
+        full = of_message(await served.message(PLAIN))
+        small = of_message(await served.message(PLAIN, encoding=uint8))
+        frames = await served.streamed({"flair": PLAIN, "encoding": uint8, "maps": [lesion_pb2.LESION_MAP_TOTAL]})
+    assert small["mask"] == full["mask"]
+    assert small["advice"] == full["advice"]
+    assert sum(map(len, small.values())) < sum(map(len, full.values())) / 2
+    for name in ("probability", "rmi", "total", "data", "knowledge"):
+        image, expected = unpacked(small[name]), unpacked(full[name]).get_fdata()
+        assert image.get_data_dtype() == np.uint8
+        step = float(image.dataobj.slope)
+        assert step == pytest.approx(expected.max() / 255, rel=1e-3)  # probabilities of full files are rounded, too
+        np.testing.assert_allclose(image.get_fdata(), expected, rtol=0, atol=0.501 * step + 0.5 / PROBABILITY_STEPS)
+        np.testing.assert_array_equal(image.affine, unpacked(full[name]).affine)
+    streamed = b"".join(frame.piece.content for frame in frames if frame.WhichOneof("frame") == "piece")
+    assert streamed == small["total"]
+
+
+async def test_a_client_with_the_default_limit_is_told_what_to_do(three: Artefact) -> None:
+    """What a client takes is not known unless it is stated: here two thirds of the answer."""
+    async with serving(three) as served:
+        limit = ((KEY, str((await served.message(PLAIN)).ByteSize() * 2 // 3)),)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await served.stub.Predict(lesion_pb2.LesionPredictRequest(flair=PLAIN), metadata=limit)
+        fitting = await served.stub.Predict(
+            lesion_pb2.LesionPredictRequest(flair=PLAIN, encoding=lesion_pb2.LESION_ENCODING_UINT8), metadata=limit
+        )
+    assert caught.value.code().name == "RESOURCE_EXHAUSTED"
+    for word in (limit[0][1], "LESION_ENCODING_UINT8", "PredictStream"):
+        assert word in str(caught.value.details())
+    assert len(fitting.files) == len(MAPS)
+
+
+async def test_an_unknown_encoding_is_refused(three: Artefact) -> None:
+    async with serving(three) as served:
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await served.message(PLAIN, encoding=9)
+        frames = await served.streamed({"flair": PLAIN, "encoding": 9})
+    assert detail(caught.value)["field"] == "encoding"
+    (failed,) = [frame.error.error for frame in frames if frame.WhichOneof("frame") == "error"]
+    assert failed.message == caught.value.details()
+
+
+async def test_a_plain_answer_has_numbers_and_files(three: Artefact) -> None:
+    async with serving(three) as served:
+        message = await served.message(PLAIN, plain=True)
+        frames = await served.streamed({"flair": PLAIN}, begin=common_pb2.StreamBegin(plain=True))
+    (result,) = [frame.result.answer for frame in frames if frame.WhichOneof("frame") == "result"]
+    for answer in (message, result):
+        deferral = answer.answer.deferral
+        assert (len(deferral.plain_uncertainty), len(deferral.plain_decisions), len(deferral.plain_ids)) == (1, 1, 1)
+        assert not deferral.uncertainty + deferral.decisions + deferral.shifts
+    assert len(message.files) == len(MAPS)
 
 
 async def test_lesions_are_where_the_head_has_them(three: Artefact) -> None:

@@ -67,6 +67,21 @@ async def test_all_ways_of_sending_a_scene_are_answered_alike(three: Artefact) -
         assert one.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True)
 
 
+async def test_plain_answers_have_the_numbers_of_packed_ones(three: Artefact) -> None:
+    async with serving(three) as served:
+        packed, answer = await served.message(scene=CONTENT), await served.message(scene=CONTENT, plain=True)
+        of_json = await served.message(scene=json.dumps(json_format.MessageToDict(street())).encode(), plain=True)
+    kinds = {"scene_trajectories": "<f8"}
+    for one, other, third in zip(answer.answers, packed.answers, of_json.answers, strict=True):
+        for name in ("trajectories", "scene_trajectories", "confidences", "scores", "total", "data", "knowledge"):
+            expected = np.frombuffer(getattr(other, name), kinds.get(name, "<f4"))
+            assert len(expected)
+            np.testing.assert_array_equal(getattr(one, f"plain_{name}"), expected)
+            np.testing.assert_array_equal(getattr(third, f"plain_{name}"), expected)
+            assert not getattr(one, name)
+        assert list(one.deferral.plain_decisions) == list(other.deferral.decisions)
+
+
 async def test_maps_are_answered_as_the_scene_that_they_show(three: Artefact) -> None:
     whose = [
         {"scene_id": one.scene_id, "track_id": one.track_id, "pose": {"x": one.x, "y": one.y, "yaw": one.yaw}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,33 @@ async def test_both_protocols_say_the_same(three: Artefact) -> None:
         assert numbers(best.starts, "<u4") == [token["start"] for token in told]
         assert numbers(best.knowledge) == pytest.approx([token["knowledge_nats"] for token in told], abs=1e-6)
         assert not one.hypotheses[1].tokens.starts
+
+
+async def test_plain_answers_have_the_numbers_of_packed_ones(three: Artefact) -> None:
+    async with serving(three) as served:
+        packed, answer = await served.message(TEXT), await served.message(TEXT, plain=True)
+        frames = await served.streamed([TEXT], begin=common_pb2.StreamBegin(plain=True))
+    said = [frame.sentence.sentence for frame in frames if frame.WhichOneof("frame") == "sentence"]
+    for sentences in (answer.sentences, sorted(said, key=lambda one: one.item)):
+        assert len(sentences) == len(packed.sentences) == 3
+        for one, other in zip(sentences, packed.sentences, strict=True):
+            assert list(one.deferral.plain_uncertainty) == numbers(other.deferral.uncertainty)
+            assert list(one.deferral.plain_decisions) == list(other.deferral.decisions)
+            best, expected = one.hypotheses[0], other.hypotheses[0]
+            assert list(best.plain_scores) == numbers(expected.scores)
+            assert list(best.tokens.plain_starts) == numbers(expected.tokens.starts, "<u4")
+            assert list(best.tokens.plain_knowledge) == numbers(expected.tokens.knowledge)
+            assert not best.scores + best.tokens.starts + best.tokens.knowledge
+
+
+@pytest.mark.parametrize("wish", [{"purpose": common_pb2.PURPOSE_DECIDE}, {"defer_above": 0.5}, {"plain": True}])
+async def test_a_chunk_says_nothing_that_holds_for_its_stream(three: Artefact, wish: dict[str, Any]) -> None:
+    request = translation_pb2.TranslationPredictRequest(texts=[TEXT], **wish)
+    chunk = translation_pb2.TranslationStreamRequest(chunk=translation_pb2.TranslationChunk(request=request))
+    async with serving(three) as served:
+        frames = [frame async for frame in served.stub.PredictStream(iter([chunk]))]
+    (failed,) = [frame.error.error for frame in frames if frame.WhichOneof("frame") == "error"]
+    assert (failed.code, failed.field) == ("unknown_field", next(iter(wish)))
 
 
 @pytest.mark.parametrize(("tokens", "told"), [("none", 0), ("best", 1), ("all", 5)])

@@ -1,0 +1,56 @@
+"""Limit of an answer that a caller states, since no client of gRPC tells the server what it takes (4 MB by default)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from services.errors import InvalidInput, TooLarge
+
+KEY = "demur-max-response-bytes"
+"""Metadata of a call: the largest message that its client takes, bytes."""
+SMALL_BYTES = 16 << 10
+"""Answers up to this size are sent without a look at the metadata."""
+LARGEST_BYTES = 2**31 - 1
+
+
+def check_size(response: bytes, context: Any, advice: str) -> None:
+    """Check an encoded answer against the limit that its caller states, if any.
+
+    Args:
+        advice: what a caller can do to get a smaller answer, an imperative.
+
+    Raises:
+        TooLarge: the answer is larger.
+        InvalidInput: the limit is no number of bytes.
+    """
+    if len(response) <= SMALL_BYTES:
+        return
+    limit = _limit(context.invocation_metadata() or ())
+    if limit is not None and len(response) > limit:
+        raise TooLarge(
+            f"the answer has {len(response)} bytes, and {KEY} allows {limit}; {advice}, or raise this limit and that of"
+            " the client (grpcurl: -max-msg-sz; grpcio: grpc.max_receive_message_length)",
+            code="answer_too_large",
+            field=KEY,
+            value=str(len(response)),
+            unit="bytes",
+            allowed=f"[0, {limit}]",
+        )
+
+
+def _limit(metadata: Any) -> int | None:
+    """Raises ``InvalidInput``."""
+    for name, value in metadata:
+        if name == KEY:
+            text = value.strip()
+            if text.isascii() and text.isdecimal() and 0 < int(text[:20]) <= LARGEST_BYTES:
+                return int(text)
+            raise InvalidInput(
+                f"{KEY} = {text[:40]!r}; a whole number of bytes from 1 to {LARGEST_BYTES} is needed",
+                code="bad_parameter",
+                field=KEY,
+                value=text[:40],
+                unit="bytes",
+                allowed=f"[1, {LARGEST_BYTES}]",
+            )
+    return None

@@ -1,0 +1,111 @@
+"""Answers whose numbers are repeated fields, for people and for bridges to JSON, instead of packed bytes.
+
+What is packed in a field ``x`` stands in its twin ``plain_x``, whose type says how the bytes are read: that is the one
+rule, and a message that follows it needs no code here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from demur.v1 import common_pb2
+from services.pipeline import UnitIds
+from services.transport.binding import GrpcBinding
+
+PREFIX = "plain_"
+_PACKED: dict[int, str] = {
+    FieldDescriptor.TYPE_FLOAT: "<f4",
+    FieldDescriptor.TYPE_DOUBLE: "<f8",
+    FieldDescriptor.TYPE_UINT32: "<u4",
+    FieldDescriptor.TYPE_UINT64: "<u8",
+    FieldDescriptor.TYPE_ENUM: "u1",
+}
+"""Type of a twin to that of the packed numbers."""
+Unpack = Callable[[Any], list[Any]]
+
+
+def plain(message: Any) -> Any:
+    """Move what is packed in a message, and in those within it, into its twins; change and return the message.
+
+    Identities (``UnitIds``) stay beside their texts, since other calls take them as they are.
+    """
+    twins, inner = _fields(message.DESCRIPTOR)
+    for name, unpack, keeps in twins:
+        if value := _filled(message, name):
+            getattr(message, f"{PREFIX}{name}").extend(unpack(value))
+            if not keeps:
+                message.ClearField(name)
+    for name, repeated in inner:
+        if repeated:
+            for one in getattr(message, name):
+                plain(one)
+        elif message.HasField(name):
+            plain(getattr(message, name))
+    return message
+
+
+def encoded(binding: GrpcBinding, answers: list[Any], *, in_plain: bool) -> bytes:
+    """All answers of one request as the bytes of one message; ``in_plain``: with numbers as repeated fields.
+
+    Raises:
+        DemurError: all of the request failed.
+    """
+    response = binding.answer(answers)
+    return binding.response.encode(plain(response) if in_plain else response)
+
+
+def _filled(message: Any, name: str) -> Any:
+    """The value of a field; nothing where it is absent or empty."""
+    value = getattr(message, name)
+    return value if isinstance(value, bytes) or message.HasField(name) else None
+
+
+@lru_cache(maxsize=256)
+def _fields(descriptor: Descriptor) -> tuple[tuple[tuple[str, Unpack, bool], ...], tuple[tuple[str, bool], ...]]:
+    """Fields that have a twin, with how they are unpacked and whether they stay; fields that hold messages."""
+    return tuple(_twins(descriptor)), tuple(_inner(descriptor))
+
+
+def _twins(descriptor: Descriptor) -> Iterator[tuple[str, Unpack, bool]]:
+    for field in descriptor.fields:
+        twin = descriptor.fields_by_name.get(f"{PREFIX}{field.name}")
+        if twin is None:
+            continue
+        if field.message_type is common_pb2.UnitIds.DESCRIPTOR:
+            yield field.name, _texts, True
+        elif twin.message_type is common_pb2.Shifts.DESCRIPTOR:
+            yield field.name, _shifts, False
+        else:
+            yield field.name, _numbers(_PACKED[twin.type]), False
+
+
+def _inner(descriptor: Descriptor) -> Iterator[tuple[str, bool]]:
+    for field in descriptor.fields:
+        kind = field.message_type
+        if kind is not None and not kind.GetOptions().map_entry and not field.name.startswith(PREFIX):
+            yield field.name, field.is_repeated
+
+
+def _numbers(packed: str) -> Unpack:
+    return lambda content: np.frombuffer(content, packed).tolist()
+
+
+def _texts(ids: Any) -> list[str]:
+    units = UnitIds(ids.epoch, ids.first, ids.count)
+    return [units.text(index) for index in range(ids.count)]
+
+
+def _shifts(content: bytes) -> list[Any]:
+    messages = {bits: _bits(bits) for bits in set(content)}
+    return [messages[bits] for bits in content]
+
+
+def _bits(bits: int) -> Any:
+    """The bits of a byte one by one, also those that have no name yet."""
+    shifts: list[Any] = [bits & (1 << place) for place in range(8) if bits & (1 << place)]
+    return common_pb2.Shifts(shifts=shifts or [common_pb2.SHIFT_NONE])
