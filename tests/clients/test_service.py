@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,68 @@ def test_wrong_names_read_the_same_here_and_there(target: str, asked: np.ndarray
                 calls.unary(client.vessel._stub.Predict, request, calls.deadline(5))
             assert str(here.value) == str(there.value)
             assert vars(here.value) == vars(there.value)
+
+
+USUAL = {
+    "draft_aft_telegram": 13.2,
+    "draft_fore_telegram": 12.9,
+    "stw": 15.55075593952484,
+    "diff_speed_overground": 0.0,
+    "awind_vcomp_provider": 14.0,
+    "awind_ucomp_provider": 3.0,
+    "rcurrent_vcomp": -0.2,
+    "rcurrent_ucomp": 0.1,
+    "comb_wind_swell_wave_height": 1.4,
+    "timeSinceDryDock": 525_600.0,
+}
+"""A row in the declared units; the speed is 8 m/s."""
+
+
+@pytest.mark.parametrize("library", ["astropy", "pint", "xarray"])
+def test_a_speed_is_the_same_in_every_unit(target: str, library: str) -> None:
+    module = pytest.importorskip({"astropy": "astropy.units"}.get(library, library))
+    metres_a_second: dict[str, Callable[[], Any]] = {
+        "astropy": lambda: np.array([8.0]) * module.m / module.s,
+        "pint": lambda: module.UnitRegistry().Quantity([8.0], "m/s"),
+        "xarray": lambda: module.DataArray([8.0], dims="time", attrs={"units": "m s-1"}),
+    }
+    rows = USUAL | {"stw": metres_a_second[library](), "timeSinceDryDock": np.timedelta64(365, "D")}
+    with demur.connect(target) as client:
+        plain = client.vessel.predict(USUAL, purpose="explore")
+        converted = client.vessel.predict(rows, purpose="explore")
+        (streamed,) = client.vessel.stream([rows])
+    np.testing.assert_allclose(converted.mean, plain.mean, rtol=1e-6)
+    np.testing.assert_allclose(streamed.mean, plain.mean, rtol=1e-6)
+
+
+async def test_declared_units_are_converted_here_and_checked_there(target: str) -> None:
+    rows, units = USUAL | {"stw": 8.0}, {"stw": "m/s"}
+    with demur.connect(target) as client:
+        plain = client.vessel.predict(USUAL, purpose="explore")
+        np.testing.assert_allclose(
+            client.vessel.predict(rows, units=units, purpose="explore").mean, plain.mean, rtol=1e-6
+        )
+        (streamed,) = client.vessel.stream([rows], units=units)
+        np.testing.assert_allclose(streamed.mean, plain.mean, rtol=1e-6)
+        with pytest.raises(demur.InvalidInput) as here:
+            client.vessel.predict(rows, units={"stw": "m"})
+        columns = [
+            common_pb2.NamedColumn(name=name, values=[value], unit="m" if name == "stw" else "")
+            for name, value in rows.items()
+        ]
+        request = vessel_pb2.VesselPredictRequest(rows=common_pb2.Rows(named=common_pb2.NamedColumns(columns=columns)))
+        calls = client.vessel._calls
+        with pytest.raises(demur.InvalidInput) as there:
+            calls.unary(client.vessel._stub.Predict, request, calls.deadline(5))
+        for name in ("code", "field", "value", "unit"):
+            assert getattr(here.value, name) == getattr(there.value, name)
+        with pytest.raises(demur.InvalidInput, match="'speed' of units is not a column"):
+            next(client.vessel.stream([rows], units={"speed": "m/s"}))
+    async with demur.aconnect(target) as client:
+        answer = await client.vessel.predict(rows, units=units, purpose="explore")
+        np.testing.assert_allclose(answer.mean, plain.mean, rtol=1e-6)
+        (answer,) = [answer async for answer in client.vessel.stream([rows], units=units)]
+        np.testing.assert_allclose(answer.mean, plain.mean, rtol=1e-6)
 
 
 def test_refusals_are_typed(target: str, asked: np.ndarray) -> None:
