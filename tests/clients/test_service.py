@@ -188,3 +188,32 @@ async def test_asynchronously_too(target: str, asked: np.ndarray) -> None:
         sizes = [len(answer) async for answer in client.vessel.stream([asked] * 50)]
     assert len(whole) == 64
     assert sizes == [64] * 50
+
+
+async def test_another_task_than_was_called_is_named(target: str) -> None:
+    """By the service's own reflection."""
+    port = int(target.rpartition(":")[2])
+    words = f"the service at {target} is vessel, not weather; give the gRPC port of weather, by default 4001"
+    with demur.connect(target) as client:
+        with pytest.raises(demur.WrongAddress, match=words) as raised:
+            client.weather.describe()
+        assert f"(here 127.0.0.1:{port - 4})" in str(raised.value)
+        with pytest.raises(demur.WrongAddress, match="is vessel, not lesion"):
+            client.lesion.predict(b"no scan")
+        with pytest.raises(demur.WrongAddress, match="is vessel, not translation"):
+            list(client.translation.predict_many(["One."]))
+    async with demur.aconnect(target) as client:
+        with pytest.raises(demur.WrongAddress, match=words):
+            await client.weather.describe()
+        with pytest.raises(demur.WrongAddress, match="is vessel, not translation"):
+            async for _ in client.translation.predict_many(["One."]):
+                pass
+
+
+def test_cost_of_the_service(target: str, asked: np.ndarray) -> None:
+    with demur.connect(target) as client:
+        answer = client.vessel.predict(asked, purpose="explore", defer_above=600.0**2)
+        cost = client.vessel.cost(asked, 3.0, defer_above=600.0**2)
+    assert 0 < answer.deferred.sum() < len(asked)
+    expected = np.where(answer.deferred, np.inf, answer.mean + 3.0 * np.sqrt(answer.total))
+    np.testing.assert_allclose(cost, expected, rtol=1e-5)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from demur._calls import Calls
+from demur._connection import Reconnecting
 from demur._errors import wrong_argument
 from demur._ids import PredictionIds
 from demur._label import Ids, Label, LabelsTaken, label_message, listed, parsed, runs, source_number, taken
@@ -20,7 +21,7 @@ BATCH = 50_000
 _BATCH_BYTES = 8 << 20
 
 
-class Labels:
+class Labels(Reconnecting):
     """Gives labels, blocking; for any number of threads. Whatever is sent twice is taken once."""
 
     def __init__(self, calls: Calls) -> None:
