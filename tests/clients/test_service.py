@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from prometheus_client import CollectorRegistry
 
 import demur
 from demur.v1 import common_pb2, vessel_pb2
-from models import artefact
-from services.assembly import assemble
-from services.metrics import Metrics
-from services.settings import Settings
-from services.transport.grpc.server import GrpcServer
-from services.transport.serving import Serving
-
-ARTEFACT = Path(__file__).parents[2] / "artefacts" / "vessel" / "dnn-10"
+from tests.vessel_service import vessel_service
 
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[str]:
-    settings, metrics = Settings(), Metrics("vessel", CollectorRegistry())
-    assembled = assemble(artefact.read(ARTEFACT), settings, metrics)
-    started: list[str] = []
-    up, over = threading.Event(), threading.Event()
-
-    async def serve() -> None:
-        server = GrpcServer(Serving(assembled.tenant, settings, metrics))
-        await server.start("127.0.0.1:0")
-        await server.ready()
-        started.append(f"127.0.0.1:{server.port}")
-        up.set()
-        await asyncio.to_thread(over.wait)
-        await server.drain(1)
-        assembled.close()
-
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
-    thread.start()
-    assert up.wait(30)
-    yield started[0]
-    over.set()
-    thread.join()
+    with vessel_service() as address:
+        yield address
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A client at the address of another service, of HTTP, and in another process, with the services as users start them."""
+"""A client at the address of another service, of HTTP, and in another process, with services as users start them."""
 
 from __future__ import annotations
 
