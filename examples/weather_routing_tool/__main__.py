@@ -65,13 +65,13 @@ def compare(vessel: demur.Vessel) -> Comparison:
         for name, kind in ((MEAN, MeanBoat), (CERTAIN, DemurBoat))
     }
     routes = {name: cheapest(grid, cost, start, end) for name, cost in asked.items()}
-    found = {name: route for name, route in routes.items() if route is not None}
-    if len(found) < len(routes):
+    complete = {name: route for name, route in routes.items() if route is not None}
+    if len(complete) < len(routes):
         sys.exit("no route avoids what the service defers")
     deferred = ~np.isfinite(asked[CERTAIN].fuel_t)
-    hours = {name: float(asked[MEAN].hours[route.legs][deferred[route.legs]].sum()) for name, route in found.items()}
-    fuel = {name: float(asked[MEAN].fuel_t[route.legs].sum()) for name, route in found.items()}
-    return Comparison(grid, found, hours, fuel, len(deferred), int(deferred.sum()))
+    hours = {name: float(asked[MEAN].hours[route.legs][deferred[route.legs]].sum()) for name, route in complete.items()}
+    fuel = {name: float(asked[MEAN].fuel_t[route.legs].sum()) for name, route in complete.items()}
+    return Comparison(grid, complete, hours, fuel, len(deferred), int(deferred.sum()))
 
 
 def picture(vessel: demur.Vessel, comparison: Comparison, path: Path) -> None:
@@ -82,7 +82,7 @@ def picture(vessel: demur.Vessel, comparison: Comparison, path: Path) -> None:
     lat, lon = (part.ravel() for part in np.meshgrid(grid.lat, grid.lon, indexing="ij"))
     (west_lat, west_lon), east = PORTS["West"], PORTS["East"]
     hours = distance_nm(west_lat, west_lon, lat, lon) * 1852.0 / SPEED.to_value(u.m / u.s)
-    told = DemurBoat(vessel, weather, SPEED, DRY_DOCKED).get_ship_parameters(
+    params = DemurBoat(vessel, weather, SPEED, DRY_DOCKED).get_ship_parameters(
         bearing_deg(lat, lon, *east), lat, lon, DEPARTURE + hours.astype("timedelta64[s]")
     )
     shape = (len(grid.lat), len(grid.lon))
@@ -90,8 +90,8 @@ def picture(vessel: demur.Vessel, comparison: Comparison, path: Path) -> None:
     draw(
         path,
         grid,
-        told.wave_height.value.reshape(shape),
-        (told.message == "deferred").reshape(shape),
+        params.wave_height.value.reshape(shape),
+        (params.message == "deferred").reshape(shape),
         {
             f"{name}: {route.hours:.0f} h, {comparison.deferred_h[name]:.0f} h of it deferred": route
             for name, route in comparison.routes.items()

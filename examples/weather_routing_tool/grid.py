@@ -82,10 +82,10 @@ def costs(boat: Any, grid: Grid, start: int, departure: np.datetime64) -> Costs:
     hours = distance_nm(lat, lon, next_lat, next_lon) / knots
     middle = (lat + next_lat) / 2, (lon + next_lon) / 2
     since = distance_nm(*begin, *middle) / knots
-    told = boat.get_ship_parameters(
+    params = boat.get_ship_parameters(
         bearing_deg(lat, lon, next_lat, next_lon), *middle, departure + (since * 3600).astype("timedelta64[s]")
     )
-    return Costs(told.get_fuel_rate().to_value("t/h") * hours, hours)
+    return Costs(params.get_fuel_rate().to_value("t/h") * hours, hours)
 
 
 def cheapest(grid: Grid, cost: Costs, start: int, end: int) -> Route | None:

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import demur
 from demur._describe import Feature
 from demur._rows import Layout, pack
-from demur._unit_words import parse
+from demur._unit_words import _TABLE, parse
 from models.schema import Schema
 from models.tasks.vessel import features as vessel
 from models.tasks.weather import features as weather
@@ -298,6 +300,36 @@ class TestDeclared:
         layout = replace(layout_of(VESSEL, "stw"))
         assert pack({"stw": values}, layout, {"stw": "kn"}).tobytes() == values.tobytes()
         assert pack({"stw": xarray_array(values, "kn")}, layout).tobytes() == values.tobytes()
+
+
+class TestTexts:
+    @settings(deadline=None)
+    @given(st.text("msKkgnPa°C²-⁻1230./*^() per%deh", max_size=30))
+    def test_no_text_breaks_the_reader(self, text: str) -> None:
+        unit = parse(text)
+        assert unit is None or (np.isfinite(unit.factor) and unit.factor >= 0)
+
+    def test_deep_nesting_is_no_unit(self) -> None:
+        assert parse("(" * 100_000 + "m" + ")" * 100_000) is None
+
+    def test_factors_are_those_of_pint(self) -> None:
+        """Of every word that both know as a unit of the same kind; temperatures by their zero points, too."""
+        compared = set()
+        for word, unit in _TABLE.items():
+            try:
+                zero, one = (registry().Quantity(number, word).to_root_units() for number in (0.0, 1.0))
+                root = parse(str(one.units) or "1")
+            except Exception:  # a word that pint does not know, or refuses in one of many ways
+                continue
+            if root is None or root.dimension != unit.dimension:
+                continue
+            factor, offset = (one.magnitude - zero.magnitude) * root.factor, zero.magnitude * root.factor
+            assert unit.factor == pytest.approx(factor, rel=1e-7), word
+            assert unit.offset == pytest.approx(offset, abs=1e-9), word
+            compared.add(word)
+        known = {"knot", "kt", "hPa", "mmHg", "degC", "degF", "delta_degF", "mph", "nmi", "radian", "percent"}
+        assert known - compared == set()
+        assert len(compared) > 80
 
 
 def taken_alike(name: str) -> bool:

@@ -61,6 +61,7 @@ class Client(Reconnecting):
         """Wait until the service says that it is serving; False if it has not within this many seconds.
 
         Raises:
+            WrongAddress: it is an HTTP port.
             DemurError: it answered, but not about its health.
         """
         return self._calls.ready(timeout)

@@ -104,12 +104,12 @@ def _converted(values: Any, source: Quantity, column: Column) -> NDArray[Any]:
 
 def _each(values: Any, column: Column) -> NDArray[np.float64]:
     """Single quantities or durations [N], each in a unit of its own; None and NaN among them are missing."""
-    found = np.empty(len(values), np.float64)
+    column_values = np.empty(len(values), np.float64)
     for place, value in enumerate(values):
         if _is_absent(value):
-            found[place] = np.nan
+            column_values[place] = np.nan
         elif isinstance(value, timedelta) or (np.ndim(getattr(value, "magnitude", value)) == 0 and _has_unit(value)):
-            found[place] = read_column(value, column)
+            column_values[place] = read_column(value, column)
         else:
             raise InvalidInput(
                 f"{column.name} holds values with a unit and {value!r} without one in row {place}; give all of them "
@@ -121,7 +121,7 @@ def _each(values: Any, column: Column) -> NDArray[np.float64]:
                 allowed=examples(column.unit),
                 index=place,
             )
-    return found
+    return column_values
 
 
 def _is_absent(value: Any) -> bool:

@@ -176,13 +176,13 @@ def _names(rows: Rows) -> list[Any] | None:
 
 def _field_units(table: Any) -> dict[str, str]:
     """Units that a table of pyarrow holds in the metadata of its fields, as ``units`` or ``unit``, by name."""
-    found: dict[str, str] = {}
+    units: dict[str, str] = {}
     for part in getattr(table, "schema", None) or () if hasattr(table, "column_names") else ():
         metadata = getattr(part, "metadata", None) or {}
         text = metadata.get(b"units") or metadata.get(b"unit")
         if text:
-            found[part.name] = text.decode(errors="replace")
-    return found
+            units[part.name] = text.decode(errors="replace")
+    return units
 
 
 def _from_columns(

@@ -46,7 +46,7 @@ _WORDS: Mapping[Dimension, Mapping[str, float]] = {
         "ft foot feet": 0.3048,
         "in inch inches": 0.0254,
         "mi mile miles": 1609.344,
-        "NM nmi nmile nautical_mile nautical_miles": 1852.0,
+        "NM nmi nautical_mile nautical_miles": 1852.0,
     },
     dimension(s=1): {
         "s sec secs second seconds": 1.0,
@@ -68,7 +68,7 @@ _WORDS: Mapping[Dimension, Mapping[str, float]] = {
         "dbar decibar decibars": 1e4,
         "atm atmosphere": 101_325.0,
         "mmHg mm_Hg millimeter_Hg": 133.322387415,
-        "inHg in_Hg inch_Hg": 3386.38815789,
+        "inHg in_Hg inch_Hg": 3386.388640341,
     },
     dimension(kg=1, m=2, s=-2): {"J joule joules": 1.0},
     dimension(s=-1): {"Hz hertz": 1.0},
@@ -128,7 +128,7 @@ def parse(text: str) -> Unit | None:
         return known
     try:
         return _Parser(text).whole()
-    except (_UnknownUnit, OverflowError, ZeroDivisionError):
+    except (_UnknownUnit, OverflowError, ZeroDivisionError, RecursionError):
         return None
 
 
@@ -193,10 +193,10 @@ class _Parser:
                 raise _UnknownUnit
             self._place += 1
         else:
-            found = _word(text) if kind == "word" else None
-            if found is None:
+            named = _word(text) if kind == "word" else None
+            if named is None:
                 raise _UnknownUnit
-            unit = replace(found, offset=0.0) if len(self._tokens) > 1 else found
+            unit = replace(named, offset=0.0) if len(self._tokens) > 1 else named
         return _times(Unit(1.0, ()), unit, self._exponent())
 
     def _exponent(self) -> int:
