@@ -407,6 +407,21 @@ class TestTemperatures:
             taken(WEATHER, "wrf_t2_grad", step)
 
 
+@pytest.mark.parametrize("library", OWN)
+def test_labels_are_plain_numbers(library: Carrier) -> None:
+    """Over a connection that is never made: labels name no unit on the wire."""
+    with demur.connect("127.0.0.1:9") as client:
+        for give in (
+            lambda: client.labels.census(["000000000000feed-1"], library(np.array([11.0]), "MW")),
+            lambda: client.labels.submit(demur.Label("000000000000feed-1", library(11.0, "MW"))),
+        ):
+            with pytest.raises(
+                demur.InvalidInput, match="value is a quantity in .*plain numbers in the unit"
+            ) as raised:
+                give()
+            assert raised.value.code == "wrong_unit"
+
+
 class TestDurations:
     MINUTES = 2 * 1440.0
 
