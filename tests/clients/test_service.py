@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-from prometheus_client import CollectorRegistry
 
 import demur
 from demur.v1 import common_pb2, vessel_pb2
-from models import artefact
-from services.assembly import assemble
-from services.metrics import Metrics
-from services.settings import Settings
-from services.transport.grpc.server import GrpcServer
-from services.transport.serving import Serving
-
-ARTEFACT = Path(__file__).parents[2] / "artefacts" / "vessel" / "dnn-10"
+from tests.vessel_service import vessel_service
 
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[str]:
-    settings, metrics = Settings(), Metrics("vessel", CollectorRegistry())
-    assembled = assemble(artefact.read(ARTEFACT), settings, metrics)
-    started: list[str] = []
-    up, over = threading.Event(), threading.Event()
-
-    async def serve() -> None:
-        server = GrpcServer(Serving(assembled.tenant, settings, metrics))
-        await server.start("127.0.0.1:0")
-        await server.ready()
-        started.append(f"127.0.0.1:{server.port}")
-        up.set()
-        await asyncio.to_thread(over.wait)
-        await server.drain(1)
-        assembled.close()
-
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
-    thread.start()
-    assert up.wait(30)
-    yield started[0]
-    over.set()
-    thread.join()
+    with vessel_service() as address:
+        yield address
 
 
 @pytest.fixture
@@ -101,6 +72,68 @@ def test_wrong_names_read_the_same_here_and_there(target: str, asked: np.ndarray
             assert vars(here.value) == vars(there.value)
 
 
+USUAL = {
+    "draft_aft_telegram": 13.2,
+    "draft_fore_telegram": 12.9,
+    "stw": 15.55075593952484,
+    "diff_speed_overground": 0.0,
+    "awind_vcomp_provider": 14.0,
+    "awind_ucomp_provider": 3.0,
+    "rcurrent_vcomp": -0.2,
+    "rcurrent_ucomp": 0.1,
+    "comb_wind_swell_wave_height": 1.4,
+    "timeSinceDryDock": 525_600.0,
+}
+"""A row in the declared units; the speed is 8 m/s."""
+
+
+@pytest.mark.parametrize("library", ["astropy", "pint", "xarray"])
+def test_a_speed_is_the_same_in_every_unit(target: str, library: str) -> None:
+    module = pytest.importorskip({"astropy": "astropy.units"}.get(library, library))
+    metres_a_second: dict[str, Callable[[], Any]] = {
+        "astropy": lambda: np.array([8.0]) * module.m / module.s,
+        "pint": lambda: module.UnitRegistry().Quantity([8.0], "m/s"),
+        "xarray": lambda: module.DataArray([8.0], dims="time", attrs={"units": "m s-1"}),
+    }
+    rows = USUAL | {"stw": metres_a_second[library](), "timeSinceDryDock": np.timedelta64(365, "D")}
+    with demur.connect(target) as client:
+        plain = client.vessel.predict(USUAL, purpose="explore")
+        converted = client.vessel.predict(rows, purpose="explore")
+        (streamed,) = client.vessel.stream([rows])
+    np.testing.assert_allclose(converted.mean, plain.mean, rtol=1e-6)
+    np.testing.assert_allclose(streamed.mean, plain.mean, rtol=1e-6)
+
+
+async def test_declared_units_are_converted_here_and_checked_there(target: str) -> None:
+    rows, units = USUAL | {"stw": 8.0}, {"stw": "m/s"}
+    with demur.connect(target) as client:
+        plain = client.vessel.predict(USUAL, purpose="explore")
+        np.testing.assert_allclose(
+            client.vessel.predict(rows, units=units, purpose="explore").mean, plain.mean, rtol=1e-6
+        )
+        (streamed,) = client.vessel.stream([rows], units=units)
+        np.testing.assert_allclose(streamed.mean, plain.mean, rtol=1e-6)
+        with pytest.raises(demur.InvalidInput) as here:
+            client.vessel.predict(rows, units={"stw": "m"})
+        columns = [
+            common_pb2.NamedColumn(name=name, values=[value], unit="m" if name == "stw" else "")
+            for name, value in rows.items()
+        ]
+        request = vessel_pb2.VesselPredictRequest(rows=common_pb2.Rows(named=common_pb2.NamedColumns(columns=columns)))
+        calls = client.vessel._calls
+        with pytest.raises(demur.InvalidInput) as there:
+            calls.unary(client.vessel._stub.Predict, request, calls.deadline(5))
+        for name in ("code", "field", "value", "unit"):
+            assert getattr(here.value, name) == getattr(there.value, name)
+        with pytest.raises(demur.InvalidInput, match="'speed' of units is not a column"):
+            next(client.vessel.stream([rows], units={"speed": "m/s"}))
+    async with demur.aconnect(target) as client:
+        answer = await client.vessel.predict(rows, units=units, purpose="explore")
+        np.testing.assert_allclose(answer.mean, plain.mean, rtol=1e-6)
+        (answer,) = [answer async for answer in client.vessel.stream([rows], units=units)]
+        np.testing.assert_allclose(answer.mean, plain.mean, rtol=1e-6)
+
+
 def test_refusals_are_typed(target: str, asked: np.ndarray) -> None:
     bad = asked.copy()
     bad[5, 2] = 4000
@@ -125,3 +158,32 @@ async def test_asynchronously_too(target: str, asked: np.ndarray) -> None:
         sizes = [len(answer) async for answer in client.vessel.stream([asked] * 50)]
     assert len(whole) == 64
     assert sizes == [64] * 50
+
+
+async def test_another_task_than_was_called_is_named(target: str) -> None:
+    """By the service's own reflection."""
+    port = int(target.rpartition(":")[2])
+    words = f"the service at {target} is vessel, not weather; give the gRPC port of weather, by default 4001"
+    with demur.connect(target) as client:
+        with pytest.raises(demur.WrongAddress, match=words) as raised:
+            client.weather.describe()
+        assert f"(here 127.0.0.1:{port - 4})" in str(raised.value)
+        with pytest.raises(demur.WrongAddress, match="is vessel, not lesion"):
+            client.lesion.predict(b"no scan")
+        with pytest.raises(demur.WrongAddress, match="is vessel, not translation"):
+            list(client.translation.predict_many(["One."]))
+    async with demur.aconnect(target) as client:
+        with pytest.raises(demur.WrongAddress, match=words):
+            await client.weather.describe()
+        with pytest.raises(demur.WrongAddress, match="is vessel, not translation"):
+            async for _ in client.translation.predict_many(["One."]):
+                pass
+
+
+def test_cost_of_the_service(target: str, asked: np.ndarray) -> None:
+    with demur.connect(target) as client:
+        answer = client.vessel.predict(asked, purpose="explore", defer_above=600.0**2)
+        cost = client.vessel.cost(asked, 3.0, defer_above=600.0**2)
+    assert 0 < answer.deferred.sum() < len(asked)
+    expected = np.where(answer.deferred, np.inf, answer.mean + 3.0 * np.sqrt(answer.total))
+    np.testing.assert_allclose(cost, expected, rtol=1e-5)

@@ -23,6 +23,7 @@ from demur._errors import (
     ServiceFailure,
     TooLarge,
     Unavailable,
+    WrongAddress,
 )
 from demur._exchange import ChunkError
 from demur._ids import PredictionIds
@@ -127,6 +128,7 @@ __all__ = [
     "Vessel",
     "Weather",
     "WeatherAnswer",
+    "WrongAddress",
     "__version__",
     "aconnect",
     "connect",

@@ -13,7 +13,7 @@ from demur._exchange import A, ChunkError, Exchange, OnError
 from demur._question import DeferAbove, Manner, Purpose, RowMessages, predict_request
 from demur._retry import Deadline
 from demur._row_chunks import STALE_SCHEMA, RowChunks
-from demur._rows import Layout, Rows, pack
+from demur._rows import Layout, Rows, Units, pack
 from demur._service import AsyncService, each
 
 
@@ -33,12 +33,13 @@ class AsyncRowService(AsyncService, Generic[A]):
         timeout: float | None = None,
         defer_above: DeferAbove = None,
         members: bool = False,
+        units: Units = None,
     ) -> A:
         """As :meth:`RowService.predict`."""
         deadline = self._calls.deadline(timeout)
         manner = Manner(purpose, defer_above, members)
         layout = await self._layout(deadline)
-        request = predict_request(self._messages, pack(rows, layout), layout, manner)
+        request = predict_request(self._messages, pack(rows, layout, units), layout, manner)
         try:
             response = await self._calls.unary(self._stub.Predict, request, deadline)
         except InvalidInput as error:
@@ -56,6 +57,7 @@ class AsyncRowService(AsyncService, Generic[A]):
         timeout: float | None = ...,
         defer_above: DeferAbove = ...,
         members: bool = ...,
+        units: Units = ...,
         chunk_rows: int | None = ...,
         window: int | None = ...,
         on_error: Literal["raise"] = ...,
@@ -69,6 +71,7 @@ class AsyncRowService(AsyncService, Generic[A]):
         timeout: float | None = ...,
         defer_above: DeferAbove = ...,
         members: bool = ...,
+        units: Units = ...,
         chunk_rows: int | None = ...,
         window: int | None = ...,
         on_error: OnError,
@@ -81,6 +84,7 @@ class AsyncRowService(AsyncService, Generic[A]):
         timeout: float | None = None,
         defer_above: DeferAbove = None,
         members: bool = False,
+        units: Units = None,
         chunk_rows: int | None = None,
         window: int | None = None,
         on_error: OnError = "raise",
@@ -91,18 +95,19 @@ class AsyncRowService(AsyncService, Generic[A]):
         ``contextlib.aclosing(...)``, else when the event loop collects it.
         """
         manner = Manner(purpose, defer_above, members)
-        return self._stream(batches, manner, Deadline(timeout), chunk_rows, window, on_error)
+        return self._stream(batches, manner, units, Deadline(timeout), chunk_rows, window, on_error)
 
     async def _stream(
         self,
         batches: Iterable[Rows] | AsyncIterable[Rows],
         manner: Manner,
+        units: Units,
         deadline: Deadline,
         chunk_rows: int | None,
         window: int | None,
         on_error: OnError,
     ) -> AsyncGenerator[Any, None]:
-        chunks = RowChunks(self._messages, await self._layout(deadline), manner, chunk_rows)
+        chunks = RowChunks(self._messages, await self._layout(deadline), manner, units, chunk_rows)
         exchange = Exchange(chunks, window=window, on_error=on_error)
         try:
             async with aclosing(self._converse(exchange, each(batches), deadline)) as outcomes:

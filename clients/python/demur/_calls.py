@@ -11,9 +11,18 @@ from typing import Any, TypeVar
 import grpc
 import grpc.aio
 
+from demur._address import (
+    LIST_SERVICES,
+    REFLECTION_METHOD,
+    REFLECTION_SECONDS,
+    asked_task,
+    failure,
+    wrong_service,
+)
 from demur._channel import HEALTH_METHOD, POLL_SECONDS, Metadata, is_serving, may_become_ready
-from demur._errors import Unavailable, from_call
-from demur._retry import Deadline, Patience, Retry
+from demur._connection import Connection
+from demur._errors import DemurError, Unavailable, WrongAddress
+from demur._retry import Deadline, Patience
 
 T = TypeVar("T")
 
@@ -21,17 +30,19 @@ T = TypeVar("T")
 class Calls:
     """Calls over one channel, blocking; for any number of threads."""
 
-    def __init__(self, channel: grpc.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
-        self.channel = channel
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.channel, self._metadata = connection.open()
         self._closed = False
-        self._metadata = metadata
-        self._timeout = timeout
-        self._patience = Patience(retry)
-        self._health: Any = channel.unary_unary(HEALTH_METHOD)
+        self._patience = Patience(connection.retry)
+        self._health: Any = self.channel.unary_unary(HEALTH_METHOD)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.connection,)
 
     def deadline(self, timeout: float | None) -> Deadline:
         """From now; None means the client's own timeout."""
-        return Deadline(self._timeout if timeout is None else timeout)
+        return Deadline(self.connection.timeout if timeout is None else timeout)
 
     def unary(self, method: Any, request: Any, deadline: Deadline) -> Any:
         """The response to a request.
@@ -44,7 +55,7 @@ class Calls:
             try:
                 return method(request, timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                raise from_call(failed, deadline.seconds) from failed
+                raise self._failure(failed, method, deadline.seconds) from failed
 
         return self._patiently(once, deadline)
 
@@ -52,7 +63,7 @@ class Calls:
         """An open stream and the service's first frame; opening is retried, what follows is not."""
 
         def once() -> tuple[Stream, Any]:
-            stream = Stream(method, begin, deadline, self._metadata)
+            stream = Stream(method, begin, deadline, self._metadata, self._failure)
             try:
                 return stream, stream.receive()
             except BaseException:
@@ -79,14 +90,30 @@ class Calls:
             try:
                 reply = self._health(b"", timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                if not may_become_ready(failed):
-                    raise from_call(failed) from failed
+                error = failure(failed, None, self.connection.target)
+                if isinstance(error, WrongAddress) or not may_become_ready(failed):
+                    raise error from failed
             else:
                 if is_serving(reply):
                     return True
             if not deadline.outlasts(POLL_SECONDS):
                 return False
             time.sleep(POLL_SECONDS)
+
+    def _failure(self, failed: grpc.RpcError, method: Any, seconds: float | None) -> DemurError:
+        """The typed error of a failed call, which tells what answers where the service called does not exist."""
+        task, target = asked_task(failed, method), self.connection.target
+        if task is None:
+            return failure(failed, seconds, target)
+        reflection: Any = self.channel.stream_stream(REFLECTION_METHOD)
+        call = reflection(iter([LIST_SERVICES]), timeout=REFLECTION_SECONDS, metadata=self._metadata)
+        try:
+            listed = next(call, b"")
+        except grpc.RpcError:
+            listed = b""
+        finally:
+            call.cancel()
+        return wrong_service(target, task, listed, failed)
 
     def _patiently(self, once: Callable[[], T], deadline: Deadline) -> T:
         _check_open(self._closed)
@@ -108,17 +135,19 @@ class Calls:
 class AsyncCalls:
     """Calls over one channel of the running event loop."""
 
-    def __init__(self, channel: grpc.aio.Channel, metadata: Metadata, timeout: float | None, retry: Retry) -> None:
-        self.channel = channel
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.channel, self._metadata = connection.aopen()
         self._closed = False
-        self._metadata = metadata
-        self._timeout = timeout
-        self._patience = Patience(retry)
-        self._health: Any = channel.unary_unary(HEALTH_METHOD)
+        self._patience = Patience(connection.retry)
+        self._health: Any = self.channel.unary_unary(HEALTH_METHOD)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.connection,)
 
     def deadline(self, timeout: float | None) -> Deadline:
         """From now; None means the client's own timeout."""
-        return Deadline(self._timeout if timeout is None else timeout)
+        return Deadline(self.connection.timeout if timeout is None else timeout)
 
     async def unary(self, method: Any, request: Any, deadline: Deadline) -> Any:
         """As :meth:`Calls.unary`."""
@@ -127,7 +156,7 @@ class AsyncCalls:
             try:
                 return await method(request, timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                raise from_call(failed, deadline.seconds) from failed
+                raise await self._failure(failed, method, deadline.seconds) from failed
 
         return await self._patiently(once, deadline)
 
@@ -135,7 +164,7 @@ class AsyncCalls:
         """As :meth:`Calls.stream`."""
 
         async def once() -> tuple[AsyncStream, Any]:
-            stream = AsyncStream(method, begin, deadline, self._metadata)
+            stream = AsyncStream(method, begin, deadline, self._metadata, self._failure)
             try:
                 return stream, await stream.receive()
             except BaseException:
@@ -157,14 +186,30 @@ class AsyncCalls:
             try:
                 reply = await self._health(b"", timeout=deadline.remaining(), metadata=self._metadata)
             except grpc.RpcError as failed:
-                if not may_become_ready(failed):
-                    raise from_call(failed) from failed
+                error = failure(failed, None, self.connection.target)
+                if isinstance(error, WrongAddress) or not may_become_ready(failed):
+                    raise error from failed
             else:
                 if is_serving(reply):
                     return True
             if not deadline.outlasts(POLL_SECONDS):
                 return False
             await asyncio.sleep(POLL_SECONDS)
+
+    async def _failure(self, failed: grpc.RpcError, method: Any, seconds: float | None) -> DemurError:
+        """As :meth:`Calls._failure`."""
+        task, target = asked_task(failed, method), self.connection.target
+        if task is None:
+            return failure(failed, seconds, target)
+        reflection: Any = self.channel.stream_stream(REFLECTION_METHOD)
+        call = reflection(iter([LIST_SERVICES]), timeout=REFLECTION_SECONDS, metadata=self._metadata)
+        try:
+            listed = await call.read() or b""
+        except grpc.RpcError:
+            listed = b""
+        finally:
+            call.cancel()
+        return wrong_service(target, task, listed, failed)
 
     async def _patiently(self, once: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         _check_open(self._closed)
@@ -186,7 +231,16 @@ class AsyncCalls:
 class Stream:
     """One open stream; frames wait in a queue until the channel takes them."""
 
-    def __init__(self, method: Any, begin: Any, deadline: Deadline, metadata: Metadata) -> None:
+    def __init__(
+        self,
+        method: Any,
+        begin: Any,
+        deadline: Deadline,
+        metadata: Metadata,
+        failure: Callable[[grpc.RpcError, Any, float | None], DemurError],
+    ) -> None:
+        self._failure = failure
+        self._method = method
         self._seconds = deadline.seconds
         self._frames: SimpleQueue[Any] = SimpleQueue()
         self._frames.put(begin)
@@ -205,7 +259,7 @@ class Stream:
         try:
             return next(self._call, None)
         except grpc.RpcError as failed:
-            raise from_call(failed, self._seconds) from failed
+            raise self._failure(failed, self._method, self._seconds) from failed
 
     def close(self) -> None:
         """Cancel what is not finished."""
@@ -216,7 +270,16 @@ class Stream:
 class AsyncStream:
     """As :class:`Stream`, on the running event loop."""
 
-    def __init__(self, method: Any, begin: Any, deadline: Deadline, metadata: Metadata) -> None:
+    def __init__(
+        self,
+        method: Any,
+        begin: Any,
+        deadline: Deadline,
+        metadata: Metadata,
+        failure: Callable[[grpc.RpcError, Any, float | None], Awaitable[DemurError]],
+    ) -> None:
+        self._failure = failure
+        self._method = method
         self._seconds = deadline.seconds
         self._frames: asyncio.Queue[Any] = asyncio.Queue()
         self._frames.put_nowait(begin)
@@ -235,7 +298,7 @@ class AsyncStream:
         try:
             frame = await self._call.read()
         except grpc.RpcError as failed:
-            raise from_call(failed, self._seconds) from failed
+            raise await self._failure(failed, self._method, self._seconds) from failed
         return None if frame is grpc.aio.EOF else frame
 
     def close(self) -> None:

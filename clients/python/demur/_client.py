@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
-import grpc
-import grpc.aio
-
 from demur._calls import AsyncCalls, Calls
-from demur._channel import OPTIONS, credentials, metadata
-from demur._environment import way
+from demur._connection import Connection, Reconnecting
 from demur._labels import Labels
 from demur._lesion import AsyncBrainScans, BrainScans
 from demur._motion import AsyncMotion, Motion
@@ -22,8 +18,13 @@ from demur._vessel import AsyncVessel, Vessel
 from demur._weather import AsyncWeather, Weather
 
 
-class Client:
-    """A connection to the services behind one address, blocking; for any number of threads."""
+class Client(Reconnecting):
+    """A connection to the services behind one address, blocking; for any number of threads.
+
+    A client, its services and their methods can be pickled and deep-copied: the settings travel, and a connection of
+    its own is opened at the other end. Token, roots and certificate of the environment are read again there; a client
+    that was given a token or certificate as an argument can be copied within the process but not pickled.
+    """
 
     vessel: Vessel
     """Shaft power of a cargo ship."""
@@ -60,6 +61,7 @@ class Client:
         """Wait until the service says that it is serving; False if it has not within this many seconds.
 
         Raises:
+            WrongAddress: it is an HTTP port.
             DemurError: it answered, but not about its health.
         """
         return self._calls.ready(timeout)
@@ -77,8 +79,8 @@ class Client:
         self.close()
 
 
-class AsyncClient:
-    """A connection to the services behind one address, on the running event loop."""
+class AsyncClient(Reconnecting):
+    """A connection to the services behind one address, on the running event loop; pickled as :class:`Client` is."""
 
     vessel: AsyncVessel
     """Shaft power of a cargo ship."""
@@ -147,12 +149,10 @@ def connect(
         actor: who labels and commits, for the ledger; None: anonymous. With a token, its name counts instead.
 
     Raises:
+        WrongAddress: the target is a URL.
         ValueError: a token would travel in clear text, or a file that the environment names cannot be read.
     """
-    given = way(token, tls, certificate)
-    secure = credentials(target, given)
-    channel = grpc.insecure_channel(target, OPTIONS) if secure is None else grpc.secure_channel(target, secure, OPTIONS)
-    return Client(Calls(channel, metadata(given.token, actor), timeout, retry or Retry()))
+    return Client(Calls(Connection(target, token, tls, certificate, timeout, retry or Retry(), actor)))
 
 
 def aconnect(
@@ -166,11 +166,4 @@ def aconnect(
     actor: str | None = None,
 ) -> AsyncClient:
     """As :func:`connect`, for ``async with`` on the running event loop."""
-    given = way(token, tls, certificate)
-    secure = credentials(target, given)
-    channel = (
-        grpc.aio.insecure_channel(target, OPTIONS)
-        if secure is None
-        else grpc.aio.secure_channel(target, secure, OPTIONS)
-    )
-    return AsyncClient(AsyncCalls(channel, metadata(given.token, actor), timeout, retry or Retry()))
+    return AsyncClient(AsyncCalls(Connection(target, token, tls, certificate, timeout, retry or Retry(), actor)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from demur._units import is_difference
 from demur.v1.common_pb2 import DescribeResponse, PolicySpec
 
 
@@ -24,6 +25,11 @@ class Feature:
     """Documented values outside the range that mean "missing" and are taken as they are."""
     values: tuple[float, ...] = ()
     """The only possible values, such as 0 and 1 of a flag; empty: all within the range."""
+
+    @property
+    def difference(self) -> bool:
+        """True for a difference of temperatures, as the range shows: it has no zero point, so 1 K is 1 °C."""
+        return is_difference(self.unit, self.lower, self.upper)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 ::
 
     DemurError            base of all below
+    ├── WrongAddress      a URL, an HTTP port or another task's service where one was to be called (a ValueError)
     ├── InvalidInput      the question is wrong: field, value, unit, allowed, index say where (a ValueError)
     ├── TooLarge          more rows or bytes than one call may carry: send less, or stream
     ├── Busy              the service's queue is full: try again after retry_after_seconds
@@ -82,6 +83,15 @@ class InvalidInput(DemurError, ValueError):
             allowed=detail.allowed or None,
             index=detail.index if detail.index >= 0 else None,
         )
+
+
+class WrongAddress(DemurError, ValueError):
+    """The address is no gRPC address, or not one of the service that was called; the message says which is meant."""
+
+    def __init__(self, message: str = "", *, code: str = "", target: str = "") -> None:
+        super().__init__(message, code=code)
+        self.target = target
+        """The address that was given. ``code`` is ``url``, ``bad_address``, ``http_port`` or ``wrong_service``."""
 
 
 class _Refused(DemurError):

@@ -9,10 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from demur._errors import DemurError, ServiceFailure, from_detail, wrong_argument
+from demur._errors import DemurError, InvalidInput, ServiceFailure, from_detail, wrong_argument
 from demur._ids import PredictionIds
 from demur._mask_file import mask_file
 from demur._positions import positions
+from demur._quantities import carries_unit
 from demur.v1 import labels_pb2
 from demur.v1.common_pb2 import UnitIds
 
@@ -128,15 +129,35 @@ def label_message(label: Label) -> labels_pb2.Label:
     )
 
 
+def refuse_quantity(value: Any) -> None:
+    """Check that a label is not a quantity of astropy or pint, whose unit would be lost.
+
+    Raises:
+        InvalidInput: it is one.
+    """
+    if carries_unit(type(value)):
+        unit = str(getattr(value, "unit", None) or getattr(value, "units", ""))
+        raise InvalidInput(
+            f"value is a quantity in {unit!r}; labels are plain numbers in the unit of the head (describe().heads): "
+            "convert it and pass its numbers",
+            code="wrong_unit",
+            field="value",
+            value=unit,
+            allowed="plain numbers in the unit of the head",
+        )
+
+
 def value_message(value: Any) -> labels_pb2.LabelValue:
     """
     Raises:
-        InvalidInput: it is neither a number, a text, a mask nor positions; or its file cannot be read.
+        InvalidInput: it is neither a number, a text, a mask nor positions; it carries a unit; or its file cannot be
+            read.
     """
     if isinstance(value, str):
         return labels_pb2.LabelValue(text=value)
     if (file := mask_file(value)) is not None:
         return labels_pb2.LabelValue(file=file)
+    refuse_quantity(value)
     try:
         array = positions(value, "value") if isinstance(value, (list, tuple)) else np.asarray(value, np.float64)
     except (TypeError, ValueError):

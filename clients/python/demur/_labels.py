@@ -9,9 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from demur._calls import Calls
+from demur._connection import Reconnecting
 from demur._errors import wrong_argument
 from demur._ids import PredictionIds
-from demur._label import Ids, Label, LabelsTaken, label_message, listed, parsed, runs, source_number, taken
+from demur._label import (
+    Ids,
+    Label,
+    LabelsTaken,
+    label_message,
+    listed,
+    parsed,
+    refuse_quantity,
+    runs,
+    source_number,
+    taken,
+)
 from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
 
@@ -20,7 +32,7 @@ BATCH = 50_000
 _BATCH_BYTES = 8 << 20
 
 
-class Labels:
+class Labels(Reconnecting):
     """Gives labels, blocking; for any number of threads. Whatever is sent twice is taken once."""
 
     def __init__(self, calls: Calls) -> None:
@@ -65,10 +77,11 @@ class Labels:
             timeout: as for :meth:`submit`.
 
         Raises:
-            InvalidInput: other numbers of values than of units, or what is no id.
+            InvalidInput: other numbers of values than of units, what is no id, or values that carry a unit.
             DemurError: as :meth:`submit`.
         """
         deadline = self._calls.deadline(timeout)
+        refuse_quantity(values)
         epochs, sequences = _arrays(units)
         numbers = np.ascontiguousarray(values, "<f8").reshape(-1)
         if len(numbers) != len(sequences):

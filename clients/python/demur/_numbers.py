@@ -50,6 +50,14 @@ def as_array(values: Any, name: str, unit: str | None = None) -> NDArray[Any]:
         raise InvalidInput(
             f"{name} holds lists of unequal lengths", code="wrong_shape", field=name, unit=unit
         ) from None
+    except TypeError as error:  # of what lists hold
+        raise InvalidInput(
+            f"{name} holds values that are no real numbers: {error}",
+            code="not_numbers",
+            field=name,
+            unit=unit,
+            allowed="real numbers",
+        ) from None
 
 
 def _of_objects(
@@ -59,7 +67,7 @@ def _of_objects(
     missing: Iterable[Any] = [False] * array.size if mask is None else mask.flat
     found = np.empty(array.size, np.float64)
     for place, (value, absent) in enumerate(zip(array.flat, missing, strict=True)):
-        if absent or _is_null(value):
+        if absent or is_null(value):
             found[place] = np.nan
             continue
         try:
@@ -69,8 +77,9 @@ def _of_objects(
     return found.reshape(array.shape)
 
 
-def _is_null(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType"  # pandas.NA, without pandas
+def is_null(value: Any) -> bool:
+    """Whether a value stands for a missing one: None, ``pandas.NA`` and ``pandas.NaT``."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType")  # without importing pandas
 
 
 def _real(value: Any, flag: bool) -> float:

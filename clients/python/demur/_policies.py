@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from demur._calls import AsyncCalls, Calls
+from demur._connection import Reconnecting
 from demur._describe import Policy, policy
 from demur.v1.policy_pb2 import PolicyEvent, PolicyHistoryRequest, SetPolicyRequest, ShowPoliciesRequest
 from demur.v1.policy_pb2_grpc import PolicyServiceStub
@@ -24,7 +25,7 @@ class PolicyChange:
     policy: Policy
 
 
-class Policies:
+class Policies(Reconnecting):
     """Shows and changes policies, blocking; for any number of threads."""
 
     def __init__(self, calls: Calls) -> None:
@@ -92,7 +93,7 @@ class Policies:
         return tuple(change(event) for event in found.events)
 
 
-class AsyncPolicies:
+class AsyncPolicies(Reconnecting):
     """Shows and changes policies, on the running event loop."""
 
     def __init__(self, calls: AsyncCalls) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from demur._calls import Calls
+from demur._connection import Reconnecting
 from demur._label import Outcome, outcome_word, value_message
 from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
@@ -46,7 +47,7 @@ class LabelRequest:
     """The input, where it is none."""
 
 
-class Requests:
+class Requests(Reconnecting):
     """Takes requests and answers them, blocking; for any number of threads."""
 
     def __init__(self, calls: Calls) -> None:

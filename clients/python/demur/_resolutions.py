@@ -9,6 +9,7 @@ from typing import Any, Literal, overload
 import grpc
 
 from demur._calls import Calls
+from demur._connection import Reconnecting
 from demur._errors import from_call
 from demur._label import Ids, Source, listed, source_word, value_of
 from demur._retry import Deadline
@@ -46,7 +47,7 @@ class Resolution:
         return self.status == "resolved"
 
 
-class Resolutions:
+class Resolutions(Reconnecting):
     """Asks what became of units, blocking; for any number of threads."""
 
     def __init__(self, calls: Calls) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Generic
 from demur._errors import DemurError, wrong_argument
 from demur._exchange import CHUNK_BYTES, A, Part
 from demur._question import Manner, RowMessages, stream_begin, stream_chunk
-from demur._rows import Layout, Rows, pack
+from demur._rows import Layout, Rows, Units, check_units, pack
 
 STALE_SCHEMA = "schema_mismatch"
 """Word of the error with which a service refuses rows packed for another schema than its own."""
@@ -19,10 +19,13 @@ class RowChunks(Generic[A]):
     """What a stream of rows asks and is answered; chunks have ``chunk_rows`` rows, None for as many as one call takes.
 
     Raises:
-        InvalidInput: chunks that the service would not take.
+        InvalidInput: chunks that the service would not take, or units of columns that do not exist.
     """
 
-    def __init__(self, messages: RowMessages[A], layout: Layout, manner: Manner, chunk_rows: int | None) -> None:
+    def __init__(
+        self, messages: RowMessages[A], layout: Layout, manner: Manner, units: Units, chunk_rows: int | None
+    ) -> None:
+        check_units(units, layout)
         largest = CHUNK_BYTES // max(layout.row_bytes, 1)
         if layout.max_rows:
             largest = min(largest, layout.max_rows)
@@ -30,6 +33,7 @@ class RowChunks(Generic[A]):
             raise wrong_argument("chunk_rows", chunk_rows, f"1 to {largest}")
         self._messages = messages
         self._layout = layout
+        self._units = units
         self._chunk_rows = chunk_rows or largest
         self.stale = False
         """Whether the service said that its schema is not the one that was packed for."""
@@ -42,7 +46,7 @@ class RowChunks(Generic[A]):
         Raises:
             InvalidInput: names, shapes or values that are no rows of the layout.
         """
-        packed = pack(rows, self._layout)
+        packed = pack(rows, self._layout, self._units)
         step = self._chunk_rows
         return [
             Part(

@@ -12,7 +12,7 @@ from demur._exchange import A, ChunkError, Exchange, OnError
 from demur._question import DeferAbove, Manner, Purpose, RowMessages, predict_request
 from demur._retry import Deadline
 from demur._row_chunks import STALE_SCHEMA, RowChunks
-from demur._rows import Layout, Rows, pack
+from demur._rows import Layout, Rows, Units, pack
 from demur._service import Service
 
 
@@ -32,6 +32,7 @@ class RowService(Service, Generic[A]):
         timeout: float | None = None,
         defer_above: DeferAbove = None,
         members: bool = False,
+        units: Units = None,
     ) -> A:
         """Predict N rows in one call.
 
@@ -46,6 +47,9 @@ class RowService(Service, Generic[A]):
             defer_above: defer above this uncertainty even where the policy would answer: a number, in the unit of
                 the head's measure, or a mapping from head to number. Several heads need the mapping.
             members: also return what each member of the ensemble says.
+            units: units of plain columns that are not in the declared ones, by name, such as ``{"stw": "m/s"}``; they
+                are converted. Quantities of astropy and pint, arrays of xarray with an attribute ``units``, and
+                durations bring theirs along.
 
         Raises:
             InvalidInput: names, shapes, units, ranges: said by the client before sending, or by the service.
@@ -55,7 +59,7 @@ class RowService(Service, Generic[A]):
         deadline = self._calls.deadline(timeout)
         manner = Manner(purpose, defer_above, members)
         layout = self._layout(deadline)
-        request = predict_request(self._messages, pack(rows, layout), layout, manner)
+        request = predict_request(self._messages, pack(rows, layout, units), layout, manner)
         try:
             response = self._calls.unary(self._stub.Predict, request, deadline)
         except InvalidInput as error:
@@ -73,6 +77,7 @@ class RowService(Service, Generic[A]):
         timeout: float | None = ...,
         defer_above: DeferAbove = ...,
         members: bool = ...,
+        units: Units = ...,
         chunk_rows: int | None = ...,
         window: int | None = ...,
         on_error: Literal["raise"] = ...,
@@ -86,6 +91,7 @@ class RowService(Service, Generic[A]):
         timeout: float | None = ...,
         defer_above: DeferAbove = ...,
         members: bool = ...,
+        units: Units = ...,
         chunk_rows: int | None = ...,
         window: int | None = ...,
         on_error: OnError,
@@ -98,6 +104,7 @@ class RowService(Service, Generic[A]):
         timeout: float | None = None,
         defer_above: DeferAbove = None,
         members: bool = False,
+        units: Units = None,
         chunk_rows: int | None = None,
         window: int | None = None,
         on_error: OnError = "raise",
@@ -115,6 +122,7 @@ class RowService(Service, Generic[A]):
             timeout: seconds for the whole stream; None for no limit.
             defer_above: as for ``predict``.
             members: as for ``predict``.
+            units: as for ``predict``, of every batch.
             chunk_rows: split batches above this; None for as many as one call takes.
             window: chunks on their way at once; None for as many as the service reads ahead.
             on_error: ``raise`` at the batch that failed, or ``yield`` a :class:`ChunkError` in its place and
@@ -125,18 +133,19 @@ class RowService(Service, Generic[A]):
             DemurError: as ``predict``, while the stream is read; wrong options at once.
         """
         manner = Manner(purpose, defer_above, members)
-        return self._stream(batches, manner, Deadline(timeout), chunk_rows, window, on_error)
+        return self._stream(batches, manner, units, Deadline(timeout), chunk_rows, window, on_error)
 
     def _stream(
         self,
         batches: Iterable[Rows],
         manner: Manner,
+        units: Units,
         deadline: Deadline,
         chunk_rows: int | None,
         window: int | None,
         on_error: OnError,
     ) -> Generator[Any, None, None]:
-        chunks = RowChunks(self._messages, self._layout(deadline), manner, chunk_rows)
+        chunks = RowChunks(self._messages, self._layout(deadline), manner, units, chunk_rows)
         exchange = Exchange(chunks, window=window, on_error=on_error)
         try:
             yield from self._converse(exchange, batches, deadline)

@@ -1,22 +1,25 @@
 """From what callers have (columns by name, or an array) to packed rows, float32 [N, F] in declared order.
 
-Names, lengths and kinds of numbers are checked here, so that a wrong call sends nothing. Ranges and missing
+Names, units, lengths and kinds of numbers are checked here, so that a wrong call sends nothing. Ranges and missing
 values are the service's to judge: it knows them, and says so in the same error type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from demur._columns import Column, read_column
 from demur._describe import Description, Head
-from demur._errors import InvalidInput
+from demur._errors import InvalidInput, wrong_argument
 from demur._numbers import FLOAT32, as_array, numbers
+from demur._quantities import Quantity, quantity
+from demur._unit_words import parse
 
 _LIMIT = float(np.finfo(np.float32).max)
 _LISTED = 32
@@ -56,7 +59,13 @@ Rows: TypeAlias = Columns | Frame | ArrayLike
 Columns that the service declares as metadata (``describe().metadata``) may come along by name and are not
 looked at. None, null and ``pandas.NA`` are NaN. A column of booleans is taken as 0 and 1 where these are the only
 values that the service declares for it, such as ``gfs_available``; elsewhere it is refused.
+
+Columns that carry a unit are converted to the declared one, or refused: quantities of astropy and pint, arrays of
+xarray with an attribute ``units``, fields of pyarrow with such metadata, and durations.
 """
+
+Units: TypeAlias = Mapping[str, str] | None
+"""Units of plain columns by name, such as ``{"stw": "m/s"}``; of others it is that of ``describe().units``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +82,12 @@ class Layout:
     flags: frozenset[str] = frozenset()
     """Columns whose only values are 0 and 1."""
     heads: tuple[Head, ...] = ()
+    differences: frozenset[str] = frozenset()
+    """Columns of differences of temperatures."""
+    sentinels: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Values that mean "missing", of the columns that have such."""
+    columns: tuple[Column, ...] = field(init=False)
+    """What is declared of each column, in order."""
 
     @classmethod
     def of(cls, described: Description) -> Layout:
@@ -85,7 +100,22 @@ class Layout:
             described.metadata,
             frozenset(feature.name for feature in described.features if set(feature.values) == {0.0, 1.0}),
             described.heads,
+            frozenset(feature.name for feature in described.features if feature.difference),
+            {feature.name: feature.sentinels for feature in described.features if feature.sentinels},
         )
+
+    def __post_init__(self) -> None:
+        columns = (
+            Column(name, unit, name in self.flags, name in self.differences, self.sentinels.get(name, ()))
+            for name, unit in zip(self.names, self.units, strict=True)
+        )
+        object.__setattr__(self, "columns", tuple(columns))
+
+    def declared(self, units: Mapping[str, str]) -> tuple[Column, ...]:
+        """The columns, with the units that the caller declares for plain values of some."""
+        if not units:
+            return self.columns
+        return tuple(replace(column, given=units.get(column.name) or None) for column in self.columns)
 
     @property
     def row_bytes(self) -> int:
@@ -93,19 +123,38 @@ class Layout:
         return FLOAT32.itemsize * len(self.names)
 
 
-def pack(rows: Rows, layout: Layout) -> NDArray[np.float32]:
-    """Rows in the declared order, float32 [N, F], C-contiguous; a fitting array is taken as it is.
+def pack(rows: Rows, layout: Layout, units: Units = None) -> NDArray[np.float32]:
+    """Rows in the declared order and units, float32 [N, F], C-contiguous; a fitting array is taken as it is.
 
     Scalars among columns are repeated for every row; if all are scalars there is one row.
 
+    Args:
+        units: units of plain columns, by name; an empty text declares nothing.
+
     Raises:
-        InvalidInput: missing, unknown or doubled columns, unequal lengths, wrong shape, not numbers, or
-            beyond what float32 holds.
+        InvalidInput: missing, unknown or doubled columns, unequal lengths, wrong shape, not numbers, a unit that
+            does not convert, or beyond what float32 holds.
     """
+    check_units(units, layout)
     names = _names(rows)
     if names is None:
-        return _from_array(cast(ArrayLike, rows), layout)
-    return _from_columns(cast(Columns, rows), names, layout)
+        return _from_array(cast(ArrayLike, rows), layout, units or {})
+    return _from_columns(cast(Columns, rows), names, layout, units or {})
+
+
+def check_units(units: Units, layout: Layout) -> None:
+    """Check that declared units are texts of columns that exist.
+
+    Raises:
+        InvalidInput: they are not.
+    """
+    if units is None:
+        return
+    if not isinstance(units, Mapping) or not all(isinstance(unit, str) for unit in units.values()):
+        raise wrong_argument("units", units, 'a mapping from column to unit, such as {"stw": "m/s"}')
+    for name in units:
+        if name not in layout.known and name not in layout.metadata:
+            raise _wrong_name(name, "unknown_column", "of units is not a column of this model", layout)
 
 
 def _names(rows: Rows) -> list[Any] | None:
@@ -125,14 +174,28 @@ def _names(rows: Rows) -> list[Any] | None:
     return None
 
 
-def _from_columns(columns: Columns, given: Sequence[Any], layout: Layout) -> NDArray[np.float32]:
+def _field_units(table: Any) -> dict[str, str]:
+    """Units that a table of pyarrow holds in the metadata of its fields, as ``units`` or ``unit``, by name."""
+    units: dict[str, str] = {}
+    for part in getattr(table, "schema", None) or () if hasattr(table, "column_names") else ():
+        metadata = getattr(part, "metadata", None) or {}
+        text = metadata.get(b"units") or metadata.get(b"unit")
+        if text:
+            units[part.name] = text.decode(errors="replace")
+    return units
+
+
+def _from_columns(
+    columns: Columns, given: Sequence[Any], layout: Layout, units: Mapping[str, str]
+) -> NDArray[np.float32]:
     names = [name for name in given if name not in layout.metadata] if layout.metadata else given
     if len(names) != len(layout.names) or layout.known != frozenset(names):
         raise _wrong_names(names, layout)
-    arrays = [
-        numbers(columns[name], name, unit, flag=name in layout.flags)
-        for name, unit in zip(layout.names, layout.units, strict=True)
-    ]
+    noted = _field_units(columns)
+    arrays = []
+    for column in layout.declared(units):
+        values, unit = columns[column.name], noted.get(column.name)
+        arrays.append(read_column(values if unit is None else Quantity(values, unit, parse(unit)), column))
     for name, array in zip(layout.names, arrays, strict=True):
         if array.ndim > 1:
             raise InvalidInput(
@@ -154,14 +217,19 @@ def _from_columns(columns: Columns, given: Sequence[Any], layout: Layout) -> NDA
     return packed
 
 
-def _from_array(rows: ArrayLike, layout: Layout) -> NDArray[np.float32]:
-    array = as_array(rows, "rows")
+def _from_array(rows: ArrayLike, layout: Layout, units: Mapping[str, str]) -> NDArray[np.float32]:
+    carried = quantity(rows, "rows")
+    array = as_array(rows if carried is None else carried.values, "rows")
     width = len(layout.names)
     if array.ndim == 1 and array.shape[0] == width:
         array = array.reshape(1, width)
     if array.ndim != 2 or array.shape[1] != width:
         raise _wrong_shape(array.shape, layout)
     array = numbers(array, "rows")
+    if carried is not None or units:
+        parts = (part if carried is None else replace(carried, values=part) for part in array.T)
+        read = [read_column(part, column) for part, column in zip(parts, layout.declared(units), strict=True)]
+        array = np.stack(read, axis=1)
     with np.errstate(over="raise"):
         try:
             return np.ascontiguousarray(array, FLOAT32)

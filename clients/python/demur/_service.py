@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from demur._calls import AsyncCalls, Calls
 from demur._commit import Committed, Identified, commit_request, committed
+from demur._connection import Reconnecting
 from demur._describe import Description, description
 from demur._label import Ids
 from demur._retry import Deadline
@@ -59,7 +60,7 @@ class Conversation(Protocol[QuestionT, OutcomeT]):
         ...
 
 
-class Service:
+class Service(Reconnecting):
     """A task's service, blocking; for any number of threads."""
 
     def __init__(self, calls: Calls, stub: Callable[[Any], Any]) -> None:
@@ -112,7 +113,7 @@ class Service:
             stream.close()
 
 
-class AsyncService:
+class AsyncService(Reconnecting):
     """As :class:`Service`, on the running event loop; for any number of its tasks."""
 
     def __init__(self, calls: AsyncCalls, stub: Callable[[Any], Any]) -> None:

@@ -1,0 +1,126 @@
+"""Addresses of services, and what is said of one at which something else answers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import grpc
+
+from demur._errors import DemurError, WrongAddress, from_call
+
+REFLECTION_METHOD = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+LIST_SERVICES = b"\x3a\x00"
+"""A ``ServerReflectionRequest`` whose field 7, ``list_services``, is set."""
+REFLECTION_SECONDS = 2.0
+"""How long an error waits to learn what answers instead."""
+
+DEFAULT_PORTS = {"weather": 4001, "translation": 4002, "motion": 4003, "lesion": 4004, "vessel": 4005}
+"""gRPC ports of services that are not told others."""
+_HTTP_TO_GRPC = 1000
+"""How far the gRPC port of a service lies above its HTTP port, by default."""
+
+_SCHEMES = frozenset({"dns", "ipv4", "ipv6", "unix", "unix-abstract", "vsock", "xds", "google-c2p"})
+"""Of the targets that the gRPC library resolves."""
+_TASK_SERVICE = re.compile(r"demur\.v1\.(\w+)Service")
+_NO_TASKS = frozenset({"label", "policy"})
+"""Services that every task has beside its own."""
+_NO_METHOD = re.compile(r"^$|not found|unknown (service|method)|unimplemented|http2? header|404", re.IGNORECASE)
+"""Words of servers and proxies that know no such method."""
+_HTTP = re.compile(r"http1\.x|Expected SETTINGS frame as the first frame, got frame type (3[2-9]|[4-9]\d|1[01]\d)\b")
+"""The library's words for a server that answered in HTTP/1.1, or in other text: a letter where a frame has its type."""
+
+
+def check_target(target: str) -> None:
+    """Check the form of a target.
+
+    Raises:
+        WrongAddress: it is a URL, or has a path.
+    """
+    scheme, mark, _ = target.partition("://")
+    if mark and scheme not in _SCHEMES:
+        suggested = _suggested(scheme, urlsplit(target))
+        raise WrongAddress(
+            f"{target!r} is a URL; give host:port of the gRPC port, without a scheme, such as {suggested}",
+            code="url",
+            target=target,
+        )
+    if not mark and not target.startswith(tuple(f"{name}:" for name in _SCHEMES)) and ("/" in target or not target):
+        host = target.partition("/")[0] or "127.0.0.1:4005"
+        raise WrongAddress(
+            f"{target!r} is no address; give host:port of a gRPC port, as {host!r}", code="bad_address", target=target
+        )
+
+
+def asked_task(failed: grpc.RpcError, method: Any) -> str | None:
+    """The task whose service does not exist where it was called; None for any other failure.
+
+    Args:
+        method: what was called, as a channel made it.
+    """
+    call: Any = failed
+    if call.code() is not grpc.StatusCode.UNIMPLEMENTED or not _NO_METHOD.search(call.details() or ""):
+        return None
+    path = getattr(method, "_method", b"")  # the library offers no other way to the name
+    match = _TASK_SERVICE.search(path.decode() if isinstance(path, bytes) else str(path))
+    return None if match is None else match[1].lower()
+
+
+def failure(failed: grpc.RpcError, seconds: float | None, target: str) -> DemurError:
+    """The typed error of a failed call at a target; an answer in HTTP/1.1 is told apart."""
+    call: Any = failed
+    if not _HTTP.search(call.details() or ""):
+        return from_call(failed, seconds)
+    return WrongAddress(
+        f"{target} is an HTTP port; give the gRPC port of the service, by default {_HTTP_TO_GRPC} above"
+        f"{_at(target, _HTTP_TO_GRPC)}",
+        code="http_port",
+        target=target,
+    )
+
+
+def wrong_service(target: str, asked: str, listed: bytes, failed: grpc.RpcError) -> DemurError:
+    """The error of a call of a service that does not exist at the target.
+
+    Args:
+        asked: the task that was asked for.
+        listed: reply to ``LIST_SERVICES``; empty where there was none.
+    """
+    names = (name.lower() for name in _TASK_SERVICE.findall(listed.decode(errors="replace")))
+    present = sorted(set(names) - _NO_TASKS)
+    if asked in present or asked in _NO_TASKS:
+        return from_call(failed)
+    what = f"is {' and '.join(present)}, not {asked}" if present else f"has no service of {asked}"
+    default = DEFAULT_PORTS.get(asked)
+    if default is None:
+        hint = f"give the address of a service of {asked}"
+    else:
+        away = default - DEFAULT_PORTS.get(present[0], default) if present else 0
+        hint = f"give the gRPC port of {asked}, by default {default}{_at(target, away) if away else ''}"
+    return WrongAddress(f"the service at {target} {what}; {hint}", code="wrong_service", target=target)
+
+
+def _suggested(scheme: str, parts: Any) -> str:
+    """The address that a URL may mean, for a message."""
+    try:
+        host, port = parts.hostname or "127.0.0.1", parts.port
+    except ValueError:
+        host, port = "127.0.0.1", None
+    host = f"[{host}]" if ":" in host else host
+    encrypted = ", and tls=True" if scheme in ("https", "grpcs") else ""
+    grpc_port = port or DEFAULT_PORTS["vessel"]
+    if not scheme.startswith("http") or port is None or port in DEFAULT_PORTS.values():
+        return f"'{host}:{grpc_port}'{encrypted}"
+    return (
+        f"'{host}:{port + _HTTP_TO_GRPC}'{encrypted}: by default the gRPC port of a service is {_HTTP_TO_GRPC} above "
+        "that of HTTP"
+    )
+
+
+def _at(target: str, away: int) -> str:
+    """The address so many ports away, for a message; empty where the target has no port of that kind."""
+    host, mark, port = target.rpartition(":")
+    if not mark or not port.isdigit() or not 0 < int(port) + away < 65536:
+        return ""
+    return f" (here {host}:{int(port) + away})"

@@ -1,0 +1,191 @@
+"""Values of one column as real numbers in the unit that the service declares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from demur._errors import InvalidInput
+from demur._numbers import as_array, is_null, numbers
+from demur._quantities import Quantity, carries_unit, quantity
+from demur._unit_words import Unit, parse
+from demur._units import conversion, examples
+
+_NANOSECOND = np.timedelta64(1, "ns")
+_DURATION = "s"
+"""Unit in which durations are read."""
+_NUMBERS = frozenset({float, int, bool, str, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
+"""Types of elements that carry no unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What the service declares about one column, and what the caller says of its values."""
+
+    name: str
+    unit: str
+    flag: bool = False
+    """The only values are 0 and 1."""
+    difference: bool = False
+    """Values are differences of temperatures."""
+    sentinels: tuple[float, ...] = ()
+    """Values that mean "missing" in any unit."""
+    given: str | None = None
+    """Unit of plain values as the caller declares it; None: that of the service."""
+
+
+def read_column(values: Any, column: Column) -> NDArray[Any]:
+    """Numbers of any shape in the unit of the column; what is masked, None or null becomes NaN.
+
+    Values that carry a unit are converted from it, durations (``timedelta64``, ``timedelta``) too, and plain numbers
+    from ``column.given``.
+
+    Raises:
+        InvalidInput: lists of unequal lengths, no real numbers (``not_numbers``), or a unit that is unknown, does not
+            convert to that of the column, or contradicts the one declared (``wrong_unit``).
+    """
+    if column.given is None:  # most columns are plain numbers
+        if type(values) is float:
+            return np.asarray(values)
+        if type(values) is np.ndarray and values.dtype.kind in "fiu":
+            return values
+    carried = quantity(values, column.name)
+    if carried is not None:
+        return _converted(carried.values, carried, column)
+    if isinstance(values, timedelta):
+        return _converted(values.total_seconds(), _duration("timedelta"), column)
+    if isinstance(values, (list, tuple)) and values and type(values[0]) not in _NUMBERS and _mixed(values):
+        return _each(values, column)
+    try:
+        array = as_array(values, column.name, column.unit)
+    except InvalidInput:
+        if isinstance(values, (list, tuple)) and _mixed(values):
+            return _each(values, column)
+        raise
+    if array.dtype.kind == "m":
+        return _converted(_seconds(array, column), _duration(str(array.dtype)), column)
+    if array.dtype.kind == "O" and _mixed(array.flat):
+        return _each(np.ma.filled(array, None).ravel(), column).reshape(array.shape)
+    if column.given is None or column.given == column.unit:
+        return numbers(array, column.name, column.unit, flag=column.flag)
+    return _converted(array, Quantity(array, column.given, parse(column.given)), replace(column, given=None))
+
+
+def _converted(values: Any, source: Quantity, column: Column) -> NDArray[Any]:
+    """Plain values in the unit of their source, brought to that of the column."""
+    if column.given is not None and not _agree(parse(column.given), source):
+        raise _wrong_unit(
+            column,
+            source.text,
+            f"column {column.name!r} carries the unit {source.text!r}, but units declares {column.given!r}; leave "
+            "it out of units, or pass plain numbers",
+        )
+    array = numbers(values, column.name, column.unit, flag=column.flag)
+    if source.text == column.unit and (source.unit is None or source.unit.difference is None):
+        return array
+    taken = parse(column.unit)
+    step = None
+    if source.unit is not None and taken is not None:
+        step = conversion(source.unit, column.unit, taken, difference=column.difference)
+    if step is None:
+        raise _no_conversion(column, source)
+    factor, summand = step
+    if (factor, summand) == (1.0, 0.0):
+        return array
+    converted = np.asarray(array, np.float64) * factor + summand
+    return np.where(np.isin(array, column.sentinels), array, converted) if column.sentinels else converted
+
+
+def _each(values: Any, column: Column) -> NDArray[np.float64]:
+    """Single quantities or durations [N], each in a unit of its own; None and NaN among them are missing."""
+    column_values = np.empty(len(values), np.float64)
+    for place, value in enumerate(values):
+        if _is_absent(value):
+            column_values[place] = np.nan
+        elif isinstance(value, timedelta) or (np.ndim(getattr(value, "magnitude", value)) == 0 and _has_unit(value)):
+            column_values[place] = read_column(value, column)
+        else:
+            raise InvalidInput(
+                f"{column.name} holds values with a unit and {value!r} without one in row {place}; give all of them "
+                "a unit, or none",
+                code="wrong_unit",
+                field=column.name,
+                value=repr(value),
+                unit=column.unit,
+                allowed=examples(column.unit),
+                index=place,
+            )
+    return column_values
+
+
+def _is_absent(value: Any) -> bool:
+    if isinstance(value, np.timedelta64):
+        return bool(np.isnat(value))
+    return is_null(value) or (isinstance(value, (float, np.floating)) and math.isnan(value))
+
+
+def _mixed(values: Iterable[Any]) -> bool:
+    """Whether some of these values carry a unit, one by one."""
+    kinds = set(map(type, values)) - _NUMBERS
+    return any(issubclass(kind, (timedelta, np.timedelta64)) or carries_unit(kind) for kind in kinds)
+
+
+def _has_unit(value: Any) -> bool:
+    return isinstance(value, np.timedelta64) or carries_unit(type(value))
+
+
+def _duration(text: str) -> Quantity:
+    return Quantity(None, text, parse(_DURATION))
+
+
+def _seconds(array: NDArray[Any], column: Column) -> NDArray[Any]:
+    """Durations in s, float64, NaN where one is missing or masked."""
+    if np.datetime_data(array.dtype)[0] in ("generic", "M", "Y"):  # months and years have no fixed length
+        raise _no_conversion(column, Quantity(None, str(array.dtype), None))
+    seconds = np.asarray(array) / _NANOSECOND * 1e-9
+    return np.where(np.ma.getmaskarray(array), np.nan, seconds) if isinstance(array, np.ma.MaskedArray) else seconds
+
+
+def _agree(declared: Unit | None, source: Quantity) -> bool:
+    if declared is None or source.unit is None:
+        return False
+    if source.values is None:  # a duration has no unit of its own
+        return declared.dimension == source.unit.dimension
+    return (declared.factor, declared.offset, declared.dimension) == (
+        source.unit.factor,
+        source.unit.offset,
+        source.unit.dimension,
+    )
+
+
+def _no_conversion(column: Column, source: Quantity) -> InvalidInput:
+    if source.unit is not None and column.difference and source.unit.difference is not True and source.unit.offset:
+        advice = "it holds differences of temperatures: give them in K, or mark them as differences, such as delta_degF"
+    elif source.unit is not None and source.unit.difference and not column.difference:
+        advice = f"it holds temperatures, no differences; give it in {examples(column.unit)}"
+    elif source.unit is None:
+        advice = f"that unit is not known here; give it in {examples(column.unit)}"
+    else:
+        advice = f"the one does not convert to the other; give it in {examples(column.unit)}"
+    return _wrong_unit(
+        column,
+        source.text,
+        f"column {column.name!r} is given in {source.text!r}, this model takes {column.unit!r}; {advice}",
+    )
+
+
+def _wrong_unit(column: Column, given: str, message: str) -> InvalidInput:
+    return InvalidInput(
+        message,
+        code="wrong_unit",
+        field=column.name,
+        value=given,
+        unit=column.unit,
+        allowed=examples(column.unit),
+    )

@@ -1,0 +1,245 @@
+"""Words for units, and texts of units as products and quotients of them.
+
+Words are those of UDUNITS and the CF conventions (``m s-1``, ``degC``, ``kg m-2``), of SI, and of pint and astropy.
+A word that means different units in different places, such as ``nm``, is not known, and so refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+Dimension = tuple[tuple[str, int], ...]
+"""Exponents of the base units that occur, by name; empty for a number without a unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit in terms of m, kg, s, K and rad: ``value * factor + offset`` is the value in base units."""
+
+    factor: float
+    dimension: Dimension
+    offset: float = 0.0
+    """Of a temperature scale, K; 0 elsewhere."""
+    difference: bool | None = None
+    """Of a temperature: True for a difference of two, False for one on a scale, None where the unit leaves it open."""
+
+
+def dimension(**exponents: int) -> Dimension:
+    """The dimension with these exponents, such as ``dimension(m=1, s=-1)``."""
+    return tuple(sorted((name, exponent) for name, exponent in exponents.items() if exponent))
+
+
+PRESSURE = dimension(kg=1, m=-1, s=-2)
+SPEED = dimension(m=1, s=-1)
+TEMPERATURE = dimension(K=1)
+
+_WORDS: Mapping[Dimension, Mapping[str, float]] = {
+    dimension(m=1): {
+        "m metre metres meter meters gpm": 1.0,
+        "km kilometre kilometres kilometer kilometers": 1000.0,
+        "dam decametre decameter": 10.0,
+        "cm centimetre centimetres centimeter centimeters": 0.01,
+        "mm millimetre millimetres millimeter millimeters": 0.001,
+        "ft foot feet": 0.3048,
+        "in inch inches": 0.0254,
+        "mi mile miles": 1609.344,
+        "NM nmi nautical_mile nautical_miles": 1852.0,
+    },
+    dimension(s=1): {
+        "s sec secs second seconds": 1.0,
+        "min mins minute minutes": 60.0,
+        "h hr hrs hour hours": 3600.0,
+        "d day days": 86_400.0,
+        "week weeks": 604_800.0,
+        "ms millisecond milliseconds": 1e-3,
+        "us microsecond microseconds": 1e-6,
+        "ns nanosecond nanoseconds": 1e-9,
+    },
+    dimension(kg=1): {"kg kilogram kilograms": 1.0, "g gram grams": 1e-3, "mg milligram milligrams": 1e-6},
+    SPEED: {"kn kt kts knot knots": 1852.0 / 3600.0, "kmh kph": 1 / 3.6, "mph": 1609.344 / 3600.0},
+    PRESSURE: {
+        "Pa pascal pascals": 1.0,
+        "hPa hectopascal hectopascals mbar mb millibar millibars": 100.0,
+        "kPa kilopascal kilopascals": 1000.0,
+        "bar bars": 1e5,
+        "dbar decibar decibars": 1e4,
+        "atm atmosphere": 101_325.0,
+        "mmHg mm_Hg millimeter_Hg": 133.322387415,
+        "inHg in_Hg inch_Hg": 3386.388640341,
+    },
+    dimension(kg=1, m=2, s=-2): {"J joule joules": 1.0},
+    dimension(s=-1): {"Hz hertz": 1.0},
+    dimension(rad=1): {
+        "rad radian radians": 1.0,
+        "deg degree degrees arc_degree ° angular_degree": 0.017453292519943295,
+    },
+    (): {"1 dimensionless fraction (0_-_1)": 1.0, "% percent pct": 0.01},
+    TEMPERATURE: {
+        "K kelvin kelvins degK deg_K degree_K degrees_K degree_kelvin degrees_kelvin": 1.0,
+        "delta_degC delta_degree_Celsius delta_celsius": 1.0,
+        "delta_degF delta_degree_Fahrenheit delta_fahrenheit": 5 / 9,
+        "degC deg_C °C C celsius degree_C degrees_C degree_Celsius degrees_Celsius deg_Celsius degreeC degreesC": 1.0,
+        "degF deg_F °F F fahrenheit degree_F degrees_F degree_Fahrenheit degrees_Fahrenheit deg_Fahrenheit": 5 / 9,
+    },
+}
+"""Words for each unit and its factor, by dimension."""
+
+_ZERO_CELSIUS, _ZERO_FAHRENHEIT = 273.15, 459.67 * 5 / 9
+"""K."""
+
+
+def _table() -> dict[str, Unit]:
+    table: dict[str, Unit] = {}
+    for kind, units in _WORDS.items():
+        for words, factor in units.items():
+            for word in words.split():
+                unit = Unit(factor, kind)
+                if "delta_" in word:
+                    unit = replace(unit, difference=True)
+                elif kind == TEMPERATURE and not word.lower().endswith(("k", "kelvin", "kelvins")):
+                    unit = replace(unit, offset=_ZERO_CELSIUS if factor == 1.0 else _ZERO_FAHRENHEIT)
+                table[word.replace("_", " ")] = table[word] = unit
+    return table
+
+
+_TABLE = _table()
+_FOLDED = {word.lower(): unit for word, unit in _TABLE.items() if len(word) > 3}
+"""Words long enough to be the same in capitals."""
+
+_PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·×⋅µμº", "0123456789-***uu°")
+_TOKEN = re.compile(
+    r"(?P<blank>\s+)|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]+|%|°[CF]?)"
+    r"|(?P<operator>\*\*|[*/^().+-])"
+)
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> Unit | None:
+    """The unit that a text names, such as ``m s-1``, ``kg/m²``, ``kn/3min``; None where it names none that is known.
+
+    A number directly before a unit belongs to it: ``kn/3min`` is knots per three minutes.
+    """
+    text = text.translate(_PLAIN).strip()
+    known = _word(" ".join(text.split()))
+    if known is not None:
+        return known
+    try:
+        return _Parser(text).whole()
+    except (_UnknownUnit, OverflowError, ZeroDivisionError, RecursionError):
+        return None
+
+
+class _UnknownUnit(ValueError):
+    """A text that names no known unit."""
+
+
+class _Parser:
+    """Reader of products and quotients of powers of units, left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens: list[tuple[str, str]] = []
+        place = 0
+        while place < len(text):
+            match = _TOKEN.match(text, place)
+            if match is None or match.lastgroup is None:
+                raise _UnknownUnit(text)
+            self._tokens.append((match.lastgroup, match.group()))
+            place = match.end()
+        self._place = 0
+
+    def whole(self) -> Unit:
+        unit = self._product()
+        if self._place < len(self._tokens):
+            raise _UnknownUnit
+        return unit
+
+    def _product(self) -> Unit:
+        unit = self._factor()
+        while True:
+            self._skip_blanks()
+            kind, text = self._peek()
+            if text == "/" or (kind == "word" and text == "per"):
+                self._place += 1
+                unit = _times(unit, self._factor(), -1)
+            elif text in ("*", "."):
+                self._place += 1
+                unit = _times(unit, self._factor(), 1)
+            elif kind in ("word", "number") or text == "(":
+                unit = _times(unit, self._factor(), 1)
+            else:
+                return unit
+
+    def _factor(self) -> Unit:
+        """A number, a power, or a number that counts the power behind it."""
+        self._skip_blanks()
+        kind, text = self._peek()
+        if kind != "number":
+            return self._power()
+        self._place += 1
+        number = Unit(float(text), ())
+        self._skip_blanks()
+        kind, text = self._peek()
+        return _times(number, self._power(), 1) if text == "(" or (kind == "word" and text != "per") else number
+
+    def _power(self) -> Unit:
+        kind, text = self._peek()
+        self._place += 1
+        if text == "(":
+            unit = self._product()
+            if self._peek()[1] != ")":
+                raise _UnknownUnit
+            self._place += 1
+        else:
+            named = _word(text) if kind == "word" else None
+            if named is None:
+                raise _UnknownUnit
+            unit = replace(named, offset=0.0) if len(self._tokens) > 1 else named
+        return _times(Unit(1.0, ()), unit, self._exponent())
+
+    def _exponent(self) -> int:
+        start, sign = self._place, 1
+        self._skip_blanks()
+        if self._peek()[1] in ("**", "^"):
+            self._place += 1
+            self._skip_blanks()
+        else:
+            self._place = start  # a number that stands apart is no exponent
+        if self._peek()[1] in ("-", "+"):
+            sign = -1 if self._peek()[1] == "-" else 1
+            self._place += 1
+        kind, text = self._peek()
+        if kind != "number":
+            if self._place > start:
+                raise _UnknownUnit
+            return 1
+        if not text.isdigit() or len(text) > 1:
+            raise _UnknownUnit
+        self._place += 1
+        return sign * int(text)
+
+    def _peek(self) -> tuple[str, str]:
+        return self._tokens[self._place] if self._place < len(self._tokens) else ("end", "")
+
+    def _skip_blanks(self) -> None:
+        while self._peek()[0] == "blank":
+            self._place += 1
+
+
+def _word(text: str) -> Unit | None:
+    return _TABLE.get(text) or _FOLDED.get(text.lower())
+
+
+def _times(first: Unit, second: Unit, exponent: int) -> Unit:
+    """``first * second ** exponent``; differences and zero points have no meaning in it."""
+    return Unit(first.factor * second.factor**exponent, product(first.dimension, second.dimension, exponent))
+
+
+def product(first: Dimension, second: Dimension, exponent: int) -> Dimension:
+    """The dimension of ``first * second ** exponent``."""
+    exponents = dict(first)
+    for name, power in second:
+        exponents[name] = exponents.get(name, 0) + power * exponent
+    return dimension(**exponents)
