@@ -149,6 +149,13 @@ def posterior_width(artefact: Artefact) -> float:
     return float(np.median(draws.std(axis=1, ddof=1)))
 
 
+def _trained(artefact: Artefact) -> str:
+    """Rows that were trained on, in words."""
+    rows = {source.role: source.rows for source in artefact.manifest.sources}
+    slow = rows.get("training at low speed")
+    return f"{rows['training']} rows" + (f" and {slow} of low speed" if slow else "")
+
+
 def document(results: Any, tags: Any, sizes: dict[str, int], surroundings: str) -> str:
     """The page down to the part that is written by hand.
 
@@ -163,7 +170,7 @@ def document(results: Any, tags: Any, sizes: dict[str, int], surroundings: str) 
         "they are compared with the synthetic part of Shifts 2.0 in their relations, not digit by digit: the paper's "
         "ship and its physics model are not public.",
         "",
-        f"- Data: simulator of this repository, seed {SEED}, scale 1: train {training['rows']} rows, "
+        f"- Data: simulator of this repository, seed {SEED}, scale 1: train {_trained(tags[0])}, "
         + ", ".join(f"{name} {rows}" for name, rows in sizes.items() if name != "gen")
         + f"; generalisation set of {sizes['gen']} rows, seed {GENERALISATION_SEED} "
         "(label noise, no feature noise).",
