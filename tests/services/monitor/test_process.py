@@ -3,6 +3,7 @@ are missing."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -193,3 +194,25 @@ def test_two_cycles_without_news_judge_nothing_anew(quick_scene: Scene) -> None:
     before = watch.monitor.published.judgements
     after = watch.at(now).judgements
     assert all(one is other for one, other in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("exact_units", [100_000, 0])
+def test_units_of_infinite_uncertainty_count_as_the_most_uncertain_ones(tmp_path: Path, exact_units: int) -> None:
+    """As those whose prediction is impossible: every figure is what it would be with a very large score."""
+    stream = simulate(3000, 12, rate=1.0)
+    chosen = np.flatnonzero(stream.deferred)[::3]
+    figures = []
+    for score in (1e30, np.inf):
+        scores = stream.uncertainty.copy()
+        scores[chosen] = np.float32(score)
+        scene = Scene(f"sqlite:///{tmp_path / str(score)}.db")
+        try:
+            now = label_asked(scene.book(), replace(stream, uncertainty=scores))
+            window = scene.watch(now, exact_units=exact_units).window()
+            figures.append({name: (one.estimate, one.low, one.high) for name, one in window.figures.items()})
+        finally:
+            scene.close()
+    assert figures[0]
+    large, infinite = (np.array(list(one.values())) for one in figures)
+    assert np.isfinite(large).all()
+    np.testing.assert_allclose(infinite, large, rtol=1e-9)
