@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ COLUMNS = (
     "id",
     "folder",
     "decision",
+    "reason",
     "uncertainty",
     "threshold",
     "measure",
     "shifted",
+    "shift_reasons",
     "count",
     "count_lower",
     "count_upper",
@@ -89,7 +92,10 @@ def run(asked: Asked) -> Outcome:
             ),
         )
         for one, outcome in zip(found, told, strict=True):
-            add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
+            if isinstance(outcome, demur.ScanError):
+                _failed(asked, tally, one, outcome.error, add)
+            else:
+                add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
             tally.done += 1
             asked.progress(min(tally.done / len(found), 0.999), one.id)
     asked.progress(1.0, "")
@@ -111,17 +117,18 @@ def _scan(one: Input, with_t1: bool) -> demur.Scan:
     return demur.Scan(one.flair, one.t1 if with_t1 else None, one.brain_mask, one.id)
 
 
-def _noted(
-    asked: Asked, tally: _Tally, one: Input, outcome: demur.LesionAnswer | demur.ScanError, *, alone: bool
-) -> dict[str, Any]:
+def _failed(
+    asked: Asked, tally: _Tally, one: Input, error: demur.DemurError, add: Callable[[Mapping[str, Any]], None]
+) -> None:
+    where = {"id": one.id, "folder": one.folder.as_posix()}
+    tally.failed += 1
+    tally.answers.append(where | {"error": str(error)})
+    asked.failed(one.id, error, add, where)
+
+
+def _noted(asked: Asked, tally: _Tally, one: Input, outcome: demur.LesionAnswer, *, alone: bool) -> dict[str, Any]:
     """Writes the files of a scan; what became of it, as a row of the summary."""
     where: dict[str, Any] = {"id": one.id, "folder": one.folder.as_posix()}
-    if isinstance(outcome, demur.ScanError):
-        tally.failed += 1
-        failed = where | {"error": str(outcome.error)}
-        tally.answers.append(failed)
-        asked.tell(f"{one.id}: failed: {outcome.error}")
-        return failed
     folder = asked.output / one.folder
     written = outcome.save(folder, one.id)
     problem = ""
@@ -156,7 +163,10 @@ def _row(answer: demur.LesionAnswer) -> dict[str, Any]:
     for name, interval in (("count", answer.count_interval), ("volume_mm3", answer.volume_interval)):
         if interval is not None:
             found |= {f"{name}_lower": interval.lower, f"{name}_upper": interval.upper, "level": interval.level}
-    return found | {"remarks": " ".join(remark.code for remark in answer.remarks)}
+    return found | {
+        "shift_reasons": " ".join(answer.shift_reasons),
+        "remarks": " ".join(remark.code for remark in answer.remarks),
+    }
 
 
 SCORER = Scorer(
