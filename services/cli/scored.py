@@ -22,7 +22,7 @@ DECISIONS = ("deferred", "shifted", "prediction_id", "reason", "shift_reasons")
 ERROR = "error"
 """Why a row could not be scored: the last column of the answers, before those that are kept of the input."""
 TAKEN = "input."
-"""Begins the name of a kept column whose own name the table has already."""
+"""Begins the name of a kept column whose own name is one of the answers' columns."""
 _EMPTY = ""
 
 
@@ -136,7 +136,7 @@ class Scored:
             self._names += [*(prefix + name for name in names), *members]
         # flat tables have always called the first column so, which their readers know
         first = "row" if self._named and (chunk is None or chunk.numbered) else IDENTITY
-        taken = {first, *self._names, ERROR}
+        taken = {first, *self._names, ERROR, *DECISIONS}  # with the head's name or without
         self._kept = [name for name in self._wanted if chunk is not None and name in chunk.kept]
         kept = [f"{TAKEN}{name}" if name in taken else name for name in self._kept]
         self._writer.writerow([first, *self._names, ERROR, *kept])

@@ -67,7 +67,11 @@ def _finish(part: Path, path: Path, archive: bool) -> None:
         return
     packed = path.with_name(path.name + ".packed.part")
     with tarfile.open(packed, "w:gz") as tar:
-        tar.add(part, MEMBER)
+        with part.open("rb") as file:
+            info = tarfile.TarInfo(MEMBER)  # without names of users
+            info.size = part.stat().st_size
+            info.mtime = int(part.stat().st_mtime)
+            tar.addfile(info, file)
     packed.replace(path)
     part.unlink()
 
