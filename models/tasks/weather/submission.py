@@ -66,12 +66,11 @@ def _finish(part: Path, path: Path, archive: bool) -> None:
         part.replace(path)
         return
     packed = path.with_name(path.name + ".packed.part")
-    with tarfile.open(packed, "w:gz") as tar:
-        with part.open("rb") as file:
-            info = tarfile.TarInfo(MEMBER)  # without names of users
-            info.size = part.stat().st_size
-            info.mtime = int(part.stat().st_mtime)
-            tar.addfile(info, file)
+    with tarfile.open(packed, "w:gz") as tar, part.open("rb") as file:
+        info = tarfile.TarInfo(MEMBER)  # without names of users
+        info.size = part.stat().st_size
+        info.mtime = int(part.stat().st_mtime)
+        tar.addfile(info, file)
     packed.replace(path)
     part.unlink()
 
