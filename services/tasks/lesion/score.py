@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,11 @@ def run(asked: Asked) -> Outcome:
         need("matplotlib", "a figure")  # known before a minute's work
     asked.output.mkdir(parents=True, exist_ok=True)
     tally = _Tally(submission=Submission(asked.output) if asked.options["submission"] else None)
-    with summary(asked.output / SUMMARY, COLUMNS) as add, demur.connect(asked.target) as client:
+    with ExitStack() as stack:
+        add = stack.enter_context(summary(asked.output / SUMMARY, COLUMNS))
+        client = stack.enter_context(demur.connect(asked.target))
+        if tally.submission is not None:
+            stack.callback(tally.submission.write)
         channels = client.lesion.describe().names
         with_t1 = not channels or "t1" in channels or asked.options["t1"] is not None  # unless it is known to be idle
         told = client.lesion.predict_many(
@@ -102,8 +107,6 @@ def run(asked: Asked) -> Outcome:
                 add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
             tally.done += 1
             asked.progress(min(tally.done / len(found), 0.999), one.id)
-            if tally.submission is not None:
-                tally.submission.write()
     asked.progress(1.0, "")
     return _outcome(tally, len(found))
 

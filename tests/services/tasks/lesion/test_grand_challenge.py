@@ -66,6 +66,10 @@ def given(root: Path, *names: str) -> None:
         itk.WriteImage(made(truth.astype(np.uint8)), str(root / "truth" / f"{name}_gt_isovox.mha"))
 
 
+def summary(out: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
+
+
 def score(target: str, *words: object) -> int:
     return main(["score", "lesion", *map(str, words), "--target", target])
 
@@ -123,7 +127,7 @@ def test_a_broken_image_spoils_no_other(target: str, tmp_path: Path, capsys: pyt
     image.write_bytes(image.read_bytes()[:-100])
     out = tmp_path / "out"
     assert score(target, tmp_path / "input", out, "--submission") == 1
-    rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
+    rows = summary(out)
     assert [(row["id"], row["reason"]) for row in rows if row["decision"] == "defer" and row["error"]] == [
         ("b", "invalid_input")
     ]
@@ -135,9 +139,10 @@ def test_a_broken_image_spoils_no_other(target: str, tmp_path: Path, capsys: pyt
     ]
     assert sorted(path.name for path in (out / SLOTS[0]).iterdir()) == ["a.mha", "c.mha"]
     assert score(target, tmp_path / "input", tmp_path / "skip", "--on-error", "skip") == 1
-    assert "b" not in [row["id"] for row in csv.DictReader((tmp_path / "skip" / "summary.csv").open())]
-    assert score(target, tmp_path / "input", tmp_path / "fail", "--on-error", "fail") == 1
-    assert [row["id"] for row in csv.DictReader((tmp_path / "fail" / "summary.csv").open())] == ["a"]
+    assert "b" not in [row["id"] for row in summary(tmp_path / "skip")]
+    assert score(target, tmp_path / "input", tmp_path / "fail", "--on-error", "fail", "--submission") == 1
+    assert [row["id"] for row in summary(tmp_path / "fail")] == ["a"]
+    assert len(json.loads((tmp_path / "fail" / "results.json").read_text())) == 2
     assert "demur score: b: " in capsys.readouterr().err
 
 
