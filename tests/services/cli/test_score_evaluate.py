@@ -40,7 +40,7 @@ def labelled(path: Path, *, bad: tuple[int, ...] = ()) -> tuple[np.ndarray, np.n
         writer.writerow([*NAMES, "fact_temperature", "climate", "shifted"])
         for number, row in enumerate(rows.tolist()):
             cells = ["x" if number in bad else "" if np.isnan(value) else value for value in row]
-            writer.writerow([*cells, target[number], ("dry", "snow")[number % 2], int(shifted[number])])
+            writer.writerow([*cells, float(target[number]), ("dry", "snow")[number % 2], int(shifted[number])])
     return rows, target, shifted
 
 
