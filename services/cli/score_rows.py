@@ -269,6 +269,17 @@ SCORER = Scorer(
     options=(
         Option("--members", "also columns of what each member of the ensemble says", kind=None),
         Option("--keep", "also keep columns of the input, beside its labels", count="+", metavar="COLUMN"),
-        Option("--submission", "also write the benchmark's file of predictions", kind=Path, metavar="FILE"),
+        Option(
+            "--submission",
+            "also write the benchmark's file: vessel-power-estimates.json, or df_submission.tar.gz of weather",
+            kind=Path,
+            metavar="FILE",
+        ),
+    ),
+    examples=(
+        "demur score vessel rows.csv scored.csv",
+        "demur score weather rows.jsonl.gz scored.csv.gz --members --on-error skip",
+        "demur score vessel merchant-vessel-features.json scored.csv --submission vessel-power-estimates.json",
+        "demur evaluate --task vessel --predictions scored.csv",
     ),
 )

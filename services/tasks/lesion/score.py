@@ -198,6 +198,11 @@ SCORER = Scorer(
         "`demur evaluate` reads it"
     ),
     run=run,
+    examples=(
+        "demur score lesion scans/ out/ --figure",
+        "demur score lesion /input /output --submission",
+        "demur evaluate --task lesion --predictions out/ --ground-truth scans/",
+    ),
     options=(
         Option("--t1", "the T1 image of a single scan", kind=Path),
         Option("--brain-mask", "the brain mask of a single scan", kind=Path),

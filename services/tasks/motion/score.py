@@ -210,6 +210,10 @@ SCORER = Scorer(
         "`demur evaluate` reads the former"
     ),
     run=run,
+    examples=(
+        "demur score motion scenes/ out/",
+        "demur evaluate --task motion --predictions out/submission.pb --scenes scenes/",
+    ),
     options=(
         Option("--tracks", "vehicles of a single scene instead of its prediction requests", kind=int, count="+"),
         Option("--rendered", "take the prerendered maps (.npy) of a folder instead of its scenes", kind=None),

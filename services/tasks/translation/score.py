@@ -222,6 +222,10 @@ SCORER = Scorer(
         "a row a sentence; `demur evaluate` reads the first"
     ),
     run=run,
+    examples=(
+        "demur score translation news.en out/",
+        "demur evaluate --task translation --predictions out/submission.jsonl --references news.ru",
+    ),
     options=(
         Option(
             "--fairseq", "also write output.txt, the lines that the released scripts print (S, H, P, SU)", kind=None
