@@ -9,6 +9,16 @@ from typing import Any, Literal
 
 from models.workbench import Option, Progress
 
+OnError = Literal["defer", "skip", "fail"]
+"""What becomes of an item that cannot be scored: its row says why and counts as deferred, it is left out, or the run
+ends there. Whatever was written before stays."""
+INVALID = "invalid_input"
+"""Reason of an item that was deferred because it could not be scored; beside those of ``DecidedUnit.reason``."""
+
+
+class Stopped(ValueError):
+    """An item could not be scored, and the run was to end there; the message names it."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -23,8 +33,28 @@ class Asked:
     progress: Progress
     tell: Callable[[str], None]
     """Takes a line for people as soon as it is known."""
+    on_error: OnError = "defer"
     options: Mapping[str, Any] = field(default_factory=dict)
     """Values of the scorer's own options by ``Option.key``."""
+
+    def failed(
+        self, item: str, error: object, add: Callable[[Mapping[str, Any]], None], row: Mapping[str, Any]
+    ) -> None:
+        """Take note of an item that could not be scored: its row, where rows of such items are wanted.
+
+        Args:
+            item: names it.
+            add: writes a row of a summary.
+            row: what is known of the item.
+
+        Raises:
+            Stopped: the run is to end.
+        """
+        if self.on_error == "fail":
+            raise Stopped(f"{item}: {error} (stopped there, as --on-error fail asks; what came before is written)")
+        self.tell(f"{item}: failed: {error}")
+        if self.on_error == "defer":
+            add({**row, "decision": "defer", "reason": INVALID, "error": str(error)})
 
 
 @dataclass(frozen=True)
@@ -49,3 +79,5 @@ class Scorer:
     run: Callable[[Asked], Outcome]
     """Raises ValueError, OSError and ``demur.DemurError`` with a message."""
     options: tuple[Option, ...] = ()
+    examples: tuple[str, ...] = ()
+    """Commands, for the help text."""

@@ -120,25 +120,40 @@ def check(schema: Schema, rows: Rows) -> Rows:
     Raises:
         InvalidInput: the first value that is NaN, infinite, outside its closed range, or not one of few possible ones.
     """
+    fine = possible(schema, rows)
+    if fine is None:
+        return rows
+    raise refusal(schema, rows, fine, int(np.argmin(fine.all(axis=1))))
+
+
+def possible(schema: Schema, rows: Rows) -> NDArray[np.bool_] | None:
+    """Which values of rows [N, F] are physically possible or a documented missing value, bool [N, F]; None if all."""
     fine = (rows >= schema.lower) & (rows <= schema.upper)
     for position, values in schema.enumerated:
         fine[:, position] &= np.isin(rows[:, position], values)
     if fine.all():
-        return rows
+        return None
     fine |= np.isnan(rows) & schema.nullable
     for position, sentinel in schema.sentinels:
         fine[:, position] |= rows[:, position] == sentinel
-    if fine.all():
-        return rows
-    wrong = np.argwhere(~fine)
-    row, position = (int(value) for value in wrong[0])
+    return None if fine.all() else fine
+
+
+def refusal(schema: Schema, rows: Rows, fine: NDArray[np.bool_], row: int) -> InvalidInput:
+    """The error of the first value of a row that is not possible.
+
+    Args:
+        fine: what ``possible`` gives.
+    """
+    position = int(np.argmin(fine[row]))
     feature = schema.features[position]
     value = float(rows[row, position])
-    more = f" ({len(wrong) - 1} more values are refused)" if len(wrong) > 1 else ""
+    wrong = fine.size - int(np.count_nonzero(fine))
+    more = f" ({wrong - 1} more values are refused)" if wrong > 1 else ""
     finite = np.isfinite(value)
     reason = "is out of range" if finite else "is not a finite number"
     words, short = allowed(feature)
-    raise InvalidInput(
+    return InvalidInput(
         f"{feature.name} = {value:g}{feature.unit_text} in row {row} {reason}: allowed are {words}; correct the value "
         f"or drop the row{more}",
         code="out_of_range" if finite else "not_finite",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from models.assessment import classification
 from models.assessment.figures import Rules
-from models.evaluation import files
+from models.evaluation import files, scored
 from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
+from models.predictive import Categorical
 from models.uncertainty import categorical, score
 
 OPTIONS: frozenset[str] = frozenset()
@@ -22,6 +23,7 @@ OPTIONS: frozenset[str] = frozenset()
 
 ENSEMBLE_MEASURES = ("confidence", "entropy", "data_entropy", "mi", "epkl", "rmi")
 SINGLE_MEASURES = ("entropy", "confidence")
+_OF_MEMBERS = ("epkl", "rmi")
 _ROUNDED = 1e-6
 CORRECT = 0.5
 """Limit of the error rate: a prediction is acceptable if it is right, under either convention."""
@@ -49,9 +51,7 @@ def read_as(path: Path, asked: Asked, task: str, arrays: Mapping[str, Any] | Non
     members = files.numbers(path, arrays, "members", "M N C", sizes)
     target = _classes(path, files.numbers(path, arrays, "target", "N", sizes), sizes["C"])
     _check_distributions(path, members)
-    sums = members.sum(axis=2, keepdims=True)
-    # rows that were rounded far are made whole, so that no likelihood exceeds 1; others stay to the last digit
-    members = np.where(np.abs(sums - 1) > _ROUNDED, members / sums, members)
+    members = _summing_to_one(members)
     shifted = files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target))
     whole = Judged(
         task=task,
@@ -76,10 +76,59 @@ def _singles(whole: Judged, members: Any, target: NDArray[np.int64], asked: Aske
         yield _judge(named, members[one : one + 1], target, asked)
 
 
+def read_scored(path: Path, asked: Asked, task: str, label: str, prefix: str, classes: int, step: int = 1) -> Judged:
+    """A table that ``demur score`` wrote, with labels in a column of it; the first measure is the one that decided.
+
+    Without the members' columns there are no measures that need them: ``epkl`` and ``rmi``, and no members one by one.
+
+    Args:
+        step: what labels are divided by to be classes 0 to C - 1.
+
+    Raises:
+        BadFile: a column is missing or not numeric; probabilities or classes out of range.
+    """
+    names = [f"p{place}" for place in range(classes)]
+    found = scored.read(path, asked, prefix=prefix, predictions=names, of_member=r"p\d+", label=label)
+    target = _classes(path, found.target / step, classes)
+    probabilities = np.stack([found.columns[name] for name in names], axis=-1)
+    members = found.stacked(*names) if found.members else None
+    checked = probabilities[None] if members is None else members
+    _check_distributions(path, checked)
+    whole = Judged(
+        task=task,
+        source=str(path),
+        errors={},
+        measures={},
+        shifted=found.shifted,
+        groups=found.groups,
+        rules=Rules(asked.convention),
+        labels=hashlib.sha256(target.tobytes()).hexdigest(),
+        members=len(found.members) or (None if found.ensemble else 1),
+        notes=found.notes,
+    )
+    if members is not None:
+        members = _summing_to_one(members)
+        judged = _judge(whole, members, target, asked)
+        if len(members) > 1:
+            judged = replace(judged, singles=lambda: _singles(whole, members, target, asked))
+    else:
+        data = found.columns["data"] if found.ensemble else None
+        statistics = Categorical(_summing_to_one(probabilities), data)
+        known = [name for name in (ENSEMBLE_MEASURES if found.ensemble else SINGLE_MEASURES) if name not in _OF_MEMBERS]
+        judged = _of_statistics(whole, statistics, known, target, asked)
+    return replace(judged, measures={"uncertainty": found.columns["uncertainty"], **judged.measures})
+
+
 def _judge(whole: Judged, members: Any, target: NDArray[np.int64], asked: Asked) -> Judged:
-    statistics = categorical.predictive(members)
-    probabilities, classes = statistics.probabilities, members.shape[2]
     names = SINGLE_MEASURES if len(members) == 1 else ENSEMBLE_MEASURES
+    return _of_statistics(whole, categorical.predictive(members), names, target, asked)
+
+
+def _of_statistics(
+    whole: Judged, statistics: Categorical, names: Sequence[str], target: NDArray[np.int64], asked: Asked
+) -> Judged:
+    probabilities = np.asarray(statistics.probabilities, np.float64)
+    classes = probabilities.shape[1]
     wrong = classification.error_indicator(target, probabilities)
     columns = {
         "error_rate": ErrorColumn(wrong, "1", CORRECT),
@@ -107,6 +156,13 @@ def _judge(whole: Judged, members: Any, target: NDArray[np.int64], asked: Asked)
         own_units={**dict.fromkeys(("accuracy", "macro_f1", "brier"), "1"), "nll": "nats"}
         | dict.fromkeys(("majority_accuracy", "majority_macro_f1"), "1"),
     )
+
+
+def _summing_to_one(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distributions [..., C] that were rounded far are made whole, so that no likelihood exceeds 1; others stay to the
+    last digit."""
+    sums = rows.sum(axis=-1, keepdims=True)
+    return np.where(np.abs(sums - 1) > _ROUNDED, rows / sums, rows)
 
 
 def _classes(path: Path, target: Any, classes: int) -> NDArray[np.int64]:

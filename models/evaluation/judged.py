@@ -33,6 +33,8 @@ class Asked:
     """Bins of calibration figures; None takes the released number where the data are enough."""
     by: tuple[str, ...] = ()
     """Columns that figures are broken down by."""
+    head: str | None = None
+    """Head of a scored table that has several; None takes the first."""
     companions: Mapping[str, Any] = field(default_factory=dict)
     """Other files that a task needs (paths), by option: ``references``, ``domains``, ``flags``, ``scenes``,
     ``ground_truth``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,10 @@ def column_names(path: Path) -> list[str]:
         except (OSError, ValueError) as error:
             raise BadFile(f"{path} cannot be read as Parquet: {error}") from error
     try:
-        with path.open("rb") as file:
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
             header = file.readline(1 << 16)
         names = next(csv.reader([header.decode("utf-8-sig")]), [])
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         raise BadFile(f"{path} cannot be read as CSV: {error}") from error
     if not names:
         raise BadFile(f"{path} is empty; a header with the names of its columns is needed")

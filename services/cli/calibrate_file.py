@@ -81,7 +81,7 @@ def _task(given: argparse.Namespace) -> File:
     if given.id is not None:
         raise BadFile("--id is for files of columns; leave it out")
     by = () if given.by is None else (given.by,)
-    asked = Asked(error=given.error, acceptable=given.acceptable, by=by, companions=companions(given))
+    asked = Asked(error=given.error, acceptable=given.acceptable, by=by, head=given.head, companions=companions(given))
     judged = read_files(given.task, [given.predictions], asked)[0]
     measure = given.uncertainty or judged.measure_name
     if measure not in judged.measures or measure in judged.diagnostics:

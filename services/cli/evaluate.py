@@ -58,6 +58,7 @@ def run(given: argparse.Namespace) -> int:
         acceptable=given.acceptable,
         bins=given.bins,
         by=tuple(given.by),
+        head=given.head,
         companions=companions(given),
     )
     # what exceeds float64 is infinite, and what does not exist NaN: figures say so, numpy need not

@@ -28,7 +28,13 @@ def companion_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--domains", type=Path, help="translation: one number a line, not 0 = shifted")
     parser.add_argument("--flags", type=Path, help="translation: anomalies of sentences to break figures down by")
     parser.add_argument("--scenes", type=Path, help="motion: scenes, or the true trajectories as a submission")
-    parser.add_argument("--ground-truth", type=Path, help="lesion: folder of masks, if not beside the predictions")
+    parser.add_argument(
+        "--ground-truth",
+        type=Path,
+        help="lesion: folder of masks, if not beside the predictions; vessel, weather: the official file with the "
+        "labels of a submission",
+    )
+    parser.add_argument("--head", help="weather: head of a scored table, temperature (default) or precipitation")
 
 
 def companions(given: argparse.Namespace) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def read_files(task: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
     name, _, function = READERS[task].partition(":")
     module = importlib.import_module(name)
     read: Callable[[Path, Asked], Judged] = getattr(module, function)
-    given = {*asked.companions, *(["bins"] if asked.bins is not None else [])}
+    given = {*asked.companions, *(name for name in ("bins", "head") if getattr(asked, name) is not None)}
     if useless := sorted(given - module.OPTIONS):
         raise BadFile(f"--{useless[0].replace('_', '-')} says nothing about files of this task; leave it out")
     files = []

@@ -1,7 +1,8 @@
-"""Output files that appear when they are complete."""
+"""Output files that appear when they are complete, or with what was written before an error."""
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +13,10 @@ from services.cli.output import CommandError
 
 @contextmanager
 def replacing(output: Path, source: Path) -> Iterator[TextIO]:
-    """A text file ``<output>.part`` that becomes ``output`` at the end, and is removed where an error comes first.
+    """A text file ``<output>.part`` that becomes ``output`` at the end, gzipped where its name ends in ``.gz``.
 
-    What is no regular file, such as /dev/stdout or a pipe, is written directly.
+    After an error it has what was written before; where that is nothing, ``output`` stays as it was. What is no regular
+    file, such as /dev/stdout or a pipe, is written directly.
 
     Raises:
         CommandError: ``source``, which is still to be read, would be overwritten.
@@ -28,10 +30,23 @@ def replacing(output: Path, source: Path) -> Iterator[TextIO]:
     for written in (output, part):
         if written.exists() and written.samefile(source):
             raise CommandError(f"writing {written} would destroy the input; give another output")
+    empty = True
     try:
-        with part.open("w", newline="", encoding="utf-8") as file:
-            yield file
-        part.replace(output)
+        with _opened(part, gzipped=output.suffix == ".gz") as file:
+            try:
+                yield file
+            finally:
+                empty = not file.tell()
     except BaseException:
-        part.unlink(missing_ok=True)
+        if empty:
+            part.unlink(missing_ok=True)
+        else:
+            part.replace(output)
         raise
+    part.replace(output)
+
+
+def _opened(path: Path, *, gzipped: bool) -> TextIO:
+    if gzipped:
+        return gzip.open(path, "wt", newline="", encoding="utf-8")
+    return path.open("w", newline="", encoding="utf-8")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import importlib
 from pathlib import Path
+from typing import get_args
 
 import demur
 from services.cli import options, score_rows
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.places import announced
-from services.scoring import Asked, Scorer
+from services.scoring import Asked, OnError, Scorer
 from services.settings import Settings, address
 from services.tasks import SCORERS, TENANTS
 
@@ -23,7 +24,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
     for name in sorted({*TENANTS, *SCORERS}):
         scorer = _scorer(name)
-        command = tasks.add_parser(name, help=scorer.source, description=f"Scores {scorer.source}.")
+        command = tasks.add_parser(
+            name,
+            help=scorer.source,
+            description=f"Scores {scorer.source}.",
+            epilog="\n".join(("examples:", *(f"  {example}" for example in scorer.examples)))
+            if scorer.examples
+            else "",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         command.add_argument("input", type=Path, help=scorer.source)
         command.add_argument("output", type=Path, help=scorer.output)
         for option in scorer.options:
@@ -45,6 +54,7 @@ def run(given: argparse.Namespace) -> int:
         purpose=given.purpose,
         progress=line,
         tell=(lambda text: None) if given.json else line.interrupt,
+        on_error=given.on_error,
         options={option.key: getattr(given, option.key) for option in scorer.options},
     )
     try:
@@ -78,4 +88,11 @@ def _shared(parser: argparse.ArgumentParser, *, known: bool) -> None:
     )
     purposes = ("decide", "explore", "replay")
     parser.add_argument("--purpose", choices=purposes, default=default("replay"), help="default: replay")
+    parser.add_argument(
+        "--on-error",
+        choices=get_args(OnError),
+        default=default("defer"),
+        help="what cannot be scored: defer (default): its row is deferred and says why; skip: it has no row; "
+        "fail: stop there. What was written stays, and the command ends with 1",
+    )
     parser.add_argument("--json", action="store_true", default=default(False), help="print a JSON document")

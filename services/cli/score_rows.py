@@ -3,92 +3,283 @@
 from __future__ import annotations
 
 import csv
+import importlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 import demur
-from models.evaluation.files import need
-from services.cli import csv_rows, parquet_rows
-from services.cli.output import CommandError
+from models.evaluation.row_files import AddRows, RowFiles
+from models.schema import Feature, Schema
+from models.workbench import Option
+from services.cli import row_input
+from services.cli.output import BadInput, CommandError
 from services.cli.replacing import replacing
-from services.cli.row_chunks import Chunk
-from services.cli.scored import Scored
-from services.scoring import Asked, Outcome, Scorer
+from services.cli.row_chunks import Chunk, Table, Wanted
+from services.cli.salvage import salvaged, without_row
+from services.cli.scored import Answered, Columns, Scored, member_columns
+from services.scoring import Asked, Outcome, Scorer, Stopped
+from services.tasks import ROW_FILES
+from services.validate import possible, refusal
 
 OUTPUT = (
-    "CSV: time_id where the input has it, else the row's number; answers and decisions, as <head>.<column> where the "
-    "task has several heads"
+    "CSV (also .csv.gz), which `demur evaluate` reads: time_id where the input has it, else the row's number; answers, "
+    "decisions and reasons, as <head>.<column> where the task has several heads; error of a row that was refused; then "
+    "the input's labels"
 )
+SHIFTED = "shifted"
+"""A column of the input that says of each row whether it is shifted; the figures of ``demur evaluate`` use it."""
+_NO_TABLES = {".parquet", ".feather", ".arrow", ".json", ".jsonl", ".ndjson", ".npz", ".xlsx"}
+_TOLD = 5
+"""Refused rows that are told one by one; the others are in the output."""
+
+
+@dataclass
+class _Block:
+    """A chunk whose rows are on their way."""
+
+    chunk: Chunk
+    rows: NDArray[np.intp]
+    """The rows that were sent."""
+    faults: dict[int, str]
+    """The rows that were not, and why."""
+
+    @property
+    def table(self) -> Table:
+        """What is sent, float32 [n, F]."""
+        return self.chunk.table if len(self.rows) == len(self.chunk.table) else self.chunk.table[self.rows]
+
+
+@dataclass
+class _Run:
+    """What becomes of chunks, one after the other."""
+
+    asked: Asked
+    schema: Schema
+    scored: Scored
+    submit: AddRows | None
+    sent: deque[_Block] = field(default_factory=deque)
+    broken: ValueError | None = None
+    """Why the file could not be read to its end."""
+    left_out: int = 0
+    """Rows that are not in the submission."""
+
+    def tables(self, chunks: Iterator[Chunk]) -> Iterator[Any]:
+        """What is sent, float32 [n, F]; what is in flight waits for its answer."""
+        while True:
+            try:
+                chunk = next(chunks, None)
+            except ValueError as error:  # what was read before is still answered and written
+                self.broken = error
+                return
+            if chunk is None:
+                return
+            block = self._checked(chunk)
+            self.sent.append(block)
+            if len(block.rows):
+                yield block.table
+            if block.faults and self.asked.on_error == "fail":
+                return
+
+    def answered(self, columns: Columns) -> None:
+        """Writes the answers to the first rows in flight.
+
+        Raises:
+            Stopped: a row was refused, and the run is to end there.
+        """
+        block = self.sent.popleft()
+        self._write(block.chunk, Answered(block.rows, columns, block.faults))
+        self.flush()
+
+    def refused(self, service: Any, error: demur.DemurError, *, members: bool) -> None:
+        """Writes the answers to the first rows in flight, of which the service refused some.
+
+        Raises:
+            demur.DemurError: the failure is not about a row.
+            Stopped: as ``answered``.
+        """
+        if not isinstance(error, demur.InvalidInput) or error.index is None:
+            raise error
+        block = self.sent.popleft()
+
+        def predict(table: Table) -> Columns:
+            return _columns(service.predict(table, purpose=self.asked.purpose, members=members))
+
+        parts, places, faults = salvaged(predict, block.table)
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
+        known = block.faults | {int(block.rows[place]): text for place, text in faults.items()}
+        self._write(block.chunk, Answered(block.rows[np.array(places, np.intp)], columns, known))
+        self.flush()
+
+    def flush(self) -> None:
+        """Writes the blocks before the first that was sent: none of their rows could be.
+
+        Raises:
+            Stopped: as ``answered``.
+        """
+        while self.sent and not len(self.sent[0].rows):
+            block = self.sent.popleft()
+            self._write(block.chunk, Answered(block.rows, {}, block.faults))
+
+    def _checked(self, chunk: Chunk) -> _Block:
+        """What of a chunk can be sent, by the ranges that the service describes."""
+        faults = dict(chunk.faults)
+        fine = possible(self.schema, chunk.table)
+        if fine is not None:
+            for row in np.flatnonzero(~fine.all(axis=1)).tolist():
+                if row not in faults:
+                    one = slice(row, row + 1)
+                    faults[row] = str(refusal(self.schema, chunk.table[one], fine[one], 0)).replace(" in row 0", "", 1)
+        rows = np.arange(len(chunk.table))
+        if faults and self.asked.on_error == "fail":
+            return _Block(chunk, rows[: min(faults)], faults)
+        return _Block(chunk, np.delete(rows, list(faults)) if faults else rows, faults)
+
+    def _write(self, chunk: Chunk, answered: Answered) -> None:
+        first = min(answered.faults, default=0)
+        stops = bool(answered.faults) and self.asked.on_error == "fail"
+        fault = answered.faults.get(first, "")
+        if stops:
+            chunk, answered = chunk.head(first), answered.before(first)
+        for row, text in islice(sorted(answered.faults.items()), max(0, _TOLD - self.scored.failed)):
+            self.asked.tell(f"row {chunk.start + row} (from 0) is refused: {text}")
+        if len(chunk.ids):
+            self.scored.add(chunk, answered)
+        if self.submit is not None and len(answered.rows):
+            ids = [chunk.ids[row] for row in answered.rows.tolist()]
+            self.left_out += self.submit(chunk.start + answered.rows, ids, answered.columns)
+        self.left_out += len(answered.faults)
+        if stops:
+            raise Stopped(f"row {chunk.start + first} (from 0): {fault}")
 
 
 def run(asked: Asked) -> Outcome:
     """Streams the file and counts what was deferred.
 
     Raises:
-        CommandError: the file or a row cannot be scored; the message says after how many rows.
+        BadInput: the output's name says another form than CSV.
+        CommandError: the file cannot be scored, or not to its end; the message says after how many rows. These rows
+            are written.
     """
-    rows = 0
+    if asked.output.suffix.lower() in _NO_TABLES:
+        raise BadInput(f"{asked.output}: the output is CSV; give a name that ends in .csv or .csv.gz")
+    task = _files(asked.task)
+    members = bool(asked.options["members"])
+    scored = None
     try:
         with ExitStack() as stack:
             client = stack.enter_context(demur.connect(asked.target))
             service = getattr(client, asked.task)
             described = service.describe()
-            read, share = stack.enter_context(_opened(asked.source, described.features))
+            wanted = _wanted(described, task, asked.options["keep"] or ())
+            read, share = stack.enter_context(row_input.opened(asked.source, wanted))
             file = stack.enter_context(replacing(asked.output, asked.source))
-            scored = Scored(csv.writer(file), described.heads)
-            sent: deque[Chunk] = deque()
-            for answer in service.stream(_tables(read, sent), purpose=asked.purpose):
-                scored.add(sent.popleft(), answer.to_dict())
-                rows += len(answer)
-                asked.progress(min(share(), 0.999), "")
+            submit = _submission(asked, task, stack)
+            scored = Scored(
+                csv.writer(file),
+                described.heads,
+                named=task.named_heads,
+                kept=wanted.kept,
+                skip=asked.on_error == "skip",
+            )
+            state = _Run(asked, _schema(described.features), scored, submit)
+            stream = service.stream(state.tables(read), purpose=asked.purpose, members=members, on_error="yield")
+            for outcome in stream:
+                state.flush()
+                if isinstance(outcome, demur.ChunkError):
+                    state.refused(service, outcome.error, members=members)
+                else:
+                    state.answered(_columns(outcome))
+                asked.progress(min(share(), 0.999), f"{scored.failed} refused" if scored.failed else "")
+            state.flush()
+            if state.broken is not None:
+                raise state.broken
             scored.close()
-    except demur.InvalidInput as error:
-        raise CommandError(f"{_in_file(error, rows)} (after {rows} rows)") from error
     except (demur.DemurError, OSError, ValueError) as error:
-        raise CommandError(f"{error} (after {rows} rows)") from error
+        rows = scored.rows if scored is not None else 0
+        where = f", which are in {asked.output}" if rows else ""
+        text = without_row(error) if isinstance(error, demur.InvalidInput) else str(error)
+        raise CommandError(f"{text} (after {rows} rows{where})") from error
     asked.progress(1.0, "")
-    return Outcome(scored.counts(), scored.told())
+    return _outcome(asked, scored, state.left_out)
 
 
-@contextmanager
-def _opened(path: Path, features: Sequence[demur.Feature]) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
-    """The chunks of a CSV or Parquet file, and the share of it that was read, 0 to 1."""
-    names = [feature.name for feature in features]
-    nullable = {feature.name for feature in features if feature.nullable}
-    if path.suffix.lower() == ".parquet":
-        flags = {feature.name for feature in features if set(feature.values) == {0.0, 1.0}}
-        with need("pyarrow.parquet", "reading Parquet").ParquetFile(path, pre_buffer=False) as table:
-            passed = 0
-
-            def counted() -> Iterator[Chunk]:
-                nonlocal passed
-                for chunk in parquet_rows.chunks(table, names, nullable, flags):
-                    passed += len(chunk.table)
-                    yield chunk
-
-            yield counted(), lambda: passed / (table.metadata.num_rows or 1)
-        return
-    with path.open("rb") as source:
-        size = path.stat().st_size or 1
-        yield csv_rows.chunks(source, names, nullable), lambda: source.tell() / size
+def _outcome(asked: Asked, scored: Scored, left_out: int) -> Outcome:
+    document, told = scored.counts(), scored.told()
+    if (submission := asked.options["submission"]) is not None:
+        document |= {"submission": str(submission), "left_out": left_out}
+        told += f", {left_out} not in the submission" if left_out else ""
+    return Outcome(document, told, failed=bool(scored.failed))
 
 
-def _tables(read: Iterable[Chunk], sent: deque[Chunk]) -> Iterator[Any]:
-    """What is sent, float32 [n, F]; what is in flight waits in ``sent`` for its answer."""
-    for chunk in read:
-        sent.append(chunk)
-        yield chunk.table
+def _files(task: str) -> RowFiles:
+    """What a task says of its files."""
+    if task not in ROW_FILES:
+        return RowFiles()
+    module, _, name = ROW_FILES[task].partition(":")
+    files: RowFiles = getattr(importlib.import_module(module), name)
+    return files
 
 
-def _in_file(error: demur.InvalidInput, answered: int) -> str:
-    """The refusal, with the row of the file: the service counts rows within a chunk, and answers chunks in order, so
-    that the refused one is the next after the rows that were answered."""
-    if error.index is None:
-        return str(error)
-    return f"row {answered + error.index} (from 0): " + str(error).replace(f" in row {error.index}", "", 1)
+def _wanted(described: demur.Description, task: RowFiles, more: Sequence[str]) -> Wanted:
+    features = described.features
+    return Wanted(
+        names=[feature.name for feature in features],
+        nullable=frozenset(feature.name for feature in features if feature.nullable),
+        flags=frozenset(feature.name for feature in features if set(feature.values) == {0.0, 1.0}),
+        kept=list(dict.fromkeys((*described.metadata, *task.labels, SHIFTED, *more))),
+    )
 
 
-SCORER = Scorer("a CSV or .parquet file with the columns of the task; others are ignored", OUTPUT, run)
+def _schema(features: Iterable[demur.Feature]) -> Schema:
+    """What the service says of its columns, as it checks them itself."""
+    return Schema.of(
+        Feature(one.name, one.unit, one.lower, one.upper, one.description, one.nullable, one.sentinels, one.values)
+        for one in features
+    )
+
+
+def _submission(asked: Asked, task: RowFiles, stack: ExitStack) -> AddRows | None:
+    path: Path | None = asked.options["submission"]
+    if path is None:
+        return None
+    if task.submission is None:
+        raise BadInput("--submission: the benchmark has no submission of this task")
+    if path.resolve() in (asked.source.resolve(), asked.output.resolve()):
+        raise BadInput(f"--submission {path} is the input or the output; give another name")
+    return stack.enter_context(task.submission.opened(path))
+
+
+def _columns(answer: Any) -> Columns:
+    columns: Columns = answer.to_dict() | member_columns(answer)
+    return columns
+
+
+SCORER = Scorer(
+    f"{row_input.FORMATS} with the columns of the task; others are ignored",
+    OUTPUT,
+    run,
+    options=(
+        Option("--members", "also columns of what each member of the ensemble says", kind=None),
+        Option("--keep", "also keep columns of the input, beside its labels", count="+", metavar="COLUMN"),
+        Option(
+            "--submission",
+            "also write the benchmark's file: vessel-power-estimates.json, or df_submission.tar.gz of weather",
+            kind=Path,
+            metavar="FILE",
+        ),
+    ),
+    examples=(
+        "demur score vessel rows.csv scored.csv",
+        "demur score weather rows.jsonl.gz scored.csv.gz --members --on-error skip",
+        "demur score vessel merchant-vessel-features.json scored.csv --submission vessel-power-estimates.json",
+        "demur evaluate --task vessel --predictions scored.csv",
+    ),
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,11 +12,18 @@ from numpy.typing import NDArray
 
 import demur
 from services.cli.row_chunks import IDENTITY, Chunk
+from services.scoring import INVALID
 
 Columns = Mapping[str, NDArray[Any]]
 
 UNCERTAINTIES = ("total", "data", "knowledge", "uncertainty")
-DECISIONS = ("deferred", "shifted", "prediction_id")
+DECISIONS = ("deferred", "shifted", "prediction_id", "reason", "shift_reasons", "shifted_inputs")
+"""Of each head, by the names of ``to_dict``."""
+ERROR = "error"
+"""Why a row could not be scored: the last column of the answers, before those that are kept of the input."""
+TAKEN = "input."
+"""Begins the name of a kept column whose own name is one of the answers' columns."""
+_EMPTY = ""
 
 
 class Writer(Protocol):
@@ -29,58 +38,150 @@ class Writer(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What became of the rows of a chunk."""
+
+    rows: NDArray[np.intp]
+    """The rows that were answered, counted within the chunk, ascending [n]."""
+    columns: Columns
+    """Their answers [n]."""
+    faults: Mapping[int, str]
+    """The other rows, and why they could not be scored."""
+
+    def before(self, row: int) -> Answered:
+        """What became of the rows before a row, all of which were answered."""
+        return Answered(self.rows[:row], {name: values[:row] for name, values in self.columns.items()}, {})
+
+
 class Scored:
     """Writes answers as they come, and counts what was deferred.
 
     Columns are named as the client's ``to_dict`` names them: without the head's name where a task's answer is that
-    of its only head, else ``<head>.<column>``. What the model does not have is an empty column.
+    of its only head, else ``<head>.<column>``. What the model does not have is an empty column. A row that could not be
+    scored has no answers: it is deferred, its reason is ``invalid_input``, and ``error`` says why.
     """
 
-    def __init__(self, writer: Writer, heads: Sequence[demur.Head]) -> None:
+    def __init__(
+        self,
+        writer: Writer,
+        heads: Sequence[demur.Head],
+        *,
+        named: bool | None = None,
+        kept: Sequence[str] = (),
+        skip: bool = False,
+    ) -> None:
+        """
+        Args:
+            named: whether columns begin with the head's name; None: where there are several.
+            kept: columns of the input that are written behind the answers, where it has them.
+            skip: whether rows that could not be scored are left out.
+        """
         self._writer = writer
         self._heads = heads
-        self._prefixes: list[str] | None = None
+        named = len(heads) > 1 if named is None else named
+        self._prefixes = {head.name: f"{head.name}." if named else "" for head in heads}
+        self._wanted = kept
+        self._skip = skip
         self._names: list[str] = []
+        self._kept: list[str] = []
+        self._begun = False
         self.rows = 0
+        """Rows of the input so far."""
+        self.failed = 0
+        """Of these, rows that could not be scored."""
         self._counts = {head.name: {"deferred": 0, "shifted": 0} for head in heads}
+        self._reasons: dict[str, Counter[str]] = {head.name: Counter() for head in heads}
 
-    def add(self, chunk: Chunk, found: Columns) -> None:
-        """The answer to a chunk, as columns [n]."""
-        if self._prefixes is None:
-            self._begin([head.name for head in self._heads if f"{head.name}.deferred" in found], chunk.numbered)
-        empty = [""] * len(chunk.ids)
-        columns = [_shown(found[name]) if name in found else empty for name in self._names]
-        self._writer.writerows(zip(chunk.ids, *columns, strict=True))
+    def add(self, chunk: Chunk, answered: Answered) -> None:
+        """The answers to a chunk."""
+        if not self._begun:
+            self._begin(chunk, answered.columns)
         self.rows += len(chunk.ids)
-        for prefix, counts in zip(self._prefixes or (), self._counts.values(), strict=True):
-            for name in counts:
-                counts[name] += int(np.count_nonzero(found.get(prefix + name, ())))
+        self.failed += len(answered.faults)
+        self._count(answered)
+        places = answered.rows if self._skip else np.arange(len(chunk.ids))
+        whole = len(answered.rows) == len(places)
+        columns = [self._column(name, answered, len(chunk.ids), whole) for name in self._names]
+        errors = [answered.faults.get(row, _EMPTY) for row in places.tolist()]
+        kept = [_chosen(chunk.kept.get(name, ()), places, len(chunk.ids)) for name in self._kept]
+        self._writer.writerows(zip(_chosen(chunk.ids, places, len(chunk.ids)), *columns, errors, *kept, strict=True))
 
     def close(self) -> None:
-        """Writes the header that stands alone, where nothing was answered."""
-        if self._prefixes is None:
-            self._begin([head.name for head in self._heads if len(self._heads) > 1], numbered=True)
+        """Writes the header that stands alone, where the file has no rows."""
+        if not self._begun:
+            self._begin(None, {})
 
     def counts(self) -> dict[str, Any]:
-        """Rows, and of each head how many were deferred and shifted; flat as the columns are."""
-        heads = self._counts if self._named else next(iter(self._counts.values()))
-        return {"rows": self.rows, **heads}
+        """Rows, and of each head how many were deferred and shifted, and why; flat as the columns are."""
+        heads = {name: counts | {"reasons": dict(self._reasons[name])} for name, counts in self._counts.items()}
+        return {"rows": self.rows, "failed": self.failed} | (heads if self._named else next(iter(heads.values())))
 
     def told(self) -> str:
         """The counts in words."""
         said = [f"{name}: " * self._named + _counted(counts) for name, counts in self._counts.items()]
-        return f"{self.rows} rows, {'; '.join(said)}"
+        failed = f", {self.failed} refused" + (" and left out" if self._skip else "") if self.failed else ""
+        return f"{self.rows} rows, {'; '.join(said)}{failed}"
 
     @property
     def _named(self) -> bool:
-        return any(self._prefixes or ())
+        return any(self._prefixes.values())
 
-    def _begin(self, named: Sequence[str], numbered: bool) -> None:
-        self._prefixes = [f"{head.name}." if named else "" for head in self._heads]
-        for prefix, head in zip(self._prefixes, self._heads, strict=True):
-            self._names += [prefix + name for name in (*_predictions(head), *UNCERTAINTIES, *DECISIONS)]
+    def _begin(self, chunk: Chunk | None, columns: Columns) -> None:
+        self._begun = True
+        for head in self._heads:
+            names = [*_predictions(head), *UNCERTAINTIES, *DECISIONS]
+            prefix = self._prefixes[head.name]
+            members = [name for name in columns if name.startswith(f"{prefix}member")]
+            self._names += [*(prefix + name for name in names), *members]
         # flat tables have always called the first column so, which their readers know
-        self._writer.writerow(["row" if named and numbered else IDENTITY, *self._names])
+        first = "row" if self._named and (chunk is None or chunk.numbered) else IDENTITY
+        taken = {first, *self._names, ERROR, *DECISIONS}  # with the head's name or without
+        self._kept = [name for name in self._wanted if chunk is not None and name in chunk.kept]
+        kept = [f"{TAKEN}{name}" if name in taken else name for name in self._kept]
+        self._writer.writerow([first, *self._names, ERROR, *kept])
+
+    def _column(self, name: str, answered: Answered, rows: int, whole: bool) -> list[Any]:
+        values = answered.columns.get(name)
+        shown = _shown(values) if values is not None else [_EMPTY] * len(answered.rows)
+        if whole:
+            return shown
+        column: list[Any] = [{"deferred": 1, "reason": INVALID}.get(name.rpartition(".")[2], _EMPTY)] * rows
+        for row, value in zip(answered.rows.tolist(), shown, strict=True):
+            column[row] = value
+        return column
+
+    def _count(self, answered: Answered) -> None:
+        for name, counts in self._counts.items():
+            prefix = self._prefixes[name]
+            for count in counts:
+                counts[count] += int(np.count_nonzero(answered.columns.get(prefix + count, ())))
+            words = answered.columns.get(f"{prefix}reason")
+            if words is not None:
+                found, numbers = np.unique(words, return_counts=True)
+                self._reasons[name].update({w: n for w, n in zip(found.tolist(), numbers.tolist(), strict=True) if w})
+
+
+def member_columns(answer: Any) -> dict[str, NDArray[Any]]:
+    """What the members say, a column each, [n]: ``member1.mean`` and ``member1.variance``, or ``member1.p0`` …; behind
+    the head's name where an answer has several. Empty where members were not asked for.
+    """
+    if hasattr(answer, "heads"):
+        return {
+            f"{head}.{name}": values
+            for head, said in answer.heads.items()
+            for name, values in member_columns(said).items()
+        }
+    columns: dict[str, NDArray[Any]] = {}
+    if isinstance(answer, demur.CategoricalAnswer):
+        if answer.member_probabilities is not None:
+            for number, rows in enumerate(answer.member_probabilities, 1):
+                columns |= {f"member{number}.p{place}": rows[:, place] for place in range(rows.shape[1])}
+    elif answer.member_means is not None and answer.member_variances is not None:
+        pairs = zip(answer.member_means, answer.member_variances, strict=True)
+        for number, (mean, variance) in enumerate(pairs, 1):
+            columns |= {f"member{number}.mean": mean, f"member{number}.variance": variance}
+    return columns
 
 
 def _predictions(head: demur.Head) -> list[str]:
@@ -92,6 +193,15 @@ def _predictions(head: demur.Head) -> list[str]:
 
 def _shown(values: NDArray[Any]) -> list[Any]:
     return values.astype(int).tolist() if values.dtype == np.bool_ else values.tolist()  # type: ignore[no-any-return]
+
+
+def _chosen(values: Sequence[Any], places: NDArray[np.intp], rows: int) -> Sequence[Any]:
+    """Some values; empty ones where there are none."""
+    if not values:
+        return [_EMPTY] * len(places)
+    if len(places) == rows:
+        return values
+    return [values[place] for place in places.tolist()]
 
 
 def _counted(counts: Mapping[str, int]) -> str:

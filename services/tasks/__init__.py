@@ -53,3 +53,9 @@ SCORERS = {
     "translation": "services.tasks.translation.score:SCORER",
 }
 """Task name to what scores its files behind `demur score`; a task that is not here scores rows."""
+
+ROW_FILES = {
+    "vessel": "models.tasks.vessel.submission:FILES",
+    "weather": "models.tasks.weather.submission:FILES",
+}
+"""Task name to what it says of its files of rows: columns of labels, and the benchmark's submission."""

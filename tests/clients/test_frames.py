@@ -226,7 +226,8 @@ def answer() -> Iterator[demur.WeatherAnswer]:
         yield client.weather.predict(some_rows(50))
 
 
-COMMON = ["total", "data", "knowledge", "uncertainty", "deferred", "shifted", "prediction_id"]
+SCORES = ["total", "data", "knowledge", "uncertainty"]
+COMMON = [*SCORES, "deferred", "shifted", "prediction_id", "reason", "shift_reasons", "shifted_inputs"]
 
 
 def test_answers_are_flat_columns(answer: demur.WeatherAnswer) -> None:

@@ -186,7 +186,9 @@ def test_description_tells_metadata_classes_flags_and_sentinels(client):
 
 def contents(answer: demur.WeatherAnswer) -> dict[str, Any]:
     """All arrays of an answer but the identities, which differ from question to question."""
-    found = {name: values for name, values in answer.to_dict().items() if not name.endswith(("_id", "shifted"))}
+    found = {
+        name: values for name, values in answer.to_dict().items() if not name.endswith(("_id", "shifted", "reasons"))
+    }
     found["means"] = answer.temperature.member_means
     found["variances"] = answer.temperature.member_variances
     found["probabilities"] = answer.precipitation.member_probabilities

@@ -53,6 +53,8 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
     heads: tuple[str, ...] = ("temperature", "precipitation")
     withhold: bool = False
     max_rows: int = 1000
+    refused_above: float = np.inf
+    """Sun elevation from which a row is refused, though the description allows it."""
     questions: list[Any] = field(default_factory=list)
     rows: list[np.ndarray] = field(default_factory=list)
     sequence: int = 0
@@ -79,7 +81,7 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
 
     def Predict(self, request, context):
         self.questions.append(request)
-        refused = self._refused(request)
+        refused = self._refused(request) or self._refused_row(request.rows)
         if refused is not None:
             refuse(context, grpc.StatusCode.INVALID_ARGUMENT, refused)
         return self._answer(request.rows, request)
@@ -90,6 +92,10 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
         accepted = common.StreamAccepted(model="weather:1", profile=PROFILE, window_chunks=4)
         yield wire.WeatherStreamResponse(accepted=accepted)
         for frame in requests:
+            if (detail := self._refused_row(frame.chunk.rows)) is not None:
+                error = common.ItemError(sequence=frame.chunk.sequence, error=detail)
+                yield wire.WeatherStreamResponse(error=error)
+                continue
             answer = self._answer(frame.chunk.rows, begin)
             yield wire.WeatherStreamResponse(
                 result=wire.WeatherChunkResult(sequence=frame.chunk.sequence, answer=answer)
@@ -102,6 +108,14 @@ class WeatherStandIn(LabelStandIn, WeatherServiceServicer):
         if unknown:
             return common.ErrorDetail(code="unknown_head", field=unknown.pop(), message="no such head", index=-1)
         return None
+
+    def _refused_row(self, message: common.Rows) -> common.ErrorDetail | None:
+        rows = np.frombuffer(message.packed.values, "<f4").reshape(message.packed.row_count, len(NAMES))
+        wrong = np.flatnonzero(rows[:, 0] > self.refused_above)
+        if not len(wrong):
+            return None
+        text = f"sun_elevation is too high in row {wrong[0]}"
+        return common.ErrorDetail(code="out_of_range", field="sun_elevation", message=text, index=int(wrong[0]))
 
     def _answer(self, message: common.Rows, manner: Any) -> wire.WeatherPredictResponse:
         packed = message.packed

@@ -87,10 +87,9 @@ def test_score_a_file(served: Installation, tmp_path: Path) -> None:
     assert 0 < counts["deferred"] < counts["rows"]
 
 
-def test_score_keeps_what_is_there_when_it_fails(served: Installation, tmp_path: Path) -> None:
+def test_score_keeps_what_was_written_when_it_fails(served: Installation, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     assert served.run("data", "vessel", "simulate", "--scale", "0.02", "--out", str(folder)).returncode == 0
-    (tmp_path / "out.csv").write_text("earlier")
     lines = (folder / "train.csv").read_text().splitlines()
     header, row = lines[0].split(","), lines[6000].split(",")
     assert len(lines) > 9001
@@ -103,11 +102,17 @@ def test_score_keeps_what_is_there_when_it_fails(served: Installation, tmp_path:
     for value, words in (("x", "stw = 'x' is not a number"), ("60", "stw = 60 kn")):
         row[header.index("stw")] = value
         source.write_text("\n".join([*lines[:6000], ",".join(row), *lines[6001:]]))
-        failed = served.run("score", "vessel", str(source), str(tmp_path / "out.csv"))
+        failed = served.run("score", "vessel", str(source), str(tmp_path / "out.csv"), "--on-error", "fail")
         assert failed.returncode == 1
         assert f"row 5999 (from 0): {words}" in failed.stderr, failed.stderr
         assert "Traceback" not in failed.stderr
-        assert (tmp_path / "out.csv").read_text() == "earlier"
+        assert len((tmp_path / "out.csv").read_text().splitlines()) == 1 + 5999
+        goes_on = served.run("score", "vessel", str(source), str(tmp_path / "out.csv"))
+        assert goes_on.returncode == 1
+        assert "1 refused" in goes_on.stdout
+        written = (tmp_path / "out.csv").read_text().splitlines()
+        assert len(written) == len(lines)
+        assert words in written[6000]
         assert not (tmp_path / "out.csv.part").exists()
 
 

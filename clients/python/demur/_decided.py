@@ -8,8 +8,9 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from demur._deferral_reason import deferral_reasons
 from demur._errors import ServiceFailure
-from demur._head_answer import reasons, verdicts
+from demur._head_answer import reasons, shift_bit, verdicts
 from demur._ids import PredictionIds
 from demur.v1 import common_pb2 as common
 
@@ -20,6 +21,7 @@ _DECISIONS: dict[int, Decision] = {
     common.DECISION_DEFER: "defer",
     common.DECISION_CALLER_DEFERRED: "caller_deferred",
 }
+_NUMBERS = {word: number for number, word in _DECISIONS.items()}
 _WORDS: dict[Decision, str] = {
     "answer": "answered",
     "defer": "deferred",
@@ -82,6 +84,18 @@ class DecidedUnit:
     def shifted(self) -> bool:
         """Whether the input is unlike those that the model was trained on."""
         return bool(self.shift_reasons)
+
+    @property
+    def reason(self) -> str:
+        """Why the unit was deferred, a word as in ``HeadAnswer.reasons``; empty where it was answered."""
+        bits = sum(shift_bit(word) for word in self.shift_reasons)
+        (word,) = deferral_reasons(
+            np.array([_NUMBERS[self.decision]], np.uint8),
+            np.array([self.uncertainty], np.float32),
+            self.threshold,
+            np.array([bits], np.uint8),
+        )
+        return str(word)
 
     @property
     def verdict(self) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from demur._deferral_reason import deferral_reasons
 from demur._errors import ServiceFailure
 from demur._ids import PredictionIds
 from demur._numbers import FLOAT32
@@ -84,17 +85,32 @@ class HeadAnswer:
         not."""
         return tuple(map(reasons, self.shifts.tolist()))
 
+    @cached_property
+    def reasons(self) -> NDArray[np.str_]:
+        """Why each row was deferred, text [N]; empty where it was answered.
+
+        ``above_threshold``, ``shifted`` (the policy defers what is shifted), ``caller`` (``defer_above``),
+        ``not_a_number``, ``no_threshold`` (everything is deferred), or ``unknown`` for a batch under several policies.
+        """
+        return frozen(deferral_reasons(self.decisions, self.uncertainty, self.threshold, self.shifts))
+
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Columns of one value a row, as ``pandas.DataFrame`` and ``polars.DataFrame`` take them.
 
         Predictions, ``total``, ``data`` and ``knowledge`` (left out where they do not exist), ``uncertainty``,
-        ``deferred``, ``shifted``, ``prediction_id``. Members' predictions are not among them.
+        ``deferred``, ``shifted``, ``prediction_id``, ``reason`` (of the deferral), ``shift_reasons`` (words, blanks
+        between them) and ``shifted_inputs`` (in words, semicolons between them), empty where there is none. Members'
+        predictions are not among them.
         """
         columns = dict(self._predictions())
         for name in ("total", "data", "knowledge", "uncertainty", "deferred", "shifted"):
             if (values := getattr(self, name)) is not None:
                 columns[name] = values
         columns["prediction_id"] = np.array(list(self.prediction_ids), np.str_)
+        columns["reason"] = self.reasons
+        bits, places = np.unique(self.shifts, return_inverse=True)
+        columns["shift_reasons"] = np.array([" ".join(reasons(bit)) for bit in bits.tolist()], np.str_)[places]
+        columns["shifted_inputs"] = np.array(["; ".join(map(str, inputs)) for inputs in self.shifted_inputs], np.str_)
         return columns
 
     def _predictions(self) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -268,6 +284,12 @@ def _one(what: str, values: Iterator[str]) -> str:
 def reasons(bits: int) -> tuple[str, ...]:
     """Words of the set bits, as the contract names them; a bit it does not name is ``bit_<value>``."""
     return tuple(_REASONS.get(bit, f"bit_{bit}") for bit in (1 << place for place in range(8)) if bits & bit)
+
+
+def shift_bit(reason: str) -> int:
+    """The bit of a word that :func:`reasons` gives."""
+    named = {word: bit for bit, word in _REASONS.items()}
+    return named[reason] if reason in named else int(reason.removeprefix("bit_"))
 
 
 _REASONS = {value: name.removeprefix("SHIFT_").lower() for name, value in Shift.items() if value}

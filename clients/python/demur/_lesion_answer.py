@@ -79,7 +79,12 @@ class LesionAnswer(DecidedUnit):
     def to_dict(self) -> dict[str, Any]:
         """Everything but the files, of which only the names, as plain values that JSON takes."""
         found = {field.name: plain(getattr(self, field.name)) for field in fields(self) if field.name != "files"}
-        return found | {"deferred": self.deferred, "shifted": self.shifted, "files": sorted(self.files)}
+        return found | {
+            "deferred": self.deferred,
+            "reason": self.reason,
+            "shifted": self.shifted,
+            "files": sorted(self.files),
+        }
 
     def summary(self) -> str:
         """All that matters, in some lines of text."""

@@ -88,7 +88,7 @@ class TranslatedSentence(DecidedUnit):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values that JSON takes; arrays are lists."""
         found = {field.name: plain(getattr(self, field.name)) for field in fields(self)}
-        return found | {"deferred": self.deferred, "shifted": self.shifted}
+        return found | {"deferred": self.deferred, "reason": self.reason, "shifted": self.shifted}
 
     def summary(self) -> str:
         """All that matters, in some lines of text."""

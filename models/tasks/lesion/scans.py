@@ -14,11 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.evaluation.judged import BadFile
+from models.tasks.lesion import metaimage
 
 TRUTH, MASK = "gt_isovox", "isovox_fg_mask"
 SEGMENTATION, PROBABILITY = "pred_seg", "pred_prob"
+SEGMENTATION_SLOT = "white-matter-multiple-sclerosis-lesion-segmentation"
+UNCERTAINTY_SLOT = "white-matter-multiple-sclerosis-lesion-uncertainty-map"
+"""Folders of Grand Challenge, in which files have the name of their image."""
+_SLOTS = {SEGMENTATION_SLOT: SEGMENTATION, UNCERTAINTY_SLOT: "uncs_rmi"}
 _NAME = re.compile(
-    r"(?P<id>.+?)_(?P<kind>gt_isovox|isovox_fg_mask|pred_seg|pred_prob(?:_member\d+)?|uncs_\w+)\.nii\.gz"
+    r"(?P<id>.+?)_(?P<kind>gt_isovox|isovox_fg_mask|pred_seg|pred_prob(?:_member\d+)?|uncs_\w+)\.(?:nii\.gz|mha)"
 )
 _MEMBER = re.compile(r"pred_prob_member(\d+)")
 _SHIFTED = {"dev_out", "eval_out", "out", "ljubljana", "shifted"}
@@ -74,7 +79,8 @@ def find(root: Path, truths: Path | None) -> Scans:
     scans = tuple(sorted(unsorted, key=lambda scan: (scan.folder, natural(scan.id))))
     if not scans:
         raise BadFile(
-            f"{root} has no predictions: files ID_{SEGMENTATION}.nii.gz or ID_{PROBABILITY}.nii.gz are needed"
+            f"{root} has no predictions: files ID_{SEGMENTATION}.nii.gz or ID_{PROBABILITY}.nii.gz are needed, or "
+            f"images/{SEGMENTATION_SLOT}/ID{metaimage.SUFFIX}"
         )
     _check_same(scans)
     _check_used_once(scans, predicted)
@@ -87,10 +93,17 @@ def _search(root: Path) -> Mapping[str, Kinds]:
     if not root.is_dir():
         raise BadFile(f"{root} is no folder; one of NIfTI files with the official names is needed")
     found: dict[str, dict[str, tuple[Path, ...]]] = defaultdict(dict)
-    for path in sorted(root.rglob("*.nii.gz")):
+
+    def add(one: str, kind: str, path: Path) -> None:
+        found[one][kind] = (*found[one].get(kind, ()), path)
+
+    for path in sorted((*root.rglob("*.nii.gz"), *root.rglob(f"*{metaimage.SUFFIX}"))):
         if match := _NAME.fullmatch(path.name):
-            kinds = found[match["id"]]
-            kinds[match["kind"]] = (*kinds.get(match["kind"], ()), path)
+            add(match["id"], match["kind"], path)
+    if not any(kind in kinds for kinds in found.values() for kind in (SEGMENTATION, PROBABILITY)):
+        for path in sorted(root.rglob(f"*{metaimage.SUFFIX}")):
+            if path.parent.name in _SLOTS:
+                add(path.stem, _SLOTS[path.parent.name], path)
     return found
 
 

@@ -14,6 +14,7 @@ from models.assessment.segmentation import drop_small_components
 from models.evaluation.files import need
 from models.evaluation.judged import BadFile, Mask
 from models.reoriented import reoriented
+from models.tasks.lesion import metaimage
 
 THRESHOLD = 0.35
 """Probability from which a voxel is lesion, as released."""
@@ -24,7 +25,7 @@ _AFFINE_TOLERANCE = 0.01  # mm
 
 @dataclass(frozen=True)
 class Volume:
-    """Values of a NIfTI file, with where their voxels lie."""
+    """Values of a NIfTI or MetaImage file, with where their voxels lie."""
 
     path: Path
     values: NDArray[Any]
@@ -50,8 +51,8 @@ def read(path: Path, truth: Volume | None = None) -> Volume:
     Where the affines tell of different places, voxels are compared by index, as the official code does.
 
     Raises:
-        BadFile: no NIfTI file, cut off, not of numbers, empty, or not of three axes (beside axes of length 1); of
-            another shape than the ground truth.
+        BadFile: no NIfTI or MetaImage file, cut off, not of numbers, empty, or not of three axes (beside axes of length
+            1); of another shape than the ground truth.
     """
     volume = _read(path)
     if truth is None:
@@ -67,6 +68,9 @@ def read(path: Path, truth: Volume | None = None) -> Volume:
 
 
 def _read(path: Path) -> Volume:
+    if path.suffix == metaimage.SUFFIX:
+        image = metaimage.read(path)
+        return Volume(path, image.values, image.affine, image.spacing)
     nibabel = need("nibabel", "reading NIfTI")
     expected = (OSError, EOFError, ValueError, TypeError, ArithmeticError, MemoryError, zlib.error)
     try:

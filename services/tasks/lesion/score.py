@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,19 @@ from models.workbench import Option
 from services.growing_files import summary
 from services.scoring import Asked, Outcome, Scorer
 from services.tasks.lesion.figure import figure
+from services.tasks.lesion.grand_challenge import Submission, sent
 
 SUMMARY = "summary.csv"
 COLUMNS = (
     "id",
     "folder",
     "decision",
+    "reason",
     "uncertainty",
     "threshold",
     "measure",
     "shifted",
+    "shift_reasons",
     "count",
     "count_lower",
     "count_upper",
@@ -62,6 +67,9 @@ class _Tally:
     failed: int = 0
     undrawn: int = 0
     """Scans that were answered, but have no figure, though one was wanted."""
+    left_out: int = 0
+    """Scans that were answered, but are not in the submission, though one was wanted."""
+    submission: Submission | None = None
 
 
 def run(asked: Asked) -> Outcome:
@@ -77,8 +85,12 @@ def run(asked: Asked) -> Outcome:
     if asked.options["figure"]:
         need("matplotlib", "a figure")  # known before a minute's work
     asked.output.mkdir(parents=True, exist_ok=True)
-    tally = _Tally()
-    with summary(asked.output / SUMMARY, COLUMNS) as add, demur.connect(asked.target) as client:
+    tally = _Tally(submission=Submission(asked.output) if asked.options["submission"] else None)
+    with ExitStack() as stack:
+        add = stack.enter_context(summary(asked.output / SUMMARY, COLUMNS))
+        client = stack.enter_context(demur.connect(asked.target))
+        if tally.submission is not None:
+            stack.callback(tally.submission.write)
         channels = client.lesion.describe().names
         with_t1 = not channels or "t1" in channels or asked.options["t1"] is not None  # unless it is known to be idle
         told = client.lesion.predict_many(
@@ -89,7 +101,10 @@ def run(asked: Asked) -> Outcome:
             ),
         )
         for one, outcome in zip(found, told, strict=True):
-            add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
+            if isinstance(outcome, demur.ScanError):
+                _failed(asked, tally, one, outcome.error, add)
+            else:
+                add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
             tally.done += 1
             asked.progress(min(tally.done / len(found), 0.999), one.id)
     asked.progress(1.0, "")
@@ -108,30 +123,43 @@ def _inputs(asked: Asked) -> tuple[Input, ...]:
 
 
 def _scan(one: Input, with_t1: bool) -> demur.Scan:
-    return demur.Scan(one.flair, one.t1 if with_t1 else None, one.brain_mask, one.id)
+    flair = sent(one.flair)
+    assert flair is not None
+    return demur.Scan(flair, sent(one.t1) if with_t1 else None, sent(one.brain_mask), one.id)
 
 
-def _noted(
-    asked: Asked, tally: _Tally, one: Input, outcome: demur.LesionAnswer | demur.ScanError, *, alone: bool
-) -> dict[str, Any]:
+def _failed(
+    asked: Asked, tally: _Tally, one: Input, error: demur.DemurError, add: Callable[[Mapping[str, Any]], None]
+) -> None:
+    where = {"id": one.id, "folder": one.folder.as_posix()}
+    tally.failed += 1
+    tally.answers.append(where | {"error": str(error)})
+    if tally.submission is not None:
+        tally.submission.failed(one, error)
+    asked.failed(one.id, error, add, where)
+
+
+def _noted(asked: Asked, tally: _Tally, one: Input, outcome: demur.LesionAnswer, *, alone: bool) -> dict[str, Any]:
     """Writes the files of a scan; what became of it, as a row of the summary."""
     where: dict[str, Any] = {"id": one.id, "folder": one.folder.as_posix()}
-    if isinstance(outcome, demur.ScanError):
-        tally.failed += 1
-        failed = where | {"error": str(outcome.error)}
-        tally.answers.append(failed)
-        asked.tell(f"{one.id}: failed: {outcome.error}")
-        return failed
     folder = asked.output / one.folder
     written = outcome.save(folder, one.id)
-    problem = ""
+    maps = dict(zip(outcome.files, written, strict=False))  # behind them comes the table of lesions
+    problems = []
     if asked.options["figure"] and "mask" in outcome.files:
         try:
-            maps = dict(zip(outcome.files, written, strict=False))  # behind them comes the table of lesions
             written.append(figure(outcome, one, maps, folder / f"{one.id}_figure.png"))
         except ValueError as error:
-            problem = f"no figure: {error}"
+            problems.append(f"no figure: {error}")
             tally.undrawn += 1
+    if tally.submission is not None:
+        try:
+            written += tally.submission.add(one, maps)
+        except ValueError as error:
+            tally.submission.failed(one, error)
+            problems.append(f"not in the submission: {error}")
+            tally.left_out += 1
+    problem = "; ".join(problems)
     tally.deferred += outcome.deferred
     tally.shifted += outcome.shifted
     files = [path.relative_to(asked.output).as_posix() for path in written]
@@ -147,8 +175,9 @@ def _outcome(tally: _Tally, scans: int) -> Outcome:
     said = f"{scans} scan{'' if scans == 1 else 's'}, {tally.deferred} deferred, {tally.shifted} shifted"
     said += f", {tally.failed} failed" if tally.failed else ""
     said += f", {tally.undrawn} without a figure" if tally.undrawn else ""
-    document = counts | {"without_figure": tally.undrawn, "answers": tally.answers}
-    return Outcome(document, said, failed=bool(tally.failed or tally.undrawn))
+    said += f", {tally.left_out} not in the submission" if tally.left_out else ""
+    document = counts | {"without_figure": tally.undrawn, "left_out": tally.left_out, "answers": tally.answers}
+    return Outcome(document, said, failed=bool(tally.failed or tally.undrawn or tally.left_out))
 
 
 def _row(answer: demur.LesionAnswer) -> dict[str, Any]:
@@ -156,20 +185,34 @@ def _row(answer: demur.LesionAnswer) -> dict[str, Any]:
     for name, interval in (("count", answer.count_interval), ("volume_mm3", answer.volume_interval)):
         if interval is not None:
             found |= {f"{name}_lower": interval.lower, f"{name}_upper": interval.upper, "level": interval.level}
-    return found | {"remarks": " ".join(remark.code for remark in answer.remarks)}
+    return found | {
+        "shift_reasons": " ".join(answer.shift_reasons),
+        "remarks": " ".join(remark.code for remark in answer.remarks),
+    }
 
 
 SCORER = Scorer(
-    source=f"a NIfTI file, or a folder of *_{inputs.FLAIR}.nii.gz",
+    source=f"a NIfTI file or .mha, or a folder of *_{inputs.FLAIR}.nii.gz or of *.mha as on Grand Challenge",
     output=(
         "folder for the masks and maps of each scan under official names, its table of lesions, and summary.csv; "
         "`demur evaluate` reads it"
     ),
     run=run,
+    examples=(
+        "demur score lesion scans/ out/ --figure",
+        "demur score lesion /input /output --submission",
+        "demur evaluate --task lesion --predictions out/ --ground-truth scans/",
+    ),
     options=(
         Option("--t1", "the T1 image of a single scan", kind=Path),
         Option("--brain-mask", "the brain mask of a single scan", kind=Path),
         Option("--truth", "the ground truth of a single scan, for the figure", kind=Path),
+        Option(
+            "--submission",
+            "also write what Grand Challenge's evaluation reads: images/…-segmentation/ID.mha, "
+            "images/…-uncertainty-map/ID.mha and results.json",
+            kind=None,
+        ),
         Option("--figure", "also draw each scan, with its lesions and its uncertainty, as ID_figure.png", kind=None),
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -27,10 +27,12 @@ COLUMNS = (
     "scene",
     "track",
     "decision",
+    "reason",
     "uncertainty",
     "threshold",
     "measure",
     "shifted",
+    "shift_reasons",
     "best_x_m",
     "best_y_m",
     "confidences",
@@ -55,6 +57,8 @@ class _Run:
 
     asked: Asked
     submission: BinaryIO
+    write: Callable[[Mapping[str, Any]], None]
+    """Writes a row of the summary."""
     requests: int = 0
     deferred: int = 0
     shifted: int = 0
@@ -69,15 +73,14 @@ class _Run:
     _seen: set[int] = field(default_factory=set)
     """Hashes of scene and track of each answer: a submission names each once."""
 
-    def rows(self, path: Path, outcome: demur.MotionAnswers | demur.ChunkError) -> Iterator[Row]:
-        """The rows of a file; draws its figures and adds to the submission."""
+    def add(self, path: Path, outcome: demur.MotionAnswers | demur.ChunkError) -> None:
+        """Writes the rows of a file to the summary; draws its figures and adds to the submission."""
         source = self.asked.source
         file = path.name if source.is_file() else path.relative_to(source).as_posix()
         self.files += 1
         if isinstance(outcome, demur.ChunkError):
             self.unread += 1
-            self.asked.tell(f"{file}: failed: {outcome.error}")
-            yield {"file": file, "error": str(outcome.error)}
+            self.asked.failed(file, outcome.error, self.write, {"file": file})
             return
         self.requests += len(outcome) + len(outcome.failures)
         again = self._submitted_before(outcome)
@@ -94,11 +97,11 @@ class _Run:
                 self.undrawn += 1
             if problem:
                 self.asked.tell(f"{file}, track {answer.agent.track_id}: {problem}")
-            yield {"file": file, "error": problem} | _row(answer)
+            self.write({"file": file, "error": problem} | _row(answer))
         for failure in outcome.failures:
             self.failed += 1
-            self.asked.tell(f"{file}, track {failure.track_id}: failed: {failure.error}")
-            yield {"file": file, "scene": outcome.scene_id, "track": failure.track_id, "error": str(failure.error)}
+            where = {"file": file, "scene": outcome.scene_id, "track": failure.track_id}
+            self.asked.failed(f"{file}, track {failure.track_id}", failure.error, self.write, where)
 
     def outcome(self) -> Outcome:
         """All that became of them."""
@@ -166,13 +169,12 @@ def run(asked: Asked) -> Outcome:
         growing(asked.output / SUBMISSION) as submission,
         demur.connect(asked.target) as client,
     ):
-        done = _Run(asked, submission)
+        done = _Run(asked, submission, add)
         asked_files, told_files = (scene_files.found(asked.source, rendered, asked.output) for _ in range(2))
         questions = (demur.Maps([path]) if rendered else demur.Scene(path, tracks) for path in asked_files)
         outcomes = client.motion.predict_many(questions, purpose=asked.purpose, submission=True)
         for path, outcome in zip(told_files, outcomes, strict=True):
-            for row in done.rows(path, outcome):
-                add(row)
+            done.add(path, outcome)
             if count == 1 and isinstance(outcome, demur.MotionAnswers):
                 asked.tell(outcome.summary())
             asked.progress(min(done.files / count, 0.999), path.name)
@@ -183,6 +185,7 @@ def run(asked: Asked) -> Outcome:
 def _row(answer: demur.MotionAnswer) -> Row:
     found: Row = {name: getattr(answer, name) for name in COLUMNS if hasattr(answer, name)}
     found |= {"scene": answer.agent.scene_id, "track": answer.agent.track_id}
+    found["shift_reasons"] = " ".join(answer.shift_reasons)
     found["remarks"] = " ".join(remark.code for remark in answer.remarks)
     if answer.best is not None and answer.confidences is not None:
         found["best_x_m"], found["best_y_m"] = (f"{value:.3f}" for value in answer.best[-1].tolist())
@@ -207,6 +210,10 @@ SCORER = Scorer(
         "`demur evaluate` reads the former"
     ),
     run=run,
+    examples=(
+        "demur score motion scenes/ out/",
+        "demur evaluate --task motion --predictions out/submission.pb --scenes scenes/",
+    ),
     options=(
         Option("--tracks", "vehicles of a single scene instead of its prediction requests", kind=int, count="+"),
         Option("--rendered", "take the prerendered maps (.npy) of a folder instead of its scenes", kind=None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
@@ -28,10 +28,12 @@ COLUMNS = (
     "source",
     "translation",
     "decision",
+    "reason",
     "uncertainty",
     "threshold",
     "measure",
     "shifted",
+    "shift_reasons",
     "confidence",
     "score_nats",
     "remarks",
@@ -54,6 +56,8 @@ class _Run:
     submission: BinaryIO
     text: BinaryIO
     printed: BinaryIO | None
+    write: Callable[[Mapping[str, Any]], None]
+    """Writes a row of the summary."""
     lines: int = 0
     sentences: int = 0
     deferred: int = 0
@@ -64,16 +68,15 @@ class _Run:
     left_out: int = 0
     """Lines that are not in the submission, because a sentence of theirs failed or is withheld."""
 
-    def rows(self, source: str, outcome: demur.Translations | demur.ChunkError) -> Iterator[Row]:
-        """The rows of a line; adds to the files."""
+    def add(self, source: str, outcome: demur.Translations | demur.ChunkError) -> None:
+        """Writes the rows of a line to the summary; adds to the other files."""
         number = self.lines
         self.lines += 1
         if isinstance(outcome, demur.ChunkError):
             self.failed += 1
             self.left_out += 1
             self.text.write(_line(source))
-            self.asked.tell(f"line {number + 1}: failed: {outcome.error}")
-            yield {"line": number, "source": source, "error": str(outcome.error)}
+            self.asked.failed(f"line {number + 1}", outcome.error, self.write, {"line": number, "source": source})
             return
         (found,) = outcome
         self.sentences += len(found.sentences) + len(found.failures)
@@ -87,12 +90,12 @@ class _Run:
             self.deferred += sentence.deferred
             self.shifted += sentence.shifted
             self.withheld += sentence.best is None
-            yield {"line": number} | _row(sentence)
+            self.write({"line": number} | _row(sentence))
         for failure in found.failures:
             self.failed += 1
-            self.asked.tell(f"line {number + 1}: failed: {failure.error}")
             start, stop = failure.within
-            yield {"line": number, "source": source[start:stop], "error": str(failure.error)}
+            where = {"line": number, "source": source[start:stop]}
+            self.asked.failed(f"line {number + 1}", failure.error, self.write, where)
 
     def outcome(self) -> Outcome:
         """All that became of them."""
@@ -128,11 +131,10 @@ def run(asked: Asked) -> Outcome:
         growing(asked.output / PRINTED) as printed,
         demur.connect(asked.target) as client,
     ):
-        done = _Run(asked, submitted, text, printed if asked.options["fairseq"] else None)
+        done = _Run(asked, submitted, text, printed if asked.options["fairseq"] else None, add)
         outcomes = client.translation.predict_many(texts, purpose=asked.purpose, tokens="all", timeout=None)
         for source, outcome in zip(texts, outcomes, strict=True):
-            for row in done.rows(source, outcome):
-                add(row)
+            done.add(source, outcome)
             asked.progress(min(done.lines / len(texts), 0.999), f"line {done.lines}")
     asked.progress(1.0, "")
     return done.outcome()
@@ -202,6 +204,7 @@ def _translation(sentence: demur.TranslatedSentence) -> Translation:
 def _row(sentence: demur.TranslatedSentence) -> Row:
     found: Row = {name: getattr(sentence, name) for name in COLUMNS if hasattr(sentence, name)}
     found["sentence"] = sentence.item
+    found["shift_reasons"] = " ".join(sentence.shift_reasons)
     found["remarks"] = " ".join(remark.code for remark in sentence.remarks)
     if (best := sentence.best) is not None:
         found |= {"translation": best.text, "confidence": f"{best.confidence:.4f}", "score_nats": f"{best.score:.5f}"}
@@ -219,6 +222,10 @@ SCORER = Scorer(
         "a row a sentence; `demur evaluate` reads the first"
     ),
     run=run,
+    examples=(
+        "demur score translation news.en out/",
+        "demur evaluate --task translation --predictions out/submission.jsonl --references news.ru",
+    ),
     options=(
         Option(
             "--fairseq", "also write output.txt, the lines that the released scripts print (S, H, P, SU)", kind=None

@@ -16,17 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import demur
-from services.cli import csv_rows, parquet_rows, score
+from services.cli import csv_rows, row_chunks, score
 from services.cli.output import CommandError
-from services.cli.row_chunks import Chunk
-from services.cli.scored import Scored
+from services.cli.row_chunks import Chunk, Wanted
+from services.cli.scored import Answered, Scored
 from tests.clients.weather_service import METADATA, NAMES, WeatherStandIn, members_of, serving, some_rows
 
 NULLABLE = ("a", "c")
 
 
 def read(text: str, nullable: tuple[str, ...] = NULLABLE) -> np.ndarray:
-    found = list(csv_rows.chunks(io.BytesIO(text.encode()), ["a", "b", "c"], nullable))
+    found = list(csv_rows.chunks(io.BytesIO(text.encode()), Wanted(["a", "b", "c"], frozenset(nullable))))
+    assert not any(chunk.faults for chunk in found)
     return np.concatenate([chunk.table for chunk in found])
 
 
@@ -66,19 +67,20 @@ def test_empty_cells_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("1,,3", "row 2 (from 0): b = '' is not a number"),
-        (",,", "row 2 (from 0): b = '' is not a number"),
-        ("1, ,3", "row 2 (from 0): b = ' ' is not a number"),
-        ("NA,2,3", "row 2 (from 0): a = 'NA' is not a number; leave the cell of a missing value empty"),
-        (",2,null", "row 2 (from 0): c = 'null' is not a number"),
-        (",2", "row 2 (from 0) has 2 values instead of 3"),
-        (",2,1_0", "from row 0 on: could not convert string '1_0'"),
+        ("1,,3", "b = '' is not a number"),
+        (",,", "b = '' is not a number"),
+        ("1, ,3", "b = ' ' is not a number"),
+        ("NA,2,3", "a = 'NA' is not a number; leave the cell of a missing value empty"),
+        (",2,null", "c = 'null' is not a number; leave the cell of a missing value empty"),
+        (",2", "the row has 2 values instead of 3"),
+        (",2,1_0", "c = '1_0' is not a number; leave the cell of a missing value empty"),
     ],
 )
-def test_garbage_is_refused_by_row_and_column(row: str, says: str) -> None:
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is compared below
-        read(f"a,b,c\n1,2,3\n,2,\n{row}\n")
-    assert says in str(caught.value)
+def test_garbage_is_a_fault_of_its_row(row: str, says: str) -> None:
+    wanted = Wanted(["a", "b", "c"], frozenset(NULLABLE))
+    (chunk,) = csv_rows.chunks(io.BytesIO(f"a,b,c\n1,2,3\n,2,\n{row}\n4,5,6\n".encode()), wanted)
+    assert chunk.faults == {2: says}
+    np.testing.assert_array_equal(np.delete(chunk.table, 2, 0), [[1, 2, 3], [np.nan, 2, np.nan], [4, 5, 6]])
 
 
 def test_nan_in_a_column_that_needs_values_is_left_to_the_service() -> None:
@@ -118,8 +120,12 @@ def target(weather: WeatherStandIn) -> Iterator[str]:
         yield where
 
 
-def asked(target: str, source: Path, output: Path, task: str = "weather") -> argparse.Namespace:
-    return argparse.Namespace(task=task, input=source, output=output, target=target, purpose="replay", json=True)
+OPTIONS = {"on_error": "defer", "members": False, "keep": None, "submission": None}
+
+
+def asked(target: str, source: Path, output: Path, task: str = "weather", **more: Any) -> argparse.Namespace:
+    given = {"task": task, "input": source, "output": output, "target": target, "purpose": "replay", "json": True}
+    return argparse.Namespace(**given | OPTIONS | more)
 
 
 def write_csv(path: Path, rows: np.ndarray, more: dict[str, Any]) -> None:
@@ -146,7 +152,7 @@ def test_heads_are_columns_of_one_table(
     target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(csv_rows, "CHUNK_BYTES", 2000)
-    monkeypatch.setattr(parquet_rows, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(row_chunks, "CHUNK_ROWS", 100)
     rows = some_rows(500)
     more = {name: [f"{name}, {i}" for i in range(500)] for name in METADATA}
     source, output = tmp_path / f"in.{kind}", tmp_path / "out.csv"
@@ -156,11 +162,15 @@ def test_heads_are_columns_of_one_table(
     header, *lines = csv.reader(output.read_text().splitlines())
     table = dict(zip(header, zip(*lines, strict=True), strict=True))
     shared = ["total", "data", "knowledge", "uncertainty", "deferred", "shifted", "prediction_id"]
+    shared += ["reason", "shift_reasons"]
     assert header == [
         "row",
         *(f"temperature.{name}" for name in ["mean", *shared]),
         *(f"precipitation.{name}" for name in ["class", "p0", "p1", "p2", *shared]),
+        "error",
+        *METADATA,
     ]
+    assert table["climate"] == tuple(more["climate"])
     means, probabilities = members_of(rows)
     assert table["row"] == tuple(map(str, range(500)))
     np.testing.assert_array_equal(np.array(table["temperature.mean"], np.float32), means.mean(axis=0))
@@ -173,7 +183,15 @@ def test_heads_are_columns_of_one_table(
         assert counts[head]["deferred"] == table[f"{head}.deferred"].count("1")
         assert counts[head]["shifted"] == table[f"{head}.shifted"].count("1")
         assert len(set(table[f"{head}.prediction_id"])) == 500
-    assert counts["rows"] == 500
+        deferred = [reason for reason in table[f"{head}.reason"] if reason]
+        assert counts[head]["reasons"] == {"above_threshold": len(deferred)}
+        assert [bool(int(flag)) for flag in table[f"{head}.deferred"]] == [
+            bool(reason) for reason in table[f"{head}.reason"]
+        ]
+        assert [bool(int(flag)) for flag in table[f"{head}.shifted"]] == [
+            bool(reasons) for reasons in table[f"{head}.shift_reasons"]
+        ]
+    assert (counts["rows"], counts["failed"], set(table["error"])) == (500, 0, {""})
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -194,7 +212,7 @@ def test_a_head_alone_keeps_its_name(
     write_csv(source, some_rows(3), {})
     assert score.run(asked(target, source, output)) == 0
     assert output.read_text().startswith("row,temperature.mean,temperature.total,")
-    assert list(json.loads(capsys.readouterr().out)) == ["rows", "temperature"]
+    assert list(json.loads(capsys.readouterr().out)) == ["rows", "failed", "temperature"]
 
 
 @pytest.mark.parametrize(
@@ -202,14 +220,13 @@ def test_a_head_alone_keeps_its_name(
     [
         ("gfs_humidity", ["1", "2", "x"], "column gfs_humidity holds"),
         ("gfs_humidity", [True, False, None], "column gfs_humidity holds bool"),
-        ("gfs_available", [1.0, 0.0, None], "row 2 (from 0): gfs_available is missing; this column needs a value"),
         (None, None, "no column 'gfs_humidity'"),
     ],
 )
 def test_wrong_parquet_is_said(
     target: str, tmp_path: Path, name: str | None, values: Any, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_rows, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(row_chunks, "CHUNK_ROWS", 2)
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns: dict[str, Any] = dict(zip(NAMES, some_rows(3).T, strict=True)) | ({name: values} if name else {})
     if name is None:
@@ -235,7 +252,9 @@ def gaussian(n: int, *, single: bool = False) -> dict[str, np.ndarray]:
     if single:
         del found["knowledge"]
     flags = {"deferred": column > 0.5, "shifted": column > 0.8}
-    return found | flags | {"prediction_id": np.array([f"id{i}" for i in range(n)], str)}
+    reasons = np.where(flags["deferred"], "above_threshold", "")
+    ids = np.array([f"id{i}" for i in range(n)], str)
+    return found | flags | {"prediction_id": ids, "reason": reasons, "shift_reasons": np.array([""] * n, str)}
 
 
 def power() -> demur.Head:
@@ -246,15 +265,16 @@ def power() -> demur.Head:
 def test_the_table_of_an_only_head_is_plain(single: bool) -> None:
     text = io.StringIO()
     scored = Scored(csv.writer(text), [power()])
-    scored.add(Chunk(0, np.zeros((2, 1), np.float32), range(2)), gaussian(2, single=single))
+    scored.add(Chunk(0, np.zeros((2, 1), np.float32), range(2)), Answered(np.arange(2), gaussian(2, single=single), {}))
     scored.close()
     knowledge = ("", "") if single else ("0.0", "1.0")
     assert text.getvalue() == (
-        "time_id,mean,total,data,knowledge,uncertainty,deferred,shifted,prediction_id\r\n"
-        f"0,0.0,0.0,0.0,{knowledge[0]},0.0,0,0,id0\r\n"
-        f"1,1.0,1.0,1.0,{knowledge[1]},1.0,1,1,id1\r\n"
+        "time_id,mean,total,data,knowledge,uncertainty,deferred,shifted,prediction_id,reason,shift_reasons,error\r\n"
+        f"0,0.0,0.0,0.0,{knowledge[0]},0.0,0,0,id0,,,\r\n"
+        f"1,1.0,1.0,1.0,{knowledge[1]},1.0,1,1,id1,above_threshold,,\r\n"
     )
-    assert scored.counts() == {"rows": 2, "deferred": 1, "shifted": 1}
+    counts = {"rows": 2, "failed": 0, "deferred": 1, "shifted": 1, "reasons": {"above_threshold": 1}}
+    assert scored.counts() == counts
     assert scored.told() == "2 rows, 1 deferred, 1 shifted"
 
 
@@ -266,4 +286,4 @@ def test_a_file_without_rows_gives_a_header(target: str, tmp_path: Path, capsys:
     scored = Scored(csv.writer(text := io.StringIO()), [power()])
     scored.close()
     assert text.getvalue().startswith("time_id,mean,total,")
-    assert scored.counts() == {"rows": 0, "deferred": 0, "shifted": 0}
+    assert scored.counts() == {"rows": 0, "failed": 0, "deferred": 0, "shifted": 0, "reasons": {}}

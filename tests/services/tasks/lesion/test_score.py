@@ -191,7 +191,7 @@ def test_what_came_before_the_service_was_lost_is_written(
     ("arguments", "says"),
     [
         (["none.nii.gz", "out"], "does not exist"),
-        (["text.txt", "out"], "is no NIfTI file by its name"),
+        (["text.txt", "out"], "is no image by its name"),
         (["empty", "out"], "has no scans"),
         (["data", "text.txt"], "the output is a folder"),
         (["data", "out", "--truth", "text.txt"], "--truth is for a single scan"),

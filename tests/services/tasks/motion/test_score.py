@@ -183,6 +183,35 @@ def test_what_fails_spoils_nothing_else(
         ("3.pb", "1", False),
     ]
     assert submitted(out / "submission.pb") == [("1", 7), ("3", 1)]
+    refused = [row["error"] != "" for row in rows]
+    assert [row["reason"] == "invalid_input" for row in rows] == refused
+    assert [row["decision"] == "defer" and not row["uncertainty"] for row in rows] == refused
+
+
+@pytest.mark.parametrize(("way", "expected"), [("skip", [("1.pb", "7"), ("3.pb", "1")]), ("fail", [("1.pb", "7")])])
+def test_what_fails_is_left_out_or_ends_the_run(
+    target: str,
+    motion: MotionStandIn,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    way: str,
+    expected: list[tuple[str, str]],
+) -> None:
+    motion.spoilt = {9}
+    data, out = tmp_path / "data", tmp_path / "out"
+    save(data / "1.pb", scene("1"))
+    save(data / "2.pb", b"\xff\xff")
+    save(data / "3.pb", scene("3", (1,)))
+    assert score(target, data, out, "--on-error", way) == 1
+    rows = table(out / "summary.csv")
+    assert [(row["file"], row["track"]) for row in rows] == expected
+    assert {row["error"] for row in rows} == {""}
+    written = capsys.readouterr()
+    if way == "fail":
+        assert "demur score: 1.pb, track 9: position.x is nan m" in written.err
+        assert submitted(out / "submission.pb") == [("1", 7)]
+    else:
+        assert "1 failed, 1 files failed" in written.out
 
 
 def test_a_request_is_submitted_once(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,3 +109,19 @@ async def test_files_that_are_none_are_refused(three: Artefact, tmp_path: Path) 
     latin.write_bytes(b"caf\xe9\n")
     for path in (empty, latin, tmp_path / "missing.en"):
         assert await scored(three, path, tmp_path / "out") == 1
+
+
+@pytest.mark.parametrize("way", ["defer", "skip", "fail"])
+async def test_a_line_that_is_too_long_spoils_no_other(
+    three: Artefact, tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str
+) -> None:
+    path, out = tmp_path / "lines.en", tmp_path / "out"
+    path.write_text(f"{LINES[0]}\n{'x' * 100_001}\n{LINES[1]}\n")
+    assert await scored(three, path, out, "--on-error", way) == 1
+    rows = list(csv.DictReader((out / "summary.csv").read_text().splitlines()))
+    lines = {"defer": ["0", "1", "2"], "skip": ["0", "2"], "fail": ["0"]}[way]
+    assert list(dict.fromkeys(row["line"] for row in rows)) == lines
+    assert [row["reason"] for row in rows if row["error"]] == ["invalid_input"] * (way == "defer")
+    assert "at most 100000" in (capsys.readouterr().err if way == "fail" else capsys.readouterr().out)
+    records = [json.loads(line)["id"] for line in (out / "submission.jsonl").read_text().splitlines()]
+    assert records == ([0] if way == "fail" else [0, 2])

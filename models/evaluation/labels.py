@@ -1,0 +1,80 @@
+"""Labels of rows in a file of their own, CSV or Parquet, for submissions, which have none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.files import Array, shifted_flags
+from models.evaluation.judged import Asked, BadFile, Mask
+from models.evaluation.table import column_names, read_columns
+
+IDENTITY, SHIFTED = "time_id", "shifted"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Rows of an official file, in its order."""
+
+    path: Path
+    ids: list[str]
+    """Text of ``time_id``, else the rows' numbers from 0; n."""
+    values: NDArray[np.float64]
+    """[n]."""
+    shifted: Mask | None
+    groups: Mapping[str, Array]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read(predictions: Path, asked: Asked, label: str) -> Labels:
+    """The file that ``asked`` names as the ground truth, with a label in each row.
+
+    Raises:
+        BadFile: none is named; a column is missing or not numeric; a row without a label.
+    """
+    given = asked.companions.get("ground_truth")
+    if given is None:
+        raise BadFile(f"{predictions} holds no labels: give --ground-truth, the official file with the column {label}")
+    path = Path(given)
+    have = column_names(path)
+    groups = [name for name in asked.by if name not in (label, SHIFTED)]
+    others = list(dict.fromkeys([*([IDENTITY] if IDENTITY in have else []), *groups]))
+    table = read_columns(path, [label, *([SHIFTED] if SHIFTED in have else [])], others)
+    values = table[label]
+    if (missing := ~np.isfinite(values)).any():
+        raise BadFile(f"{path}: row {int(np.argmax(missing))} (from 0) has no {label}; each row needs one")
+    ids = table[IDENTITY].tolist() if IDENTITY in have else [str(row) for row in range(len(values))]
+    return Labels(
+        path,
+        ids,
+        values,
+        shifted_flags(path, SHIFTED, table.get(SHIFTED), len(values)),
+        {n: table[n] for n in asked.by},
+    )
+
+
+def places(predictions: Path, ids: Sequence[str], labels: Labels) -> NDArray[np.intp]:
+    """Place of the prediction of each row [n]; a submission has one for each row, and none besides.
+
+    Raises:
+        BadFile: a row has no prediction, a prediction no row, or two rows one identity.
+    """
+    known = {one: place for place, one in enumerate(ids)}
+    if len(set(labels.ids)) < len(labels):
+        raise BadFile(f"{labels.path}: a {IDENTITY} comes twice; each row needs its own")
+    for row, one in enumerate(labels.ids):
+        if one not in known:
+            raise BadFile(
+                f"{predictions} has no prediction of row {row} (from 0) of {labels.path}, {IDENTITY} {one!r}; the "
+                "benchmark needs one for each row. The table of `demur score` can be judged without it"
+            )
+    if len(known) > len(labels):
+        surplus = next(one for one in ids if one not in set(labels.ids))
+        raise BadFile(f"{predictions}: {surplus!r} is no row of {labels.path}")
+    return np.array([known[one] for one in labels.ids], np.intp)

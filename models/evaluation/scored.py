@@ -1,0 +1,106 @@
+"""Tables that ``demur score`` wrote, CSV or Parquet: answers of a head, with the labels that the input had."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from models.evaluation.files import Array, shifted_flags
+from models.evaluation.judged import Asked, BadFile, Mask, unranked
+from models.evaluation.table import column_names, read_columns
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+"""How names of tables end; other files of predictions are NPZ, or a submission."""
+SHIFTED = "input.shifted"
+"""The input's own column ``shifted``: whether a unit is shifted. The table's ``shifted`` is what the service says."""
+_ALWAYS = ("total", "data", "knowledge", "uncertainty")
+
+
+@dataclass(frozen=True)
+class ScoredHead:
+    """n units of a head that have a prediction and a label."""
+
+    columns: Mapping[str, Array]
+    """Predictions, ``total``, ``data``, ``knowledge`` and ``uncertainty`` as float64 [n]; NaN where a cell is empty."""
+    members: tuple[Mapping[str, Array], ...]
+    """What each member says, by the names of the predictions [n]; empty where the table does not have it."""
+    target: Array
+    """float64 [n]."""
+    shifted: Mask | None
+    groups: Mapping[str, Array]
+    notes: tuple[str, ...]
+
+    @property
+    def ensemble(self) -> bool:
+        """Whether there is knowledge uncertainty, as several members have it."""
+        return not np.isnan(self.columns["knowledge"]).all()
+
+    def stacked(self, *names: str) -> Array:
+        """Members' columns, float64 [M, n, len(names)]."""
+        return np.stack([np.stack([member[name] for name in names], axis=-1) for member in self.members])
+
+
+def is_table(path: Path) -> bool:
+    """Whether a file is a table by its name."""
+    return path.name.lower().endswith(SUFFIXES)
+
+
+def read(
+    path: Path, asked: Asked, *, prefix: str, predictions: Sequence[str], of_member: str, label: str
+) -> ScoredHead:
+    """One head of a table.
+
+    Args:
+        prefix: of the head's columns, such as ``temperature.``; empty where the answer is that of an only head.
+        predictions: columns that hold the prediction, without the prefix.
+        of_member: columns of each member: a pattern of what stands behind ``member1.``.
+        label: the column that holds labels.
+
+    Raises:
+        BadFile: a column is missing or not numeric, or no row has a prediction and a label.
+    """
+    have = column_names(path)
+    if label not in have:
+        raise BadFile(
+            f"{path}: column {label} is missing, which holds the labels: score a file that has it, and it goes through "
+            "to the output"
+        )
+    if missing := [name for name in predictions if prefix + name not in have]:
+        raise BadFile(f"{path}: column {prefix}{missing[0]} is missing; `demur score` writes it")
+    pattern = re.compile(rf"{re.escape(prefix)}member(\d+)\.({of_member})")
+    members = {name: match for name in have if (match := pattern.fullmatch(name))}
+    own = [prefix + name for name in (*predictions, *_ALWAYS)]
+    numeric = [*own, label, *members, *([SHIFTED] if SHIFTED in have else [])]
+    groups = [name for name in asked.by if name not in numeric]
+    table = read_columns(path, numeric, groups)
+    predicted = ~np.isnan(np.stack([table[prefix + name] for name in predictions])).any(axis=0)
+    labelled = ~np.isnan(table[label])
+    kept = predicted & labelled
+    if not kept.any():
+        raise BadFile(f"{path}: no row has both a prediction and a label in column {label}")
+    table = {name: values[kept] for name, values in table.items()}
+    numbers = sorted({int(match[1]) for match in members.values()})
+    uncertainty = table[f"{prefix}uncertainty"]
+    return ScoredHead(
+        columns={name: table[prefix + name] for name in (*predictions, *_ALWAYS)},
+        members=tuple(
+            {match[2]: table[name] for name, match in members.items() if int(match[1]) == number} for number in numbers
+        ),
+        target=table[label],
+        shifted=shifted_flags(path, SHIFTED, table.get(SHIFTED), int(kept.sum())),
+        groups={name: table[name] for name in asked.by},
+        notes=(
+            *_left_out(~predicted, "have no prediction (refused, or withheld)"),
+            *_left_out(predicted & ~labelled, f"have no label in column {label}"),
+            *unranked(uncertainty),
+        ),
+    )
+
+
+def _left_out(rows: Mask, why: str) -> tuple[str, ...]:
+    count = int(np.count_nonzero(rows))
+    return (f"{count} rows {why}: they are left out",) if count else ()

@@ -1,0 +1,67 @@
+"""Parquet, Feather and Arrow files as chunks of numbers, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from models.evaluation.files import need
+from services.cli import row_chunks
+from services.cli.row_chunks import IDENTITY, Chunk, Table, Wanted, beside, check_names
+
+_PURPOSE = "reading Parquet, Feather and Arrow"
+
+
+def chunks(header: Sequence[str], batches: Iterable[Any], wanted: Wanted) -> Iterator[Chunk]:
+    """Chunks of the wanted columns; other columns are not looked at.
+
+    A missing value is null, which is read as NaN; where a column needs a value, the row is a fault of its chunk.
+
+    Args:
+        header: names of the file's columns.
+        batches: ``pyarrow.RecordBatch`` of any size, with the wanted columns among theirs.
+
+    Raises:
+        ValueError: a column is missing, doubled or no numbers.
+    """
+    check_names(header, wanted.names)
+    extra = beside(header, wanted.kept)
+    check_names(header, extra)
+    start = 0
+    for whole in batches:
+        for first in range(0, whole.num_rows, row_chunks.CHUNK_ROWS):
+            chunk = _chunk(whole.slice(first, row_chunks.CHUNK_ROWS), wanted, extra, start)
+            yield chunk
+            start += len(chunk.table)
+
+
+def _chunk(batch: Any, wanted: Wanted, extra: Sequence[str], start: int) -> Chunk:
+    table = np.empty((batch.num_rows, len(wanted.names)), np.float32)
+    faults: dict[int, str] = {}
+    for position, name in enumerate(wanted.names):
+        column = _column(batch, name)
+        table[:, position] = _numbers(column, name, name in wanted.flags, start)
+        if column.null_count and name not in wanted.nullable:
+            for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+                faults.setdefault(row, f"{name} is missing; this column needs a value")
+    kept = {name: _column(batch, name).to_pylist() for name in extra}
+    ids = kept.pop(IDENTITY, None)
+    named = range(start, start + len(table)) if ids is None else [str(one) for one in ids]
+    return Chunk(start, table, named, kept, faults)
+
+
+def _column(batch: Any, name: str) -> Any:
+    return batch.column(batch.schema.get_field_index(name))
+
+
+def _numbers(column: Any, name: str, flag: bool, start: int) -> Table:
+    """float32 [n]; what is beyond float32 is infinite, which the service refuses."""
+    kind = column.type
+    types = need("pyarrow.types", _PURPOSE)
+    numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
+    if not (numeric or (flag and types.is_boolean(kind))):
+        raise ValueError(f"column {name} holds {kind}, from row {start} (from 0) on; numbers are needed")
+    with np.errstate(over="ignore"):
+        return np.asarray(column.cast("float64", safe=False).to_numpy(zero_copy_only=False), np.float32)

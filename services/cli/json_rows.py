@@ -1,0 +1,198 @@
+"""JSON rows (a list of objects, or an object a line) as chunks of numbers, in bounded memory."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import math
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from services.cli import row_chunks
+from services.cli.row_chunks import IDENTITY, Chunk, Wanted
+
+Row = Mapping[str, Any] | str
+"""A row by column, or why it cannot be read."""
+
+_PIECE = 1 << 18
+_NEEDED = "needed is a list of rows, [{…}, …] (pandas: orient='records'), or JSON lines, an object a line"
+_BLANK = " \t\r\n"
+_LONGEST_TEXT = 1 << 16
+"""Characters of a text in a row: a longer one is taken for a quotation mark that is missing."""
+_DECODER = json.JSONDecoder()
+
+
+def chunks(source: BinaryIO, wanted: Wanted, *, lines: bool) -> Iterator[Chunk]:
+    """Chunks of the wanted columns; other columns are not looked at.
+
+    A missing value is null, NaN, or a column that is not there; where a column needs a value, the row is a fault of
+    its chunk, as is a line that is no object.
+
+    Args:
+        lines: whether the file is JSON lines; else it is a list.
+
+    Raises:
+        ValueError: the file is no list of rows, or a list that breaks off or is no JSON from some row on; or its first
+            row lacks a column.
+    """
+    rows = _of_lines(source) if lines else _of_list(source)
+    start = 0
+    for block, error in _blocks(rows):
+        if block:
+            if not start:
+                _check_form(block, wanted)
+            yield _chunk(block, wanted, start)
+            start += len(block)
+        if error is not None:
+            raise error
+
+
+def _blocks(rows: Iterator[Row]) -> Iterator[tuple[list[Row], ValueError | None]]:
+    """Rows in blocks; the last comes with what keeps the file from being read further, if anything does."""
+    while True:
+        block: list[Row] = []
+        try:
+            block.extend(islice(rows, row_chunks.CHUNK_ROWS))
+        except ValueError as error:
+            yield block, error
+            return
+        if not block:
+            return
+        yield block, None
+
+
+def _check_form(rows: list[Row], wanted: Wanted) -> None:
+    """
+    Raises:
+        ValueError: the first rows are none, or lack a column.
+    """
+    if len(rows) > 1 and all(isinstance(row, str) for row in rows):
+        raise ValueError(f"{rows[0]}; {_NEEDED}")
+    first = next((row for row in rows if isinstance(row, Mapping)), {})
+    if any(isinstance(first.get(name), list | dict) for name in wanted.names):
+        raise ValueError(f"the file holds columns; {_NEEDED}")
+    if first:
+        missing = [name for name in wanted.names if name not in first and name not in wanted.nullable]
+        row_chunks.check_names(list(first), missing)
+
+
+def _chunk(rows: list[Row], wanted: Wanted, start: int) -> Chunk:
+    table = np.full((len(rows), len(wanted.names)), np.nan, np.float32)
+    faults: dict[int, str] = {}
+    with np.errstate(over="ignore"):  # beyond float32 is infinite, which is refused as such
+        for number, row in enumerate(rows):
+            try:
+                if isinstance(row, str):
+                    raise ValueError(row)
+                table[number] = [_number(row, name, wanted) for name in wanted.names]
+            except ValueError as error:
+                faults[number] = str(error)
+    known = [row if isinstance(row, Mapping) else {} for row in rows]
+    kept = {name: [row.get(name) for row in known] for name in wanted.kept if any(name in row for row in known)}
+    if any(IDENTITY in row for row in known):
+        return Chunk(start, table, [_text(row.get(IDENTITY)) for row in known], kept, faults)
+    return Chunk(start, table, range(start, start + len(rows)), kept, faults)
+
+
+def _number(row: Mapping[str, Any], name: str, wanted: Wanted) -> float:
+    value = row.get(name)
+    if value is None:
+        if name in wanted.nullable:
+            return math.nan
+        raise ValueError(f"{name} is missing; this column needs a value")
+    if isinstance(value, bool) and name in wanted.flags:
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} = {value!r:.60} is not a number")
+    return float(value) if isinstance(value, float) or abs(value) < 1 << 1000 else math.inf
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _of_lines(source: BinaryIO) -> Iterator[Row]:
+    for line in source:
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            yield f"the line is not JSON: {error}"
+            continue
+        yield row if isinstance(row, dict) else f"the line is {str(row)[:40]}; an object {{column: value, …}} is needed"
+
+
+def _of_list(source: BinaryIO) -> Iterator[Row]:
+    """The elements of a list. What was read of a list that breaks off comes before the error."""
+    text = _Text(source)
+    if text.next_character() != "[":
+        raise ValueError(f"the file begins with {text.shown()!r}; {_NEEDED}")
+    text.skip()
+    row = 0
+    while (character := text.next_character()) != "]":
+        if row:
+            if character != ",":
+                raise ValueError(f"behind row {row - 1} (from 0) stands {text.shown()!r}; a comma or ] is needed")
+            text.skip()
+        try:
+            value = text.value()
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"row {row} (from 0) of the list is not JSON, or the file breaks off: {error}") from error
+        yield value if isinstance(value, dict) else f"the row is {str(value)[:40]}; an object {{column: value, …}}"
+        row += 1
+
+
+class _Text:
+    """Text of a file that is read in pieces as it is looked at."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+        self._text = ""
+        self._place = 0
+
+    def next_character(self) -> str:
+        """The next character that is not blank, which stays; empty at the end."""
+        while True:
+            while self._place < len(self._text) and self._text[self._place] in _BLANK:
+                self._place += 1
+            if self._place < len(self._text):
+                return self._text[self._place]
+            if not self._more():
+                return ""
+
+    def skip(self) -> None:
+        """Go on behind the next character."""
+        self._place += 1
+
+    def shown(self) -> str:
+        """The next few characters."""
+        return self._text[self._place : self._place + 20]
+
+    def value(self) -> Any:
+        """The next value.
+
+        Raises:
+            ValueError: it is no JSON, or the file ends in it.
+        """
+        self.next_character()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._place)
+            except json.JSONDecodeError as error:
+                # what only goes on in the next piece fails near the end of this one; what is wrong fails anywhere
+                if len(self._text) - error.pos > _LONGEST_TEXT or not self._more():
+                    raise ValueError(error.msg) from error
+                continue
+            self._place = end
+            return value
+
+    def _more(self) -> bool:
+        piece = self._source.read(_PIECE)
+        self._text = self._text[self._place :] + self._decode(piece, final=not piece)
+        self._place = 0
+        return bool(piece)

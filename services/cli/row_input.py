@@ -1,0 +1,157 @@
+"""Files of rows as ``demur score`` reads them: CSV, JSON, JSON lines, each also gzipped; Parquet, Feather, Arrow."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, cast
+
+from models.evaluation.files import need
+from services.cli import arrow_rows, csv_rows, json_rows, row_chunks
+from services.cli.row_chunks import Chunk, Wanted
+
+FORMATS = "CSV, JSON (a list of rows) or JSON lines, each also gzipped (.gz), Parquet, Feather or Arrow IPC"
+"""What is read, in words."""
+
+Kind = Literal["csv", "json", "lines", "parquet", "arrow"]
+
+_BY_NAME: dict[str, Kind] = {
+    ".csv": "csv",
+    ".jsonl": "lines",
+    ".ndjson": "lines",
+    ".parquet": "parquet",
+    ".feather": "arrow",
+    ".arrow": "arrow",
+}
+"""What a file is by its name; any other is looked into."""
+_BEGINNING = 4096
+_GZIP = b"\x1f\x8b"
+
+
+@contextmanager
+def opened(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
+    """The chunks of a file, and the share of it that was read, 0 to 1.
+
+    Raises:
+        ValueError: the file is none that is read; the message says what is.
+        OSError: it cannot be read.
+    """
+    with ExitStack() as stack:
+        file = stack.enter_context(path.open("rb"))
+        size = path.stat().st_size or 1
+        text: BinaryIO = file
+        name = path.name.lower()
+        if _peek(file).startswith(_GZIP):
+            name = name.removesuffix(".gz")
+            text = cast(BinaryIO, stack.enter_context(io.BufferedReader(_Unzipped(file))))
+        kind = _kind(path, name, _peek(text))
+        if kind in ("parquet", "arrow") and text is not file:
+            raise ValueError(
+                f"{path.name} is gzipped {kind}, which is compressed already; unpack it, or give {FORMATS}"
+            )
+        if kind == "parquet":
+            yield stack.enter_context(_parquet(path, wanted))
+        elif kind == "arrow":
+            yield stack.enter_context(_arrow(path, wanted))
+        else:
+            read = (
+                csv_rows.chunks(text, wanted)
+                if kind == "csv"
+                else json_rows.chunks(text, wanted, lines=kind == "lines")
+            )
+            yield read, lambda: file.tell() / size if file.seekable() else 0.0
+
+
+class _Unzipped(gzip.GzipFile):
+    """The content of a gzipped file; what is damaged is said as other errors of files are."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(fileobj=file, mode="rb")
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return super().readinto(buffer)
+        except EOFError as error:
+            raise ValueError(f"the gzipped file breaks off: {error}") from error
+
+
+def _peek(file: BinaryIO) -> bytes:
+    return cast(io.BufferedReader, file).peek(_BEGINNING)[:_BEGINNING]
+
+
+def _kind(path: Path, name: str, beginning: bytes) -> Kind:
+    """By the name, else by how the file begins.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if (kind := _BY_NAME.get(Path(name).suffix)) is not None:
+        return kind
+    if beginning.startswith(b"PAR1"):
+        return "parquet"
+    if beginning.startswith(b"ARROW1"):
+        return "arrow"
+    if b"\0" in beginning or beginning.startswith((b"BZh", b"\xfd7zXZ", b"PK")):
+        raise ValueError(f"{path.name} is no file of rows that is read; give {FORMATS}")
+    first = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if first in (b"[", b"{") or Path(name).suffix == ".json":
+        return "lines" if first == b"{" else "json"
+    return "csv"
+
+
+@contextmanager
+def _parquet(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
+    with need("pyarrow.parquet", "reading Parquet").ParquetFile(path, pre_buffer=False) as file:
+        header = list(file.schema_arrow.names)
+        columns = _columns(header, wanted)
+        batches = file.iter_batches(row_chunks.CHUNK_ROWS, columns=columns)
+        yield _counted(arrow_rows.chunks(header, batches, wanted), file.metadata.num_rows)
+
+
+@contextmanager
+def _arrow(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
+    """A file of Arrow IPC, of which Feather is one, or a stream of it."""
+    arrow, ipc = need("pyarrow", "reading Feather and Arrow"), need("pyarrow.ipc", "reading Feather and Arrow")
+    with arrow.memory_map(str(path)) as source:
+        try:
+            reader = ipc.open_file(source)
+        except arrow.ArrowInvalid:
+            source.seek(0)
+            try:
+                stream = ipc.open_stream(source)
+            except arrow.ArrowInvalid as error:
+                raise ValueError(f"{path.name} is neither Arrow IPC nor Feather of version 2: {error}") from error
+            yield arrow_rows.chunks(list(stream.schema.names), stream, wanted), lambda: source.tell() / source.size()
+            return
+        count = max(reader.num_record_batches, 1)
+        done = 0.0
+
+        def batches() -> Iterator[Any]:
+            nonlocal done
+            for number in range(reader.num_record_batches):
+                batch = reader.get_batch(number)
+                for first in range(0, batch.num_rows, row_chunks.CHUNK_ROWS):
+                    yield batch.slice(first, row_chunks.CHUNK_ROWS)
+                    done = (number + min(first + row_chunks.CHUNK_ROWS, batch.num_rows) / batch.num_rows) / count
+
+        yield arrow_rows.chunks(list(reader.schema.names), batches(), wanted), lambda: done
+
+
+def _columns(header: list[str], wanted: Wanted) -> list[str]:
+    names = {*wanted.names, *row_chunks.beside(header, wanted.kept)}
+    return [name for name in dict.fromkeys(header) if name in names]
+
+
+def _counted(chunks: Iterator[Chunk], rows: int) -> tuple[Iterator[Chunk], Callable[[], float]]:
+    done = 0
+
+    def counted() -> Iterator[Chunk]:
+        nonlocal done
+        for chunk in chunks:
+            done = chunk.start + len(chunk.table)
+            yield chunk
+
+    return counted(), lambda: done / max(rows, 1)
