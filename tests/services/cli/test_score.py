@@ -162,7 +162,7 @@ def test_heads_are_columns_of_one_table(
     header, *lines = csv.reader(output.read_text().splitlines())
     table = dict(zip(header, zip(*lines, strict=True), strict=True))
     shared = ["total", "data", "knowledge", "uncertainty", "deferred", "shifted", "prediction_id"]
-    shared += ["reason", "shift_reasons"]
+    shared += ["reason", "shift_reasons", "shifted_inputs"]
     assert header == [
         "row",
         *(f"temperature.{name}" for name in ["mean", *shared]),
@@ -254,7 +254,9 @@ def gaussian(n: int, *, single: bool = False) -> dict[str, np.ndarray]:
     flags = {"deferred": column > 0.5, "shifted": column > 0.8}
     reasons = np.where(flags["deferred"], "above_threshold", "")
     ids = np.array([f"id{i}" for i in range(n)], str)
-    return found | flags | {"prediction_id": ids, "reason": reasons, "shift_reasons": np.array([""] * n, str)}
+    nothing = np.array([""] * n, str)
+    words = {"prediction_id": ids, "reason": reasons, "shift_reasons": nothing, "shifted_inputs": nothing}
+    return found | flags | words
 
 
 def power() -> demur.Head:
@@ -269,9 +271,10 @@ def test_the_table_of_an_only_head_is_plain(single: bool) -> None:
     scored.close()
     knowledge = ("", "") if single else ("0.0", "1.0")
     assert text.getvalue() == (
-        "time_id,mean,total,data,knowledge,uncertainty,deferred,shifted,prediction_id,reason,shift_reasons,error\r\n"
-        f"0,0.0,0.0,0.0,{knowledge[0]},0.0,0,0,id0,,,\r\n"
-        f"1,1.0,1.0,1.0,{knowledge[1]},1.0,1,1,id1,above_threshold,,\r\n"
+        "time_id,mean,total,data,knowledge,uncertainty,deferred,shifted,prediction_id,reason,shift_reasons,"
+        "shifted_inputs,error\r\n"
+        f"0,0.0,0.0,0.0,{knowledge[0]},0.0,0,0,id0,,,,\r\n"
+        f"1,1.0,1.0,1.0,{knowledge[1]},1.0,1,1,id1,above_threshold,,,\r\n"
     )
     counts = {"rows": 2, "failed": 0, "deferred": 1, "shifted": 1, "reasons": {"above_threshold": 1}}
     assert scored.counts() == counts
