@@ -20,6 +20,7 @@ from services.tracing.trace import step
 from services.transport.binding import GrpcBinding
 from services.transport.grpc import policies, tls
 from services.transport.grpc.access import Guard
+from services.transport.grpc.arrival import Arrival, Bounded, Registry
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
 from services.transport.grpc.labels import LabelHandlers
@@ -62,6 +63,7 @@ class GrpcServer:
                 ("grpc.absolute_max_metadata_size", settings.max_header_bytes),
                 ("grpc.max_allowed_incoming_connections", settings.max_connections),
                 ("grpc.server_handshake_timeout_ms", int(settings.slow_seconds * 1000)),
+                ("grpc.http2.settings_timeout", int(settings.slow_seconds * 1000)),
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
                 ("grpc.keepalive_permit_without_calls", 1),
@@ -70,9 +72,11 @@ class GrpcServer:
             ),
         )
         self._health = health.aio.HealthServicer()
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        probes = Registry()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, probes)
+        arrival = Arrival(settings.message_seconds, settings.max_header_bytes)
         self._gates = tuple(
-            Gate(handlers, serving.tracer)
+            Gate(handlers, arrival, serving.tracer)
             for handlers in (
                 _handlers(tenant, settings, metrics),
                 LabelHandlers(serving.desk, tenant.pipeline, metrics).generic(),
@@ -80,7 +84,8 @@ class GrpcServer:
                 oip.methods(model, tenant, settings, metrics),
             )
         )
-        self._server.add_generic_rpc_handlers((*self._gates, oip.probes(model)))
+        others = (Bounded(handlers, arrival) for handlers in (oip.probes(model), *probes.handlers))
+        self._server.add_generic_rpc_handlers((*self._gates, *others))
         if tenant.reflected:
             names = (*self._services, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
