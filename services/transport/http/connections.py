@@ -25,6 +25,12 @@ _NO_HOST = InvalidInput(
     "an HTTP/1.1 request has one Host header; send it once (RFC 9112, section 3.2)", code="host_needed", field="host"
 )
 
+_NO_UPGRADE = InvalidInput(
+    "a request with a body cannot ask for another protocol here; send it without Upgrade, which curl does with --http1.1",
+    code="no_upgrade",
+    field="upgrade",
+)
+
 
 def harden(config: Config, settings: Settings, certificates: Certificates | None, door: Door | None = None) -> None:
     """Makes the connections of a loaded configuration, whose server does not listen yet, bounded ones.
@@ -107,7 +113,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._expect()
-        if self._check_head(self._head) and self._check_host():
+        if self._check_head(self._head) and self._check_host() and self._check_upgrade():
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -179,6 +185,16 @@ class BoundedProtocol(HttpToolsProtocol):
         if hosts == 1 or (hosts == 0 and self.parser.get_http_version() != "1.1"):
             return True
         self._end(b"400 Bad Request", _NO_HOST)
+        return False
+
+    def _check_upgrade(self) -> bool:
+        """Whether the request asks for no other protocol, or has no body: the parser would lose that."""
+        if not self.parser.should_upgrade():
+            return True
+        sizes = {value for name, value in self.headers if name in (b"content-length", b"transfer-encoding")}
+        if sizes <= {b"0"}:
+            return True
+        self._end(b"400 Bad Request", _NO_UPGRADE)
         return False
 
     def send_400_response(self, msg: str) -> None:

@@ -148,7 +148,9 @@ async def test_a_wish_for_another_protocol_is_answered_in_this_one(
         assert b"\r\nconnection: close\r\n" in answer, "since the parser reads nothing behind such a request"
         body = msgspec.json.encode(TOY.good)
         head = b"POST /v1/predict HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n" % len(body)
-        assert (await said(port, head + asking + b"\r\n" + body)).startswith(b"HTTP/1.1 200 OK")
+        lost = await said(port, head + asking + b"\r\n" + body)
+        assert lost.startswith(b"HTTP/1.1 400 ")
+        assert b"no_upgrade" in lost
         wrong = await said(port, HEAD.replace(b"schema", b"predict") + asking + b"\r\n")
         assert b"HTTP/1.1 405" in wrong
         assert b"method_not_allowed" in wrong
