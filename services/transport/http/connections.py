@@ -26,7 +26,7 @@ _NO_HOST = InvalidInput(
 )
 
 _NO_UPGRADE = InvalidInput(
-    "a request with a body cannot ask for another protocol here; send it without Upgrade, which curl does with --http1.1",
+    "a request with a body cannot ask for another protocol here; send it without Upgrade (curl --http1.1)",
     code="no_upgrade",
     field="upgrade",
 )
