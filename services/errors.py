@@ -29,6 +29,15 @@ from typing import Protocol
 from models.executors.failures import DeviceFailed
 
 DEVICE_RETRY_SECONDS = 1.0
+NAME_CHARACTERS = 200
+"""Most characters of a caller's own text, such as the name of a column, that a refusal quotes."""
+_TEXT_CHARACTERS = 8000
+"""Most characters of a message, and of a list of what is allowed."""
+
+
+def shortened(text: str, most: int = NAME_CHARACTERS) -> str:
+    """Return text of at most ``most`` characters; where it is longer, it ends in an ellipsis."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 @dataclass(eq=False)  # an exception is itself only, and can be hashed
@@ -44,6 +53,12 @@ class DemurError(Exception):
     index: int = -1
     """Row or item; -1 where none is to blame."""
     retry_after_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Bound every text: a name of a megabyte is not sent back."""
+        self.field, self.value, self.unit = shortened(self.field), shortened(self.value), shortened(self.unit)
+        self.message = shortened(self.message, _TEXT_CHARACTERS)
+        self.allowed = shortened(self.allowed, _TEXT_CHARACTERS)
 
     def __str__(self) -> str:
         return self.message

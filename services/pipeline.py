@@ -18,7 +18,7 @@ from models.head import Head
 from models.predictive import Predictives
 from models.schema import Schema
 from services.admission import ticket
-from services.errors import DemurError, ExecutionFailed, InvalidInput, no_ledger
+from services.errors import DemurError, ExecutionFailed, InvalidInput, no_ledger, shortened
 from services.logging import get_logger
 from services.offload import Offload
 from services.policy import PolicyBook, Verdict, score, settle
@@ -350,7 +350,7 @@ class Pipeline(Generic[Request, Answer]):
             if head not in self.policies:
                 heads = ", ".join(policy.head for policy in self.policies.all())
                 raise InvalidInput(
-                    f"defer_above names the head {head!r}, this model has {heads}",
+                    f"defer_above names the head {shortened(head)!r}, this model has {heads}",
                     code="unknown_head",
                     field="defer_above",
                     value=head,

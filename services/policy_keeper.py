@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from models.calibration import Calibration
-from services.errors import Conflict, DemurError, InvalidInput, no_ledger
+from services.errors import Conflict, DemurError, InvalidInput, no_ledger, shortened
 from services.ledger import policies
 from services.ledger.policies import Bound, Entry
 from services.ledger.writer import Place
@@ -163,7 +163,7 @@ class PolicyKeeper:
     def _unknown(self, head: str) -> InvalidInput:
         heads = ", ".join(policy.head for policy in self._book.all())
         return InvalidInput(
-            f"there is no head {head!r}, this model has {heads}",
+            f"there is no head {shortened(head)!r}, this model has {heads}",
             code="unknown_head",
             field="head",
             value=head,

@@ -41,6 +41,7 @@ RANGES = (
     ("max_connections", 1, 10**6),
     ("max_connection_calls", 1, 10**6),
     ("slow_seconds", 0.1, 3600),
+    ("message_seconds", 0.1, 86400),
     ("http_port", 0, 65535),
     ("grpc_port", 0, 65535),
     ("lanes", 0, 1024),

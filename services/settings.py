@@ -155,7 +155,10 @@ class Settings:
     """Count of gRPC calls and streams that one connection may have open at once; further ones wait at the caller."""
     slow_seconds: float = 15.0
     """Seconds for the headers of an HTTP request, and between two parts of its body or answer; then its connection is
-    closed. Also for handshakes of gRPC."""
+    closed. Also for handshakes of gRPC, and until its peer has acknowledged the settings of HTTP/2."""
+    message_seconds: float = 60.0
+    """Seconds from the metadata of a gRPC call to its message, where it has one; then the call is refused. Streams of
+    messages may be silent."""
     inline_bytes: int = 64 << 10
     """Bytes of text that are read, checked and written on the event loop; larger ones in threads beside it."""
     queue_seconds: float = 20.0

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.schema import Feature, Schema
-from services.errors import InvalidInput, TooLarge
+from services.errors import InvalidInput, TooLarge, shortened
 
 Rows = NDArray[np.float32]
 LISTED = 32
@@ -64,11 +64,12 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
     """Named columns in any order to [N, F] in schema order.
 
     Raises:
-        InvalidInput: a missing, unknown or doubled column, another unit, unequal lengths, no rows, or a
+        InvalidInput: a missing, unknown or doubled column, other units, unequal lengths, no rows, or a
             value out of range.
         TooLarge: more than ``max_rows`` rows.
     """
     by_name: dict[str, Column] = {}
+    wrong_units: list[tuple[Column, str]] = []
     for column in given:
         if column.name in by_name:
             raise _name_error(column.name, "doubled_column", "is given twice; give each column once", schema)
@@ -79,15 +80,10 @@ def columns(schema: Schema, given: Iterable[Column], max_rows: int) -> Rows:
             raise _name_error(column.name, "unknown_column", "is not a column of this model", schema)
         expected = schema.features[schema.position[column.name]].unit
         if column.unit and column.unit != expected:
-            raise InvalidInput(
-                f"column {column.name!r} is given in {column.unit!r}, this model takes {expected!r}; convert it",
-                code="wrong_unit",
-                field=column.name,
-                value=column.unit,
-                unit=expected,
-                allowed=expected,
-            )
+            wrong_units.append((column, expected))
         by_name[column.name] = column
+    if wrong_units:
+        raise _unit_error(wrong_units)
     missing = [name for name in schema.names if name not in by_name]
     if missing:
         listed = ", ".join(missing[:LISTED]) + (f" and {len(missing) - LISTED} more" if len(missing) > LISTED else "")
@@ -211,8 +207,21 @@ def _check_count(count: int, max_rows: int) -> None:
         )
 
 
+def _unit_error(wrong: Sequence[tuple[Column, str]]) -> InvalidInput:
+    """The refusal of columns in other units than the expected ones beside them; all of them are named."""
+    first, unit = wrong[0]
+    message = f"column {first.name!r} is given in {shortened(first.unit)!r}, this model takes {unit!r}; convert it"
+    if len(wrong) > 1:
+        told = [f"{one.name!r} in {shortened(one.unit, 40)!r} (takes {takes!r})" for one, takes in wrong[:LISTED]]
+        more = f" and {len(wrong) - LISTED} more" if len(wrong) > LISTED else ""
+        message = f"{len(wrong)} columns are given in other units than this model takes: {', '.join(told)}{more}; "
+        message += "convert them"
+    return InvalidInput(message, code="wrong_unit", field=first.name, value=first.unit, unit=unit, allowed=unit)
+
+
 def _name_error(name: str, code: str, problem: str, schema: Schema) -> InvalidInput:
     """Wide schemas are not listed: an error travels in a header."""
+    name = shortened(name)
     columns = {feature.name: f"{feature.name} ({feature.unit})" for feature in schema.features}
     if len(columns) <= LISTED:
         told = f"the columns are {', '.join(columns.values())}"

@@ -14,7 +14,7 @@ from models.head import Head
 from models.judging import FittingJudging, Judging, judging
 from models.schema import Schema
 from services.addresses import checked
-from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge
+from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge, shortened
 from services.labels.feed import Claimed, Feed, Lease
 from services.labels.fit import Fit
 from services.labels.given import GivenLabel, Row, Rules
@@ -145,7 +145,7 @@ class Desk:
         check_lease(seconds)
         if head and head not in self.heads:
             raise InvalidInput(
-                f"head = {head!r}: this model has {', '.join(self.heads)}",
+                f"head = {shortened(head)!r}: this model has {', '.join(self.heads)}",
                 code="unknown_head",
                 field="head",
                 value=head,

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from services.errors import DemurError, InvalidInput, MethodNotAllowed, NotFound, internal
+from services.errors import DemurError, InvalidInput, MethodNotAllowed, NotFound, internal, shortened
 from services.logging import get_logger
 from services.monitor.document import document, what_if_document
 from services.monitor.exporter import Exporter
@@ -88,11 +88,12 @@ def application(routes: Routes, beside: Any = None) -> Starlette:
     """The ASGI application; ``beside`` is a context that is open as long as it runs."""
 
     async def unknown(request: Request, error: Exception) -> Response:
-        return error_response(NotFound(f"there is no {request.url.path}", code="no_route"))
+        return error_response(NotFound(f"there is no {shortened(request.url.path)}", code="no_route"))
 
     async def wrong_method(request: Request, error: Exception) -> Response:
+        path = shortened(request.url.path)
         return error_response(
-            MethodNotAllowed(f"{request.method} is not for {request.url.path}; use GET", code="method_not_allowed")
+            MethodNotAllowed(f"{request.method} is not for {path}; use GET", code="method_not_allowed")
         )
 
     async def failed(request: Request, error: Exception) -> Response:
@@ -143,7 +144,7 @@ def _thresholds(given: Sequence[str]) -> list[float]:
             value = math.nan
         if math.isnan(value):
             raise InvalidInput(
-                f"threshold = {text!r} is no number",
+                f"threshold = {shortened(text)!r} is no number",
                 code="not_a_number",
                 field="threshold",
                 value=text,

@@ -26,11 +26,12 @@ def rules(text: str) -> str:
     return re.sub(r'window(=~|=)"[^"]*"', f'window="{WINDOW}"', text)
 
 
-def prometheus(text: str, *, service: str, monitor: str, alertmanager: str) -> str:
-    """``prometheus.yml`` for these addresses."""
+def prometheus(text: str, *, offset: int, alertmanager: str) -> str:
+    """``prometheus.yml`` for services and a monitor whose ports are moved by ``DEMUR_PORT_OFFSET``."""
     text = re.sub(r"(scrape|evaluation)_interval: 15s", r"\1_interval: 1s", text)
     text = re.sub(r"# external_labels: .*", "external_labels: {runbooks: base/}", text)
-    return _at(text, {"localhost:3005": service, "localhost:3000": monitor, "localhost:9093": alertmanager})
+    text = re.sub(r"localhost:(300\d)\b", lambda found: f"127.0.0.1:{int(found[1]) + offset}", text)
+    return _at(text, {"localhost:9093": alertmanager})
 
 
 def alertmanager(text: str, *, receiver: str) -> str:

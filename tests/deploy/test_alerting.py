@@ -60,8 +60,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     started = installation.run("up", "--detach", **environment)
     assert started.returncode == 0, started.stdout + started.stderr
     try:
-        addresses = (installation.http.removeprefix("http://"), f"127.0.0.1:{3000 + offset}")
-        with watchers(watching, *addresses) as (prometheus, pager):
+        with watchers(watching, offset) as (prometheus, pager):
             yield Scene(installation, prometheus, pager)
     finally:
         installation.run("down")
@@ -69,6 +68,9 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
 
 def test_a_shift_pages_and_ordinary_traffic_does_not(scene: Scene) -> None:
     """Within a minute, so that it can run anywhere: by what is deferred, for which no label is needed."""
+    offset = scene.installation.offset
+    expected = {f"127.0.0.1:{port + offset}" for port in range(3000, 3006)}
+    wait_until(lambda: scene.prometheus.up() == expected, 60, "not every service and the monitor is scraped")
     ships = Ships(scene.http)
     with working(ships):
         wait_until(lambda: (scene.prometheus.value("task_head:demur_units:increase1h") or 0) > 6000, 60, "no traffic")

@@ -22,6 +22,7 @@ from services.errors import (
 from services.monitor.judgement import FIGURES
 from services.monitor.reasons import REASONS
 from services.settings import Settings
+from services.tasks import TENANTS
 from tests.deploy.places import CASES, FOLDER, RULES, alerts, read, rules
 from tests.deploy.promql import grouping_labels, matched_labels, metrics, parses
 from tests.prometheus import run
@@ -39,6 +40,14 @@ def test_promtool_and_amtool_accept_everything() -> None:
     assert "FAILED" not in run("promtool", "check", "rules", *RULES)
     run("promtool", "check", "config", FOLDER / "prometheus.yml")
     run("amtool", "check-config", FOLDER / "alertmanager.yml")
+
+
+def test_what_demur_up_starts_is_scraped() -> None:
+    jobs = {job["job_name"]: job["static_configs"] for job in read(FOLDER / "prometheus.yml")["scrape_configs"]}
+    targets = {name: [target for one in configs for target in one["targets"]] for name, configs in jobs.items()}
+    settings = [Settings.read({}, task=task) for task in TENANTS]
+    assert targets["demur"] == sorted(f"localhost:{one.ports[0]}" for one in settings)
+    assert targets["demur-monitor"] == [f"localhost:{settings[0].monitor_address[1]}"]
 
 
 @pytest.mark.parametrize("cases", CASES, ids=lambda path: path.stem)

@@ -77,6 +77,10 @@ class Prometheus:
         assert len(found) <= 1, found
         return float(found[0]["value"][1]) if found else None
 
+    def up(self) -> set[str]:
+        """Addresses of the targets whose last scrape succeeded."""
+        return {series["metric"]["instance"] for series in self.ask("up == 1")}
+
     def problems(self) -> list[str]:
         """What is wrong with rules that were evaluated."""
         groups = self._client.get("/api/v1/rules").json()["data"]["groups"]
@@ -87,8 +91,9 @@ class Prometheus:
 
 
 @contextmanager
-def watchers(folder: Path, service: str, monitor: str) -> Iterator[tuple[Prometheus, Pager]]:
-    """Both programs with the shipped rules and configurations, hurried; ended with the block."""
+def watchers(folder: Path, offset: int) -> Iterator[tuple[Prometheus, Pager]]:
+    """Both programs with the shipped rules and configurations, hurried, for services whose ports are moved by
+    ``offset``; ended with the block."""
     need("prometheus", "prometheus-alertmanager")
     here, there = (f"127.0.0.1:{port}" for port in free_ports(2))
     pager = Pager()
@@ -96,7 +101,7 @@ def watchers(folder: Path, service: str, monitor: str) -> Iterator[tuple[Prometh
     for path in RULES:
         (folder / "rules" / path.name).write_text(hurried.rules(path.read_text()))
     text = (FOLDER / "prometheus.yml").read_text()
-    config = hurried.prometheus(text, service=service, monitor=monitor, alertmanager=there)
+    config = hurried.prometheus(text, offset=offset, alertmanager=there)
     (folder / "prometheus.yml").write_text(config)
     routes = hurried.alertmanager((FOLDER / "alertmanager.yml").read_text(), receiver=pager.address)
     (folder / "alertmanager.yml").write_text(routes)

@@ -73,8 +73,8 @@ def test_json(name: str) -> None:
         tenant(task)  # loads what is no part of what is measured
     readers: list[Callable[[bytes], Any]] = [
         lambda case: read_change("power", case),
-        lambda case: label_bodies.units(decoding.json(case, label_bodies.UnitsBody).units),
-        lambda case: decoding.json(case, label_bodies.LabelsBody),
+        lambda case: label_bodies.units(decoding.json_body(case, label_bodies.UnitsBody).units),
+        lambda case: decoding.json_body(case, label_bodies.LabelsBody),
         *(lambda case, task=task: expanded(task, tenant(task).http.read_json(case)[0]) for task in TASKS),
     ]
     for read_one in readers:

@@ -33,13 +33,15 @@ _FIELDS = {
 }
 
 
-class ScanBody(msgspec.Struct, forbid_unknown_fields=True):
+class ScanBody(decoding.JsonBody):
     """The same as JSON; files as base64."""
+
+    EXAMPLE = '{"flair": "<the NIfTI file as base64>"}, or a form: curl -F flair=@FLAIR.nii.gz'
 
     flair: bytes
     t1: bytes = b""
     brain_mask: bytes = b""
-    maps: list[str] = []
+    maps: list[str] = msgspec.field(default_factory=list)
     purpose: str | None = None
     defer_above: float | None = None
     name: str = ""
@@ -62,7 +64,7 @@ def read_json(body: bytes) -> tuple[ScanRequest, Options]:
     Raises:
         InvalidInput: not JSON of this form, or an unknown purpose or map.
     """
-    parsed = decoding.json(body, ScanBody)
+    parsed = decoding.json_body(body, ScanBody)
     request = ScanRequest(parsed.flair, parsed.t1, parsed.brain_mask, _maps(parsed.maps), parsed.name)
     return request, Options(purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS))
 

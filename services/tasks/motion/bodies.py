@@ -63,14 +63,16 @@ class AgentBody(msgspec.Struct, forbid_unknown_fields=True):
     pose: PoseBody | None = None
 
 
-class MotionBody(msgspec.Struct, forbid_unknown_fields=True):
+class MotionBody(decoding.JsonBody):
     """A request as JSON; maps, and a scene that is no object, as base64."""
+
+    EXAMPLE = '{"scene": "<the scene as base64>"}, or a form: curl -F scene=@scene.pb'
 
     scene: msgspec.Raw = msgspec.Raw(b"")
     tensor: bytes | None = None
     rendered: list[bytes] | None = None
-    agents: list[AgentBody] = []
-    track_ids: list[int | str] = []
+    agents: list[AgentBody] = msgspec.field(default_factory=list)
+    track_ids: list[int | str] = msgspec.field(default_factory=list)
     submission: bool = False
     purpose: str | None = None
     defer_above: float | None = None
@@ -94,7 +96,7 @@ def read_json(body: bytes) -> tuple[MotionRequest, Options]:
     Raises:
         InvalidInput: not JSON of this form, none or several inputs, or an unknown purpose.
     """
-    parsed = decoding.json(body, MotionBody)
+    parsed = decoding.json_body(body, MotionBody)
     raw = bytes(parsed.scene)
     given = {
         "scene": None if raw in (b"", b"null") else _scene(raw),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from models.tasks.translation.translator import Said as Tokens
@@ -21,8 +20,10 @@ from services.transport.http.single import decided, remarked
 _HEADS = (words.HEAD,)
 
 
-class TranslationBody(msgspec.Struct, forbid_unknown_fields=True):
+class TranslationBody(decoding.JsonBody):
     """A request as JSON: ``text``, or ``texts``."""
+
+    EXAMPLE = '{"texts": ["It rains."]}'
 
     text: str | None = None
     texts: list[str] | None = None
@@ -46,7 +47,7 @@ def read_json(body: bytes) -> tuple[TranslationRequest, Options]:
     Raises:
         InvalidInput: not JSON of this form, no texts or both forms, or an unknown word.
     """
-    parsed = decoding.json(body, TranslationBody)
+    parsed = decoding.json_body(body, TranslationBody)
     if (parsed.text is None) == (parsed.texts is None):
         both = parsed.text is not None
         raise InvalidInput(

@@ -14,6 +14,7 @@ from services.access.door import Door
 from services.access.rules import GrpcRules
 from services.errors import DemurError, MethodNotAllowed, status
 from services.metrics import Metrics
+from services.transport.grpc.arrival import refusing
 from services.transport.grpc.status import abort
 
 _LOOK_SECONDS = 0.5
@@ -37,10 +38,10 @@ class Guard(grpc.aio.ServerInterceptor):
                 raise MethodNotAllowed(f"there is no method {method[:200]} here", code="no_route")
         except DemurError as error:
             self._metrics.request("grpc", status(error).grpc, time.perf_counter() - start)
-            return _refusal(error)
+            return refusing(error)
         CALLER.set(caller)
         handler = await continuation(handler_call_details)
-        if caller is None or handler is None or not (handler.request_streaming or handler.response_streaming):
+        if caller is None or handler is None or handler.unary_unary is not None:
             return handler
         return self._held(handler, caller)
 
@@ -78,12 +79,3 @@ def _credentials(metadata: Any) -> list[str]:
         for name, value in metadata or ()
         if name == "authorization"
     ]
-
-
-def _refusal(error: DemurError) -> Any:
-    """A handler that takes whatever kind of call it is, and refuses it."""
-
-    async def refuse(requests: Any, context: Any) -> None:
-        await abort(context, error)
-
-    return grpc.stream_stream_rpc_method_handler(refuse)

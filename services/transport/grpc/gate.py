@@ -8,15 +8,16 @@ import grpc
 
 from services.errors import Draining
 from services.tracing.tracer import OFF, Tracer
-from services.transport.grpc.status import abort
+from services.transport.grpc.arrival import Arrival, refusing
 from services.transport.grpc.traced import traced
 
 
 class Gate(grpc.GenericRpcHandler):
     """Leads calls to a service's handlers until it is shut; calls that are inside go on."""
 
-    def __init__(self, handlers: grpc.GenericRpcHandler, tracer: Tracer = OFF) -> None:
+    def __init__(self, handlers: grpc.GenericRpcHandler, arrival: Arrival, tracer: Tracer = OFF) -> None:
         self._handlers = handlers
+        self._arrival = arrival
         self._tracer = tracer
         self._traced: dict[str, Any] = {}
         """By method, as far as it was called; bounded by the methods that there are."""
@@ -33,14 +34,8 @@ class Gate(grpc.GenericRpcHandler):
             found = self._handlers.service(handler_call_details)
             if found is None:
                 return None
-            found = self._traced[method] = traced(method.removeprefix("/"), found, self._tracer)
+            found = traced(method.removeprefix("/"), found, self._tracer)
+            found = self._traced[method] = self._arrival.bounded(found)
         if self._open:
-            return found
-        if found.request_streaming:
-            return grpc.stream_stream_rpc_method_handler(_refuse)
-        return grpc.unary_unary_rpc_method_handler(_refuse)
-
-
-async def _refuse(request: Any, context: Any) -> None:
-    error = Draining("this replica is shutting down; retry at once, another one answers", code="draining")
-    await abort(context, error)
+            return self._arrival.admit(handler_call_details.invocation_metadata, found)
+        return refusing(Draining("this replica is shutting down; retry at once, another one answers", code="draining"))

@@ -19,6 +19,7 @@ from services.tracing.trace import step
 from services.transport.grpc import compression, health_checks, policies, reflection, tls
 from services.transport.grpc.access import Guard
 from services.transport.grpc.answer_size import check_size
+from services.transport.grpc.arrival import Arrival, Bounded
 from services.transport.grpc.compression import Decompressing
 from services.transport.grpc.gate import Gate
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
@@ -63,6 +64,7 @@ class GrpcServer:
                 ("grpc.absolute_max_metadata_size", settings.max_header_bytes),
                 ("grpc.max_allowed_incoming_connections", settings.max_connections),
                 ("grpc.server_handshake_timeout_ms", int(settings.slow_seconds * 1000)),
+                ("grpc.http2.settings_timeout", int(settings.slow_seconds * 1000)),
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_connection_age_ms", int(settings.max_connection_age_seconds * 1000)),
                 ("grpc.keepalive_permit_without_calls", 1),
@@ -72,8 +74,9 @@ class GrpcServer:
         )
         self._health = health.aio.HealthServicer()
         limit, offload = settings.max_message_bytes, tenant.pipeline.offload
+        arrival = Arrival(settings.message_seconds, settings.max_header_bytes)
         self._gates = tuple(
-            Gate(Decompressing(handlers, limit, offload), serving.tracer)
+            Gate(Decompressing(handlers, limit, offload), arrival, serving.tracer)
             for handlers in (
                 _handlers(tenant, settings, metrics),
                 LabelHandlers(serving.desk, tenant.pipeline, metrics).generic(),
@@ -81,7 +84,8 @@ class GrpcServer:
                 oip.methods(model, tenant, settings, metrics),
             )
         )
-        ungated = (Decompressing(oip.probes(model), limit, offload), health_checks.handlers(self._health))
+        probes = (Decompressing(oip.probes(model), limit, offload), health_checks.handlers(self._health))
+        ungated = (Bounded(handlers, arrival) for handlers in probes)
         reflected = reflection.handlers((*self._services, health.SERVICE_NAME)) if tenant.reflected else ()
         self._server.add_generic_rpc_handlers((*self._gates, *ungated, *reflected))
         self.port = 0

@@ -13,7 +13,15 @@ from services.access.caller import CALLER, Caller
 from services.access.door import Door
 from services.access.rules import HttpRules
 from services.access.tokens import looks_like_one
-from services.errors import DemurError, MethodNotAllowed, NotFound, Unauthenticated, UnsupportedMediaType, status
+from services.errors import (
+    DemurError,
+    MethodNotAllowed,
+    NotFound,
+    Unauthenticated,
+    UnsupportedMediaType,
+    shortened,
+    status,
+)
 from services.transport.http.body import discard
 from services.transport.http.refusal import counted_as, refused
 
@@ -71,11 +79,12 @@ class Guard:
 
     def _no_rule(self, method: str, path: str) -> DemurError:
         known = self._rules.methods(path)
+        path = shortened(path)
         if known is None:
-            return NotFound(f"no {method} {path[:200]} here; /v1/openapi.json lists the routes", code="no_route")
+            return NotFound(f"no {method} {path} here; /v1/openapi.json lists the routes", code="no_route")
         allowed = ", ".join(sorted(known))
         return MethodNotAllowed(
-            f"{path[:200]} takes {allowed}, not {method}", code="method_not_allowed", value=method, allowed=allowed
+            f"{path} takes {allowed}, not {method}", code="method_not_allowed", value=method, allowed=allowed
         )
 
     async def _refuse(self, error: DemurError, scope: Any, receive: Any, send: Any, start: float) -> None:

@@ -21,6 +21,7 @@ from services.errors import (
     MethodNotAllowed,
     NotFound,
     internal,
+    shortened,
     status,
 )
 from services.lifecycle import Lifecycle
@@ -177,9 +178,8 @@ class Routes:
 
     async def unknown(self, request: Request, error: Exception) -> Response:
         async def refuse(request: Request) -> Response:
-            raise NotFound(
-                f"no {request.method} {request.url.path} here; /v1/openapi.json lists the routes", code="no_route"
-            )
+            path = shortened(request.url.path)
+            raise NotFound(f"no {request.method} {path} here; /v1/openapi.json lists the routes", code="no_route")
 
         return await self._of_path(request)(refuse)(request)
 
@@ -193,7 +193,7 @@ class Routes:
             if request.method == "OPTIONS":
                 return Response(status_code=204, headers={"allow": allowed})
             raise MethodNotAllowed(
-                f"{request.url.path} takes {allowed}, not {request.method}",
+                f"{shortened(request.url.path)} takes {allowed}, not {request.method}",
                 code="method_not_allowed",
                 value=request.method,
                 allowed=allowed,

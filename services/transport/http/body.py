@@ -18,6 +18,7 @@ from services.errors import (
     TooLarge,
     Unauthenticated,
     UnsupportedMediaType,
+    shortened,
     status,
 )
 
@@ -107,7 +108,7 @@ def media_type(request: Request, *, forms: bool = False) -> str:
         return PROTOBUF
     *others, last = taken
     raise UnsupportedMediaType(
-        f"content-type {given!r} is not taken; send {', '.join(others)} or {last}",
+        f"content-type {shortened(given)!r} is not taken; send {', '.join(others)} or {last}",
         code="content_type",
         field="content-type",
         value=given,
@@ -124,7 +125,7 @@ def json_only(request: Request) -> None:
     given = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if given != JSON:
         raise UnsupportedMediaType(
-            f"content-type {given!r} is not taken here; send {JSON}, or use gRPC",
+            f"content-type {shortened(given)!r} is not taken here; send {JSON}, or use gRPC",
             code="content_type",
             field="content-type",
             value=given,

@@ -1,6 +1,7 @@
 """Connections of HTTP that cannot be held for nothing: bounded in number, headers and patience; TLS of our own.
 
-uvicorn has no limit of headers (its parser takes any number), nor of the time that they may take.
+uvicorn has no limit of headers (its parser takes any number), nor of the time that they may take. What it refuses in
+plain text, before there is a request, is refused in JSON like everything else.
 """
 
 from __future__ import annotations
@@ -11,8 +12,24 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from services.access.certificates import Certificates
+from services.errors import DemurError, InvalidInput, TooLarge
 from services.settings import Settings
+from services.transport.http.body import error_response
 from services.transport.http.door import Door, guarded_protocol
+
+_NO_REQUEST = InvalidInput(
+    "these bytes are not an HTTP/1.1 request; check the request line, the headers, and whether the port speaks TLS",
+    code="not_http",
+)
+_NO_HOST = InvalidInput(
+    "an HTTP/1.1 request has one Host header; send it once (RFC 9112, section 3.2)", code="host_needed", field="host"
+)
+
+_NO_UPGRADE = InvalidInput(
+    "a request with a body cannot ask for another protocol here; send it without Upgrade (curl --http1.1)",
+    code="no_upgrade",
+    field="upgrade",
+)
 
 
 def harden(config: Config, settings: Settings, certificates: Certificates | None, door: Door | None = None) -> None:
@@ -96,7 +113,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._expect()
-        if self._check_head(self._head):
+        if self._check_head(self._head) and self._check_host() and self._check_upgrade():
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -149,9 +166,53 @@ class BoundedProtocol(HttpToolsProtocol):
         """Whether it is not too large; else the connection ends."""
         if size <= self.most_header_bytes:
             return True
+        most = self.most_header_bytes
+        self._end(
+            b"431 Request Header Fields Too Large",
+            TooLarge(
+                f"the headers of this request are more than {most} bytes (DEMUR_MAX_HEADER_BYTES); send less",
+                code="header_too_large",
+                field="headers",
+                unit="bytes",
+                allowed=f"[0, {most}]",
+            ),
+        )
+        return False
+
+    def _check_host(self) -> bool:
+        """Whether the request names its host, once, as HTTP/1.1 has it; else the connection ends."""
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if hosts == 1 or (hosts == 0 and self.parser.get_http_version() != "1.1"):
+            return True
+        self._end(b"400 Bad Request", _NO_HOST)
+        return False
+
+    def _check_upgrade(self) -> bool:
+        """Whether the request asks for no other protocol, or has no body: the parser would lose that."""
+        if not self.parser.should_upgrade():
+            return True
+        sizes = {value for name, value in self.headers if name in (b"content-length", b"transfer-encoding")}
+        if sizes <= {b"0"}:
+            return True
+        self._end(b"400 Bad Request", _NO_UPGRADE)
+        return False
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what the parser cannot read."""
+        self._end(b"400 Bad Request", _NO_REQUEST)
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: a request for another protocol, such as websockets, is answered by its route in this one, and
+        the connection ends then, since the parser reads nothing behind such a request."""
+        if self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def _end(self, status: bytes, error: DemurError) -> None:
+        """Answer without a request, and close the connection."""
         self._relax()
         if not self.transport.is_closing():
-            line = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-            self.transport.write(line + b"content-length: 0\r\nconnection: close\r\n\r\n")
+            response = error_response(error)
+            head = b"HTTP/1.1 " + status + b"\r\nconnection: close\r\n"
+            head += b"".join(b"%s: %s\r\n" % header for header in response.raw_headers)
+            self.transport.write(head + b"\r\n" + bytes(response.body))
             self.transport.close()
-        return False

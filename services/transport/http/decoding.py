@@ -2,29 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, TypeVar
 
 import msgspec
 
 from services.errors import InvalidInput
 from services.transport.binding import FormField
+from services.transport.http import doubled_names
+from services.transport.http.json_errors import BOM, explained
 
 T = TypeVar("T")
 _SHOWN = 40
 """Characters of a value that a refusal quotes."""
 
 
-def json(body: bytes, kind: type[T]) -> T:
-    """A JSON body as a value of a type.
+class JsonBody(msgspec.Struct, forbid_unknown_fields=True):
+    """Base of the JSON bodies that routes take."""
+
+    EXAMPLE: ClassVar[str] = ""
+    """A body of this kind as JSON, for refusals."""
+
+
+Body = TypeVar("Body", bound=JsonBody)
+ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What decoding raises where a body is not JSON of the form that is read."""
+
+
+def json_body(content: bytes, kind: type[Body], *, field: str = "") -> Body:
+    """Return a JSON body as a value of its kind.
+
+    Args:
+        field: of a refusal that no value of the body is to blame for.
+
+    Raises:
+        InvalidInput: not JSON of this form, or a name is given twice.
+    """
+
+    def read(text: bytes) -> Body:
+        parsed = msgspec.json.decode(text, type=kind)
+        doubled_names.check(text, parsed)
+        return parsed
+
+    return decoded(content, read, lambda text, error: explained(text, error, kind.EXAMPLE, field=field))
+
+
+def json(body: bytes, kind: type[T], example: str = "") -> T:
+    """Return a JSON body as a value of a type; of names that are given twice the last counts.
+
+    Args:
+        example: a body of this type as JSON, for refusals.
 
     Raises:
         InvalidInput: not JSON of this form.
     """
+    return decoded(
+        body, lambda text: msgspec.json.decode(text, type=kind), lambda text, error: explained(text, error, example)
+    )
+
+
+def decoded(body: bytes, read: Callable[[bytes], T], explain: Callable[[bytes, Exception], InvalidInput]) -> T:
+    """Return what ``read`` makes of a body; a byte order mark before it is passed over.
+
+    Args:
+        read: raises one of ``ERRORS`` where the body is not what it has to be.
+        explain: makes a refusal of the body and that error.
+
+    Raises:
+        InvalidInput: the body is not JSON of this form.
+    """
     try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
+        return read(body)
+    except ERRORS as error:
+        if body.startswith(BOM):
+            return decoded(body[len(BOM) :], read, explain)
+        raise explain(body, error) from error
 
 
 def texts(fields: Mapping[str, bytes], known: Mapping[str, FormField]) -> dict[str, str]:

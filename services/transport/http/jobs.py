@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from services.access import caller
-from services.errors import Busy, Cancelled, NotFound, internal
+from services.errors import Busy, Cancelled, NotFound, internal, shortened
 from services.lifecycle import Lifecycle
 from services.logging import get_logger
 from services.pipeline import Call
@@ -210,7 +210,7 @@ class JobRoutes:
         identity = request.path_params["job"]
         record = self._jobs.get(identity)
         if record is None or record.owner != caller.name():
-            raise NotFound(f"no job {identity!r}; its result may have outlived its time", code="no_job")
+            raise NotFound(f"no job {shortened(identity)!r}; its result may have outlived its time", code="no_job")
         return record
 
     def _make_room(self) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from starlette.requests import Request as HttpRequest
 
-from services.errors import InvalidInput
+from services.errors import InvalidInput, shortened
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel
 from services.labels.identity import Unit, parse_unit, unit_text
@@ -17,15 +17,18 @@ from services.labels.words import DEFAULT_LEASE_SECONDS, Batch, Request
 from services.offload import Offload
 from services.pipeline import Committed
 from services.settings import Settings
+from services.transport.http import doubled_names
 from services.transport.http.body import describe, json_only, read_body
+from services.transport.http.decoding import ERRORS, Body, JsonBody, json_body
 from services.transport.http.request import within
 
-Body = TypeVar("Body")
 _WORDS = {outcome.value: outcome.name.lower() for outcome in Outcome}
 
 
-class LabelBody(msgspec.Struct, forbid_unknown_fields=True):
+class LabelBody(JsonBody):
     """One label."""
+
+    EXAMPLE = '{"unit": "0123456789abcdef-0", "value": 1.5}'
 
     unit: str
     value: Any
@@ -36,61 +39,83 @@ class LabelBody(msgspec.Struct, forbid_unknown_fields=True):
     observed: float | None = None
 
 
-class LabelsBody(msgspec.Struct, forbid_unknown_fields=True):
+class LabelsBody(JsonBody):
     """A batch; source and head hold for labels that name none."""
+
+    EXAMPLE = '{"labels": [{"unit": "0123456789abcdef-0", "value": 1.5}]}'
 
     labels: list[msgspec.Raw]
     source: str = "requested"
     head: str = ""
 
 
-class ClaimBody(msgspec.Struct, forbid_unknown_fields=True):
+class ClaimBody(JsonBody):
+    EXAMPLE = '{"count": 1}'
+
     count: int = 1
     seconds: float = DEFAULT_LEASE_SECONDS
     head: str = ""
 
 
-class LeaseBody(msgspec.Struct, forbid_unknown_fields=True):
+class LeaseBody(JsonBody):
+    EXAMPLE = '{"lease": "..."}'
+
     lease: str
 
 
-class ExtendBody(msgspec.Struct, forbid_unknown_fields=True):
+class ExtendBody(JsonBody):
+    EXAMPLE = '{"lease": "...", "seconds": 600}'
+
     lease: str
     seconds: float = DEFAULT_LEASE_SECONDS
 
 
-class SkipBody(msgspec.Struct, forbid_unknown_fields=True):
+class SkipBody(JsonBody):
+    EXAMPLE = '{"lease": "...", "reason": "..."}'
+
     lease: str
     reason: str
     unlabelable: bool = False
 
 
-class AnswerBody(msgspec.Struct, forbid_unknown_fields=True):
+class AnswerBody(JsonBody):
+    EXAMPLE = '{"lease": "...", "value": 1.5}'
+
     lease: str
     value: Any
     observed: float | None = None
 
 
-class UnitsBody(msgspec.Struct, forbid_unknown_fields=True):
+class UnitsBody(JsonBody):
+    EXAMPLE = '{"units": ["0123456789abcdef-0"]}'
+
     units: list[str]
     wait: float = 0.0
 
 
-class CallbackBody(msgspec.Struct, forbid_unknown_fields=True):
+class CallbackBody(JsonBody):
+    EXAMPLE = '{"units": ["0123456789abcdef-0"], "url": "https://..."}'
+
     units: list[str]
     url: str
 
 
-class EraseBody(msgspec.Struct, forbid_unknown_fields=True):
+class EraseBody(JsonBody):
+    EXAMPLE = '{"units": ["0123456789abcdef-0"], "reason": "..."}'
+
     units: list[str]
     reason: str
 
 
-class CommitBody(msgspec.Struct, forbid_unknown_fields=True):
+class CommitBody(JsonBody):
+    EXAMPLE = '{"units": ["0123456789abcdef-0"]}'
+
     units: list[str]
 
 
 _LABEL = msgspec.json.Decoder(LabelBody)
+_LABEL_NAMES = 2
+"""Names that each label has."""
 
 
 async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, offload: Offload) -> Body:
@@ -103,12 +128,17 @@ async def read_json(request: HttpRequest, kind: type[Body], settings: Settings, 
     json_only(request)
     async with within(settings.request_seconds):
         content = await read_body(request, settings.max_message_bytes)
-    try:
-        return await offload.run(len(content), msgspec.json.decode, content or b"{}", type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidInput(
-            f"the body is not what this route takes: {error}", code="not_a_body", field="body"
-        ) from error
+    return await offload.run(len(content), read, content, kind)
+
+
+def read(content: bytes, kind: type[Body]) -> Body:
+    """A body of this kind; an empty one where none of its fields is needed.
+
+    Raises:
+        InvalidInput: the body is not what the route takes.
+    """
+    optional = not content and not any(field.required for field in msgspec.structs.fields(kind))
+    return json_body(b"{}" if optional else content, kind, field="body")
 
 
 def given(body: LabelsBody) -> list[GivenLabel | InvalidInput]:
@@ -166,6 +196,9 @@ def committed_json(committed: Committed) -> dict[str, Any]:
 def _label(raw: msgspec.Raw, body: LabelsBody) -> GivenLabel | InvalidInput:
     try:
         one = _LABEL.decode(raw)
+        content = bytes(raw)
+        if content.count(b":") > _LABEL_NAMES:  # else no name can be there twice
+            doubled_names.check(content, one)
         return GivenLabel(
             unit=one.unit,
             value=from_json(one.value),
@@ -177,5 +210,7 @@ def _label(raw: msgspec.Raw, body: LabelsBody) -> GivenLabel | InvalidInput:
         )
     except InvalidInput as error:
         return error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return InvalidInput(f"this is no label: {error}", code="not_a_label", field="labels")
+    except ERRORS as error:
+        return InvalidInput(
+            f"this is no label: {shortened(str(error))}; send {LabelBody.EXAMPLE}", code="not_a_label", field="labels"
+        )

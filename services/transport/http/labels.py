@@ -19,6 +19,7 @@ from services.tenant import Tenant
 from services.transport.actor import ACTOR_KEY, actor
 from services.transport.http import label_bodies as bodies
 from services.transport.http.body import json_response
+from services.transport.http.decoding import Body
 from services.transport.http.presence import Presence
 from services.transport.http.request import number
 
@@ -125,7 +126,7 @@ class LabelRoutes:
         body = await self._body(request, bodies.CallbackBody)
         return json_response({"registered": await desk.call_back(bodies.units(body.units), body.url)})
 
-    async def _body(self, request: Request, kind: type[bodies.Body]) -> bodies.Body:
+    async def _body(self, request: Request, kind: type[Body]) -> Body:
         return await bodies.read_json(request, kind, self._settings, self._tenant.pipeline.offload)
 
     @property

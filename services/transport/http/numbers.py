@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.schema import Schema
-from services.errors import InvalidInput
+from services.errors import InvalidInput, shortened
 from services.validate import allowed
 
 Number = float | None
@@ -144,7 +144,7 @@ def _check_column(name: str, values: msgspec.Raw) -> None:
     except msgspec.ValidationError as error:
         if (index := _index(error)) is None:
             raise InvalidInput(
-                f"column {name!r} is {_short(bytes(values))}; give a list of numbers",
+                f"column {shortened(name)!r} is {_short(bytes(values))}; give a list of numbers",
                 code="not_a_body",
                 field=name,
                 value=_short(bytes(values)),
@@ -162,7 +162,7 @@ def _check_value(name: str, index: int, value: msgspec.Raw) -> None:
 
 
 def _no_number(what: str, field: str, index: int, value: str) -> InvalidInput:
-    said = f" = {value}" if value else ""
+    what, said = shortened(what), f" = {value}" if value else ""
     return InvalidInput(
         f"{what}{said} in row {index} is not a number that can be taken; give a JSON number of usual size, or null "
         "where a value may be missing",

@@ -7,7 +7,6 @@ import math
 from dataclasses import fields
 from typing import Any
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,8 +22,10 @@ from services.transport.http.body import json_only, json_response, read_body
 from services.transport.http.request import within
 
 
-class ChangeBody(msgspec.Struct, forbid_unknown_fields=True):
+class ChangeBody(decoding.JsonBody):
     """What is not given stays as it is. At most one goal: target_retention, threshold or defer_all."""
+
+    EXAMPLE = '{"target_retention": 0.9, "reason": "..."}'
 
     expected: str = ""
     author: str = ANONYMOUS
@@ -68,7 +69,7 @@ def read_change(head: str, body: bytes) -> PolicyChange:
     Raises:
         InvalidInput: not JSON of this form.
     """
-    given = decoding.json(body, ChangeBody)
+    given = decoding.json_body(body, ChangeBody)
     wishes = {field.name: getattr(given, field.name) for field in fields(PolicyChange) if field.name != "head"}
     wishes["author"] = author(given.author)
     try:

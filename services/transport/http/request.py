@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from starlette.requests import Request
 
-from services.errors import DeadlineExceeded, InvalidInput
+from services.errors import DeadlineExceeded, InvalidInput, shortened
 from services.settings import Settings
 from services.tenant import Tenant
 from services.transport.binding import Options
@@ -86,7 +86,7 @@ def timeout_seconds(request: Request, default: float) -> float:
     seconds = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not 0 < seconds <= 3600:
         raise InvalidInput(
-            f"{TIMEOUT_HEADER} = {text!r}: give seconds above 0, up to 3600",
+            f"{TIMEOUT_HEADER} = {shortened(text)!r}: give seconds above 0, up to 3600",
             code="bad_timeout",
             field=TIMEOUT_HEADER,
             value=text,

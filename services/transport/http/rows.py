@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, get_args
@@ -14,12 +13,12 @@ from models.calibration import IntervalTable
 from models.familiarity import Departure
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
-from services.errors import InvalidInput
+from services.errors import InvalidInput, shortened
 from services.pipeline import Description, Portion, Purpose
 from services.policy import Decision, Shift
 from services.rows import Named, RowsRequest, shown
 from services.transport.binding import HttpBinding, Options, stricter
-from services.transport.http import numbers
+from services.transport.http import decoding, doubled_names, numbers, row_hints
 from services.transport.http.numbers import Number
 from services.transport.http.schema import row_request_schema, row_response_schema
 from services.validate import Column
@@ -83,36 +82,32 @@ def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsReque
         InvalidInput: not JSON, not of this form, a doubled name, or values that are no numbers. Names and ranges
             of columns are checked later, alike for all transports.
     """
-    try:
-        parsed = msgspec.json.decode(body, type=RowsBody)
-        if bool(bytes(parsed.columns)) == bool(bytes(parsed.rows)):
-            raise InvalidInput(
-                'the body needs either "columns" ({name: [values]}) or "rows" ([{name: value}])', code="not_a_body"
-            )
-        skipped = frozenset(schema.metadata)
-        named = _columns(parsed.columns, skipped) if bytes(parsed.columns) else _rows(parsed.rows, skipped)
-        rest = body.replace(bytes(parsed.columns) or bytes(parsed.rows), b"0", 1)
-        if rest.count(b":") > 1:
-            _load_undoubled(rest)
-    except UnicodeDecodeError as error:
-        raise InvalidInput("the body is not UTF-8", code="not_a_body") from error
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise InvalidInput(f"the body is not the JSON that this route takes: {error}", code="not_a_body") from error
-    unknown = [name for name in parsed.units if name not in named]
-    if unknown:
-        raise InvalidInput(
-            f"units names {unknown[0]!r}, which is not a column of this body",
-            code="unknown_column",
-            field=unknown[0],
-            allowed=", ".join(named),
-        )
+    parsed, named = decoding.decoded(
+        body, lambda text: _named(text, schema), lambda text, error: row_hints.explain(text, error, schema)
+    )
+    if unknown := [name for name in parsed.units if name not in named]:
+        raise row_hints.unknown_units(unknown, schema)
     given = tuple(
         Column(name, _narrowed(name, values, schema), parsed.units.get(name, ""))
         for name, values in named.items()
-        if name not in skipped
+        if name not in schema.metadata
     )
     options = Options(purpose(parsed.purpose), stricter(parsed.defer_above, heads))
     return RowsRequest(Named(given), parsed.members), options
+
+
+def _named(body: bytes, schema: Schema) -> tuple[RowsBody, dict[str, list[Number]]]:
+    """The body, and its columns by name; those of metadata are empty."""
+    parsed = msgspec.json.decode(body, type=RowsBody)
+    columns, rows = bytes(parsed.columns), bytes(parsed.rows)
+    rest = body.replace(columns or rows, b"0", 1) if columns or rows else body
+    if rest.count(b":") > 1:
+        doubled_names.load(rest)
+    if bool(columns) == bool(rows):
+        both = 'has "columns" and "rows"' if rows else 'has neither "columns" nor "rows"'
+        raise InvalidInput(f"the body {both}; send {row_hints.example(schema)}", code="not_a_body")
+    skipped = frozenset(schema.metadata)
+    return parsed, _columns(columns, skipped) if columns else _rows(rows, skipped)
 
 
 def _narrowed(name: str, values: list[Number], schema: Schema) -> Any:
@@ -141,14 +136,14 @@ def purpose(given: str | None) -> Purpose | None:
     )
 
 
-def _columns(raw: msgspec.Raw, skipped: Collection[str]) -> dict[str, list[Number]]:
-    columns = numbers.columns(bytes(raw), skipped)
+def _columns(raw: bytes, skipped: Collection[str]) -> dict[str, list[Number]]:
+    columns = numbers.columns(raw, skipped)
     _refuse_doubled(raw, len(columns))
     return columns
 
 
-def _rows(raw: msgspec.Raw, skipped: Collection[str]) -> dict[str, list[Number]]:
-    rows = numbers.rows(bytes(raw), skipped)
+def _rows(raw: bytes, skipped: Collection[str]) -> dict[str, list[Number]]:
+    rows = numbers.rows(raw, skipped)
     _refuse_doubled(raw, sum(map(len, rows)))
     if not rows:
         raise InvalidInput("the request holds no rows; send at least one", code="no_rows", field="rows", value="0")
@@ -157,7 +152,7 @@ def _rows(raw: msgspec.Raw, skipped: Collection[str]) -> dict[str, list[Number]]
         if row.keys() != names and (differing := (names ^ row.keys()) - set(skipped)):
             name = sorted(differing)[0]
             raise InvalidInput(
-                f"row {index} and row 0 differ in column {name!r}; give every row the same columns",
+                f"row {index} and row 0 differ in column {shortened(name)!r}; give every row the same columns",
                 code="unequal_rows",
                 field=name,
                 index=index,
@@ -165,22 +160,10 @@ def _rows(raw: msgspec.Raw, skipped: Collection[str]) -> dict[str, list[Number]]
     return {name: [] if name in skipped else [row[name] for row in rows] for name in names}
 
 
-def _refuse_doubled(raw: msgspec.Raw, names: int) -> None:
+def _refuse_doubled(raw: bytes, names: int) -> None:
     """JSON parsers keep the last of two equal names in silence; a colon more than names gives it away."""
-    if bytes(raw).count(b":") != names:
-        _load_undoubled(bytes(raw))
-
-
-def _load_undoubled(text: bytes) -> None:
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, value in items:
-            if name in found:
-                raise InvalidInput(f"{name!r} is given twice; give each name once", code="doubled_column", field=name)
-            found[name] = value
-        return found
-
-    json.loads(text, object_pairs_hook=pairs, parse_int=float)  # int() refuses thousands of digits
+    if raw.count(b":") != names:
+        doubled_names.load(raw)
 
 
 def _head(portion: Portion, head: str, intervals: IntervalTable | None) -> dict[str, Any]:

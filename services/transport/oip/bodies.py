@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.errors import DemurError, InvalidInput, UnsupportedMediaType
+from services.errors import DemurError, InvalidInput, UnsupportedMediaType, shortened
 from services.transport.http import decoding
 from services.transport.http.body import JSON, describe, error_response
 from services.transport.oip.contents import Contents, JsonContents, RawContents
@@ -23,6 +23,7 @@ BINARY = "application/octet-stream"
 _SIZE = "binary_data_size"
 _BINARY_OUTPUT = "binary_data_output"
 _BINARY_DATA = "binary_data"
+_EXAMPLE = '{"inputs": [{"name": "...", "shape": [1], "datatype": "FP32", "data": [0.5]}]}, with inputs of the metadata'
 
 
 class InputBody(msgspec.Struct, forbid_unknown_fields=True):
@@ -63,7 +64,7 @@ def header_length(request: Request) -> int | None:
     kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
     if kind not in (JSON, BINARY):
         raise UnsupportedMediaType(
-            f"content-type {kind!r} is not taken; send {JSON}, or {BINARY} with {HEADER_LENGTH}",
+            f"content-type {shortened(kind)!r} is not taken; send {JSON}, or {BINARY} with {HEADER_LENGTH}",
             code="content_type",
             field="content-type",
             value=kind,
@@ -99,7 +100,7 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
             unit="bytes",
             allowed=f"[0, {len(body)}]",
         )
-    parsed = decoding.json(body[:length], InferBody)
+    parsed = decoding.json(body[:length], InferBody, _EXAMPLE)
     rest = memoryview(body)[length:]
     inputs = []
     for one in parsed.inputs:

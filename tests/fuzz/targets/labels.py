@@ -59,7 +59,7 @@ def batches(folder: Path) -> Decoder:
     good: Any = {"unit": UNIT, "value": 5.5, "head": POWER.name, "source": "census"}
 
     def read(case: bytes) -> None:
-        body = decoding.json(case, label_bodies.LabelsBody)
+        body = decoding.json_body(case, label_bodies.LabelsBody)
         body.labels.append(msgspec.Raw(msgspec.json.encode(good)))
         rows, rejected = known.check(label_bodies.given(body), NOW)
         assert len(rows) + len(rejected) == len(body.labels)
@@ -144,7 +144,7 @@ def bodies(folder: Path) -> Decoder:
 
     def read(case: bytes) -> None:
         kind, _ = kinds[case[0] % len(kinds) if case else 0]
-        body: Any = decoding.json(case[1:], kind)
+        body: Any = decoding.json_body(case[1:], kind)
         for unit in label_bodies.units(getattr(body, "units", [])):
             assert all(0 <= one < 2**63 for one in unit)
         if hasattr(body, "count"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -103,6 +104,58 @@ async def test_absurd_headers_are_refused_in_bounded_memory(header: bytes) -> No
         assert long.startswith(b"HTTP/1.1 431")
         fine = await said(port, HEAD + b"a: " + b"x" * 3000 + b"\r\nconnection: close\r\n\r\n")
         assert fine.startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        (b"GET /v1/schema HTTP/1.1\r\n\r\n", "host_needed"),
+        (b"GET /v1/schema HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n", "host_needed"),
+        (b"POST /v1/predict HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}", "host_needed"),
+        (b"GET /v1/schema HTTP/9.9\r\nhost: x\r\n\r\n", "not_http"),
+        (b"GET /v1/schema HTTP/1.1\r\nhost x\r\n\r\n", "not_http"),
+        (b"POST /v1/predict HTTP/1.1\r\nhost: x\r\ncontent-length: two\r\n\r\n{}", "not_http"),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "not_http"),
+        (HEAD + b"a: " + b"x" * 5000 + b"\r\n\r\n", "header_too_large"),
+    ],
+)
+async def test_what_is_no_request_is_refused_in_json(request_: bytes, code: str) -> None:
+    async with listening() as (_, port):
+        head, _, body = (await said(port, request_)).partition(b"\r\n\r\n")
+        assert head.startswith((b"HTTP/1.1 400 Bad Request\r\n", b"HTTP/1.1 431 "))
+        assert b"content-type: application/json" in head
+        assert b"content-length: %d" % len(body) in head
+        error = json.loads(body)["error"]
+        assert error["code"] == code
+        assert error["message"]
+
+
+async def test_http_1_0_needs_no_host() -> None:
+    async with listening() as (_, port):
+        assert (await said(port, b"GET /v1/schema HTTP/1.0\r\n\r\n")).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "upgrade", [b"websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: YQ==", b"h2c\r\nhttp2-settings: AAA"]
+)
+async def test_a_wish_for_another_protocol_is_answered_in_this_one(
+    upgrade: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    asking = b"connection: upgrade\r\nupgrade: " + upgrade + b"\r\n"
+    async with listening() as (_, port):
+        answer = await said(port, HEAD + asking + b"\r\n")
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert b"\r\nconnection: close\r\n" in answer, "since the parser reads nothing behind such a request"
+        body = msgspec.json.encode(TOY.good)
+        head = b"POST /v1/predict HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n" % len(body)
+        lost = await said(port, head + asking + b"\r\n" + body)
+        assert lost.startswith(b"HTTP/1.1 400 ")
+        assert b"no_upgrade" in lost
+        wrong = await said(port, HEAD.replace(b"schema", b"predict") + asking + b"\r\n")
+        assert b"HTTP/1.1 405" in wrong
+        assert b"method_not_allowed" in wrong
+    assert "pip install" not in caplog.text
+    assert "Unsupported upgrade" not in caplog.text
 
 
 async def test_requests_of_one_connection_are_counted_by_themselves() -> None:

@@ -1,0 +1,109 @@
+"""Refusals of JSON bodies of rows that say which form, column and row are meant."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from models.schema import Feature, Schema
+from services.errors import InvalidInput, shortened
+from services.transport.http.decoding import ERRORS
+from services.transport.http.json_errors import Literal, ends, explained, literal
+from services.validate import LISTED, allowed
+
+_WHOLE_ROW = 16
+"""Columns up to which an example has all of them, so that it can be sent as it stands."""
+_SOME = 3
+
+
+def explain(body: bytes, error: Exception, schema: Schema) -> InvalidInput:
+    """Return the refusal of a body of rows that could not be decoded.
+
+    Args:
+        error: what the decoder raised.
+    """
+    word = literal(body, error)
+    if word is not None and word.missing and word.path[:1] in (("rows",), ("columns",)):
+        return _not_finite(word, schema)
+    if isinstance(error, msgspec.ValidationError) and (form := _bare(body, schema)):
+        return InvalidInput(f"the body is {form}; send {example(schema)}", code="not_a_body")
+    return explained(body, error, example(schema))
+
+
+def example(schema: Schema) -> str:
+    """Return a body of one row as JSON, with the first columns only where there are many."""
+    features = schema.features if len(schema) <= _WHOLE_ROW else schema.features[:_SOME]
+    pairs = ", ".join(f"{json.dumps(one.name)}: {_value(one)}" for one in features)
+    rest = "" if len(features) == len(schema) else f", ... and the other {len(schema) - _SOME} columns of /v1/schema"
+    return f'{{"rows": [{{{pairs}{rest}}}]}}'
+
+
+def unknown_units(names: Sequence[str], schema: Schema) -> InvalidInput:
+    """Return the refusal of units of columns that the body does not have."""
+    listed = ", ".join(repr(shortened(name)) for name in names[:LISTED])
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    which = "which is not a column" if len(names) == 1 else "which are not columns"
+    return InvalidInput(
+        f"units names {listed}{more}, {which} of this body",
+        code="unknown_column",
+        field=names[0],
+        allowed=", ".join(schema.names),
+    )
+
+
+def _not_finite(word: Literal, schema: Schema) -> InvalidInput:
+    name, index = ends(word.path[1:])
+    feature = schema.features[schema.position[name]] if name in schema.position else None
+    where = f"{shortened(name)} = {word.text} in row {index} is not JSON"
+    if feature is None or feature.nullable:
+        return InvalidInput(
+            f"{where}; send null for a missing value",
+            code="not_finite",
+            field=name,
+            value=word.text,
+            index=index,
+        )
+    words, short = allowed(feature)
+    return InvalidInput(
+        f"{where}: JSON writes null for a missing value, and this column takes none; allowed are {words}; correct "
+        "the value or drop the row",
+        code="not_finite",
+        field=name,
+        value=word.text,
+        unit=feature.unit,
+        allowed=short,
+        index=index,
+    )
+
+
+def _bare(body: bytes, schema: Schema) -> str:
+    """What a body is that holds rows without the object around them; empty: it is something else."""
+    try:
+        found: Any = msgspec.json.decode(body, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
+        if isinstance(found, list):
+            return "a list by itself"
+    except ERRORS:
+        return ""
+    known = {*schema.names, *schema.metadata}
+    if known.isdisjoint(found):
+        return ""
+    return "one row by itself" if not any(bytes(one)[:1] == b"[" for one in found.values()) else "columns by themselves"
+
+
+def _value(feature: Feature) -> str:
+    """A value within the range of a column, of few digits."""
+    if feature.values:
+        return f"{feature.values[0]:g}"
+    lower, upper = feature.lower, feature.upper
+    middle = (lower + upper) / 2
+    if not np.isfinite(middle):
+        return f"{max(lower, min(upper, 0.0)):g}"
+    for digits in range(1, 8):
+        text = f"{middle:.{digits}g}"
+        if lower <= float(text) <= upper:
+            return f"{float(text):g}"
+    return repr(middle)
