@@ -85,9 +85,9 @@ class GrpcServer:
             )
         )
         probes = (Decompressing(oip.probes(model), limit, offload), health_checks.handlers(self._health))
-        ungated = (Bounded(handlers, arrival) for handlers in probes)
         reflected = reflection.handlers((*self._services, health.SERVICE_NAME)) if tenant.reflected else ()
-        self._server.add_generic_rpc_handlers((*self._gates, *ungated, *reflected))
+        ungated = (Bounded(handlers, arrival) for handlers in (*probes, *reflected))
+        self._server.add_generic_rpc_handlers((*self._gates, *ungated))
         self.port = 0
 
     async def start(self, address: str) -> None:
