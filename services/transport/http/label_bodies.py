@@ -18,6 +18,7 @@ from services.offload import Offload
 from services.pipeline import Committed
 from services.settings import Settings
 from services.transport.http.body import describe, json_only, read_body
+from services.transport.http.integers import Integer, integer
 from services.transport.http.request import within
 
 Body = TypeVar("Body")
@@ -32,7 +33,7 @@ class LabelBody(msgspec.Struct, forbid_unknown_fields=True):
     source: str | None = None
     head: str | None = None
     key: str = ""
-    version: int = 1
+    version: Integer = 1
     observed: float | None = None
 
 
@@ -45,7 +46,7 @@ class LabelsBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class ClaimBody(msgspec.Struct, forbid_unknown_fields=True):
-    count: int = 1
+    count: Integer = 1
     seconds: float = DEFAULT_LEASE_SECONDS
     head: str = ""
 
@@ -172,7 +173,7 @@ def _label(raw: msgspec.Raw, body: LabelsBody) -> GivenLabel | InvalidInput:
             source=body.source if one.source is None else one.source,
             head=body.head if one.head is None else one.head,
             key=one.key,
-            version=one.version,
+            version=integer("version", one.version),
             observed=one.observed,
         )
     except InvalidInput as error:
