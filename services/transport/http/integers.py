@@ -26,7 +26,7 @@ def integer(field: str, value: Integer, unit: str = "") -> int:
     behind = f" {unit}" if unit else ""
     raise InvalidInput(
         f"{field} = {value:g}{behind}: expected an integer, such as 49 or 49.0",
-        code="out_of_range",
+        code="not_a_number",
         field=field,
         value=f"{value:g}",
         unit=unit,

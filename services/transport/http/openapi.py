@@ -119,7 +119,7 @@ def _answered(http: HttpBinding) -> Json:
         "additionalProperties": {"type": "string"},
         "description": "Name to content in base64; in the result of a job, name to the path that has the content.",
     }
-    return schema | {"properties": schema["properties"] | {"files": files}}
+    return schema | {"properties": schema.get("properties", {}) | {"files": files}}
 
 
 def _jobs(body: Json, *, files: bool) -> Json:

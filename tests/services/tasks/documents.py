@@ -16,8 +16,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 _KNOWN = {
     *("type", "enum", "properties", "required", "additionalProperties", "items", "oneOf", "anyOf", "allOf", "$ref"),
-    *("minimum", "maximum", "minItems", "maxItems", "prefixItems"),
-    *("description", "default", "title", "x-unit", "format"),
+    *("minimum", "maximum", "minItems", "maxItems"),
+    *("description", "x-unit", "format"),
 }
 
 

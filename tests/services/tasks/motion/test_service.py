@@ -258,10 +258,10 @@ async def test_the_document_describes_bodies_and_answers(three: Artefact) -> Non
         answer.pop("files")
         assert misfits(answer, schemas["Answer"], schemas) == []
         for one in answer["answers"]:
-            known = schemas["Answer"]["properties"]["answers"]["items"]["properties"]
+            known = schemas["AgentAnswer"]["properties"]
             assert one.keys() <= known.keys()
     content = document["paths"]["/v1/predict"]["post"]["requestBody"]["content"]
-    assert {"scene", "rendered", "tensor", "track_ids"} <= set(content["multipart/form-data"]["schema"]["properties"])
+    assert {"scene", "rendered", "tensor", "track_ids"} <= set(schemas["RequestForm"]["properties"])
     assert set(schemas["Request"]["properties"]) >= {"scene", "rendered", "tensor", "agents", "track_ids"}
     assert [head.name for head in described.heads] == ["trajectories"]
     assert len(described.features) == 17
