@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,12 @@ def outcomes_of(script: str, folder: Path, urls: dict[str, str]) -> dict[str, st
     return found
 
 
+def in_parallel(generate: Callable[[str], str]) -> list[str]:
+    """What a generator printed for each task."""
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(generate, TASKS))
+
+
 def tool(name: str) -> Path:
     if not (BIN / name).is_file():
         pytest.skip(f"no {name} at {BIN}: run `make .venv-generators/ready`, or set DEMUR_GENERATORS_BIN")
@@ -138,9 +145,12 @@ def test_a_document_keeps_the_rules_of_generators(documents: dict[str, Any], tas
 @pytest.fixture(scope="module")
 def attrs_outcomes(folder: Path, urls: dict[str, str]) -> dict[str, str]:
     program = tool("openapi-python-client")
-    for task in TASKS:
-        words = ("generate", "--path", folder / f"{task}.openapi.json", "--output-path", folder / f"{task}_attrs")
-        told = ran(program, *words, "--meta", "none", "--fail-on-warning")
+
+    def generate(task: str) -> str:
+        words = ("--path", folder / f"{task}.openapi.json", "--output-path", folder / f"{task}_attrs")
+        return ran(program, "generate", *words, "--meta", "none", "--fail-on-warning")
+
+    for told in in_parallel(generate):
         assert "arning" not in told, told
     return outcomes_of("openapi_python_client", folder, urls)
 
@@ -153,11 +163,13 @@ def test_openapi_python_client(case: str, attrs_outcomes: dict[str, str]) -> Non
 @pytest.fixture(scope="module")
 def pydantic_outcomes(folder: Path, urls: dict[str, str]) -> dict[str, str]:
     program = tool("datamodel-codegen")
-    for task in TASKS:
+
+    def generate(task: str) -> str:
         words = ("--input", folder / f"{task}.openapi.json", "--input-file-type", "openapi", "--formatters", "builtin")
         model = ("--output-model-type", "pydantic_v2.BaseModel", "--output", folder / f"{task}_pydantic.py")
-        told = ran(program, *words, *model)
-        assert told == "", told
+        return ran(program, *words, *model)
+
+    assert in_parallel(generate) == [""] * len(TASKS)
     return outcomes_of("datamodel_codegen", folder, urls)
 
 

@@ -84,6 +84,7 @@ def common_schemas() -> Json:
         schemas[name] = _answered(schemas[name])
     schemas["Head"]["properties"]["kind"] |= {"title": "HeadKind", "type": "string"}
     schemas["Qualification"]["properties"]["verdict"] |= {"title": "Verdict", "type": "string"}
+    schemas["Qualification"]["properties"]["units"] |= COUNT
     schemas["Qualification"]["description"] = "Verdict on the numeric profile."
     return schemas | {
         "Policy": _policy(_answered(schemas["Policy"])["properties"]),

@@ -98,20 +98,23 @@ def _wish(description: Description) -> Json:
 
 def _value(feature: Feature) -> Json:
     """What a column holds. Values are told by ranges: generators know enumerations of texts only."""
-    choices = _ranges(feature.values) or [_range("number", feature.lower, feature.upper)]
-    choices += [one | {"description": "Missing."} for one in _ranges(feature.sentinels)]
+    choices = _exactly(feature.values) or [_range(feature.lower, feature.upper)]
+    choices += [one | {"description": "Missing."} for one in _exactly(feature.sentinels)]
     if feature.nullable:
-        choices[0]["type"] = [choices[0]["type"], "null"]
+        choices[0]["type"] = ["number", "null"]
     about: Json = {"description": f"{feature.description} Unit: {feature.unit}.", "x-unit": feature.unit}
     return (choices[0] if len(choices) == 1 else {"anyOf": choices}) | about
 
 
-def _ranges(values: Sequence[float]) -> list[Json]:
-    """Exactly these values: one range where they are consecutive integers, else one of each."""
+def _exactly(values: Sequence[float]) -> list[Json]:
+    """Schemas that take these values and no others: one where they are 0 to n, else one of each.
+
+    Never integers, which strict clients do not take of a column of floats.
+    """
     ascending = sorted(values)
-    if ascending and ascending == [ascending[0] + step for step in range(len(ascending))] and ascending[0].is_integer():
-        return [_range("integer", int(ascending[0]), int(ascending[-1]))]
-    return [_range("number", value, value) for value in ascending]
+    if len(ascending) > 1 and ascending == list(range(len(ascending))):
+        return [_range(ascending[0], ascending[-1]) | {"multipleOf": 1}]
+    return [_range(value, value) for value in ascending]
 
 
 def _unit_pattern(unit: str) -> str:
@@ -119,8 +122,8 @@ def _unit_pattern(unit: str) -> str:
     return f"^({_SYNTAX.sub(_ESCAPED, unit)})?$"
 
 
-def _range(kind: str, lower: float, upper: float) -> Json:
-    return {"type": kind, "minimum": lower, "maximum": upper}
+def _range(lower: float, upper: float) -> Json:
+    return {"type": "number", "minimum": lower, "maximum": upper}
 
 
 def _gaussian(head: Head) -> Json:

@@ -39,7 +39,7 @@ def post(task: str, path: str, content: Any, **headers: str) -> httpx.Response:
 
 
 def predict(task: str) -> None:
-    response = post(task, "/v1/predict", models(task).Request.model_validate(request(task).model_dump()))
+    response = post(task, "/v1/predict", request(task))
     answer = models(task).Answer.model_validate_json(response.content)
     assert answer.purpose is models(task).Purpose.replay
     check_equal(answer.model_dump(mode="json", exclude_unset=True, by_alias=True), plain(task))
