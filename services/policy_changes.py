@@ -14,8 +14,10 @@ from models.evaluation.generic import UNCERTAINTY
 from services.errors import InvalidInput
 from services.ledger.audits import strata
 from services.policy import DEFER_ALL, Audits, Policy
+from services.ranges import allowed_range
 
-LARGEST_AUDIT_RATE = 1.0
+AUDIT_RATES = allowed_range("audit_rate")
+"""Least and largest audit rate, those of the setting: labels that nobody asks for say nothing of what is answered."""
 AUDITS: tuple[Audits, ...] = get_args(Audits)
 AUTHOR_CHARACTERS, REASON_CHARACTERS = 128, 1000
 """Of a change."""
@@ -85,13 +87,15 @@ def changed(policy: Policy, change: PolicyChange, calibration: Calibration | Non
             "audits, defer_on_shift and withhold",
             code="no_change",
         )
-    if (rate := change.audit_rate) is not None and not 0 <= rate <= LARGEST_AUDIT_RATE:
+    least, largest = AUDIT_RATES
+    if (rate := change.audit_rate) is not None and not least <= rate <= largest:
         raise InvalidInput(
-            f"audit_rate = {rate:g}: a share of the answered units, 0 to 1, is needed",
+            f"audit_rate = {rate:g}: must be a share of the answered units from {least:g} to {largest:g}",
             code="out_of_range",
             field="audit_rate",
             value=f"{rate:g}",
-            allowed="[0, 1]",
+            unit="1",
+            allowed=f"[{least:g}, {largest:g}]",
         )
     policy = replace(policy, **{name: wish for name, wish in wishes.items() if wish is not None})
     return _audited(_aimed(policy, change, calibration), change.audits, calibration, audit_floor)

@@ -75,3 +75,12 @@ RANGES = (
     ("max_connection_age_seconds", 1, 1e6),
 )
 """Closed ranges of numbers; a window of no chunks, for one, would be a window without end."""
+
+
+def allowed_range(name: str) -> tuple[float, float]:
+    """Return the least and the largest value of a setting.
+
+    Raises:
+        KeyError: the setting is no number, or all numbers are allowed.
+    """
+    return {setting: (float(least), float(largest)) for setting, least, largest in RANGES}[name]

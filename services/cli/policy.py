@@ -42,7 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     goal.add_argument("--threshold", type=float, help="in the unit of the head's measure")
     goal.add_argument("--certificate", type=Path, metavar="FILE", help="what `demur calibrate --json` printed")
     goal.add_argument("--defer-all", action="store_true", help="answer nothing")
-    change.add_argument("--audit-rate", type=float, metavar="SHARE", help="share of answered units to label, 0 to 1")
+    change.add_argument(
+        "--audit-rate", type=float, metavar="SHARE", help="share of answered units to label, 0.0001 to 1"
+    )
     change.add_argument("--audits", choices=AUDITS, help="all alike, or more often where errors cost the curve more")
     change.add_argument("--defer-on-shift", action=argparse.BooleanOptionalAction, help="defer what looks unfamiliar")
     change.add_argument("--withhold", action=argparse.BooleanOptionalAction, help="hide predictions of deferred units")

@@ -23,7 +23,7 @@ SOURCES: tuple[Source, ...] = get_args(Source)
 AHEAD_SECONDS = 60.0
 """How far a caller's clock may be ahead; a time beyond would win over every later correction."""
 _KEY = re.compile(r"[\x21-\x7e]{1,48}", re.ASCII)
-_MOST_VERSION = 2**31 - 1
+MOST_VERSION = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +140,8 @@ class Rules:
         unit = parse_unit(label.unit) if isinstance(label.unit, str) else checked_unit(*label.unit)
         head = self._head(label.head)
         source = self._source(label.source, head)
-        if isinstance(label.version, bool) or not 1 <= label.version <= _MOST_VERSION:
-            raise _refusal("version", label.version, "bad_version", f"1 to {_MOST_VERSION}", "a whole number")
+        if isinstance(label.version, bool) or not 1 <= label.version <= MOST_VERSION:
+            raise _refusal("version", label.version, "bad_version", f"1 to {MOST_VERSION}", "a whole number")
         if label.observed is not None and not 0 <= label.observed <= now + AHEAD_SECONDS:
             raise _refusal("observed", label.observed, "bad_time", "0 to now", "seconds since 1970, not in the future")
         if label.key and not _KEY.fullmatch(label.key):

@@ -91,9 +91,14 @@ def application(routes: Routes, beside: Any = None) -> Starlette:
         return error_response(NotFound(f"there is no {shortened(request.url.path)}", code="no_route"))
 
     async def wrong_method(request: Request, error: Exception) -> Response:
-        path = shortened(request.url.path)
+        allowed = "GET, HEAD"
         return error_response(
-            MethodNotAllowed(f"{request.method} is not for {path}; use GET", code="method_not_allowed")
+            MethodNotAllowed(
+                f"{shortened(request.url.path)} takes {allowed}, not {request.method}",
+                code="method_not_allowed",
+                value=request.method,
+                allowed=allowed,
+            )
         )
 
     async def failed(request: Request, error: Exception) -> Response:

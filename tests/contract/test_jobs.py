@@ -196,13 +196,15 @@ METHODS = {
     "/v1/policy/none": "GET, HEAD, OPTIONS, PUT",
     "/v1/openapi.json": "GET, HEAD, OPTIONS",
     "/metrics": "GET, HEAD, OPTIONS",
+    "/livez": "GET, HEAD, OPTIONS",
+    "/readyz": "GET, HEAD, OPTIONS",
 }
 
 
 async def test_other_methods_are_refused_and_told_which_are_taken() -> None:
     async with serving(texts.TOY) as served, served.on_socket() as client:
         for path, allowed in METHODS.items():
-            for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "PURGE"} - set(allowed.split(", ")):
+            for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "PURGE"} - set(allowed.split(", ")):
                 response = await client.request(method, path)
                 assert (response.status_code, response.headers["allow"]) == (405, allowed), (method, path)
                 error = response.json()["error"]

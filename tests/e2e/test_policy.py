@@ -107,7 +107,8 @@ def test_audits_are_part_of_the_policy(changing: Installation) -> None:
     ("words", "said"),
     [
         (("--target-retention", "0.99999"), "outside"),
-        (("--audit-rate", "2"), "0 to 1"),
+        (("--audit-rate", "2"), "0.0001 to 1"),
+        (("--audit-rate", "0"), "audit_rate = 0: must be a share of the answered units from 0.0001 to 1"),
         (("--head", "speed", "--threshold", "1"), "this model has power"),
     ],
 )
@@ -115,6 +116,16 @@ def test_what_cannot_be_is_refused_in_words(changing: Installation, words: tuple
     done = changing.run("policy", "set", "vessel", *words)
     assert done.returncode == 1
     assert said in done.stderr
+
+
+def test_an_audit_rate_below_that_of_the_setting_is_refused_by_all_protocols(changing: Installation) -> None:
+    code, error = put(changing, {"audit_rate": 1e-5})
+    assert (code, error["code"], error["field"]) == (422, "out_of_range", "audit_rate")
+    assert (error["value"], error["allowed"]) == ("1e-05", "[0.0001, 1]")
+    with demur.connect(changing.grpc) as client, pytest.raises(demur.InvalidInput) as refused:
+        client.policies.set("power", audit_rate=1e-5)
+    assert (refused.value.field, refused.value.value, refused.value.allowed) == ("audit_rate", "1e-05", "[0.0001, 1]")
+    assert put(changing, {"audit_rate": 0.0001})[0] == 200
 
 
 def test_nothing_to_change_is_wrong_usage(served: Installation) -> None:

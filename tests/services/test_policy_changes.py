@@ -74,6 +74,8 @@ def test_deferring_all_says_why() -> None:
         ({"target_retention": 0.0}, "out_of_range", "target_retention"),
         ({"threshold": math.nan}, "not_finite", "threshold"),
         ({"audit_rate": 1.5}, "out_of_range", "audit_rate"),
+        ({"audit_rate": 0.0}, "out_of_range", "audit_rate"),
+        ({"audit_rate": 0.00009}, "out_of_range", "audit_rate"),
         ({"audit_rate": math.nan}, "out_of_range", "audit_rate"),
         ({"threshold": 1.0, "certificate": "no"}, "not_a_body", "certificate"),
         ({"threshold": 1.0, "certificate": '{"model": "other:2"}'}, "foreign_certificate", "certificate"),

@@ -62,7 +62,7 @@ class Policies(Reconnecting):
             threshold: in the unit of the head's measure.
             defer_all: answer nothing.
             certificate: JSON of what ``demur calibrate`` certified; goes with its threshold.
-            audit_rate: share of answered units whose label is requested at random, 0 to 1.
+            audit_rate: share of answered units whose label is requested at random, 0.0001 to 1.
             audits: whether these are drawn all alike, or more often where an error would cost the error-retention
                 curve more.
 

@@ -15,6 +15,7 @@ from services.tasks.lesion import words
 from services.tasks.lesion.task import ScanRequest
 from services.transport.binding import FormBinding, FormField, HttpBinding, Options, stricter
 from services.transport.http import decoding
+from services.transport.http.components import COUNT, NUMBER_OR_NULL, PURPOSE, PURPOSE_OR_NULL, SHARE, choice
 from services.transport.http.rows import purpose
 from services.transport.http.single import decided, decided_schema, record, remark_schema, told
 
@@ -120,22 +121,34 @@ def _request_schema() -> dict[str, Any]:
         name: (file if field.file else {"type": "string"}) | {"description": field.description}
         for name, field in _FIELDS.items()
     }
-    properties["maps"] = {"type": "array", "items": {"enum": list(MAPS)}, "description": "Absent or empty: all."}
-    properties["purpose"] = {"enum": ["decide", "explore", "replay", None], "description": "null: decide."}
-    properties["defer_above"] = {"type": ["number", "null"], "description": _FIELDS["defer_above"].description}
+    properties["maps"] = {"type": "array", "items": choice("Map", MAPS), "description": "Absent or empty: all."}
+    properties["purpose"] = PURPOSE_OR_NULL
+    properties["defer_above"] = NUMBER_OR_NULL | {"description": _FIELDS["defer_above"].description}
     return {"type": "object", "additionalProperties": False, "required": ["flair"], "properties": properties}
 
 
 _INTERVAL = record(
-    {"level": told("Coverage, 0 to 1."), "lower": told("In the unit of the figure."), "upper": told("Likewise.")}
+    {
+        "level": SHARE | {"description": "Coverage."},
+        "lower": told("In the unit of the figure."),
+        "upper": told("Likewise."),
+    },
+    title="Interval",
 )
 _LESION = record(
     {
-        "label": told("From 1, largest first.", "integer"),
+        "label": {"type": "integer", "minimum": 1, "description": "From 1, largest first."},
         "volume_mm3": told("mm³."),
-        "centroid_mm": {"type": "array", "items": {"type": "number"}, "description": "x, y, z by the affine, mm."},
+        "centroid_mm": {
+            "type": "array",
+            "minItems": 3,
+            "maxItems": 3,
+            "items": {"type": "number"},
+            "description": "x, y, z by the affine, mm.",
+        },
         "mean_probability": told("0 to 1."),
-    }
+    },
+    title="Lesion",
 )
 _LESION["properties"]["look_at"] = told("true: look at it; false: trust it; absent without advice.", "boolean")
 _LESION["properties"]["structural_uncertainty"] = told("0 to 1; absent for single models.")
@@ -144,14 +157,14 @@ _RESPONSE: dict[str, Any] = record(
         "model": told("Served artefact.", "string"),
         "profile": told("Numeric profile that computed the scores.", "string"),
         "recorded": told("Whether the decision is durable in the ledger.", "boolean"),
-        "purpose": {"enum": ["decide", "explore", "replay"]},
+        "purpose": PURPOSE,
         "name": told("The caller's own, echoed.", "string"),
         **decided_schema("scan"),
         "remarks": {"type": "array", "items": remark_schema("looks_raw, thick_slices, bias_field, noisy")},
     }
 )
 _RESPONSE["properties"] |= {
-    "count": told("Lesions.", "integer"),
+    "count": COUNT | {"description": "Lesions."},
     "count_interval": _INTERVAL,
     "volume_mm3": told("Of all lesions, mm³."),
     "volume_interval": _INTERVAL,

@@ -26,6 +26,7 @@ from services.tasks.motion.words import Said
 from services.transport.binding import FormBinding, FormField, HttpBinding, Options, stricter
 from services.transport.http import decoding
 from services.transport.http.body import describe
+from services.transport.http.integers import Integer, integer
 from services.transport.http.rows import purpose
 from services.transport.http.single import decided, remarked
 
@@ -59,7 +60,7 @@ class AgentBody(msgspec.Struct, forbid_unknown_fields=True):
     """Whose future a map is about."""
 
     scene_id: str = ""
-    track_id: int | str = 0
+    track_id: Integer | str = 0
     pose: PoseBody | None = None
 
 
@@ -72,7 +73,7 @@ class MotionBody(decoding.JsonBody):
     tensor: bytes | None = None
     rendered: list[bytes] | None = None
     agents: list[AgentBody] = msgspec.field(default_factory=list)
-    track_ids: list[int | str] = msgspec.field(default_factory=list)
+    track_ids: list[Integer | str] = msgspec.field(default_factory=list)
     submission: bool = False
     purpose: str | None = None
     defer_above: float | None = None
@@ -104,7 +105,7 @@ def read_json(body: bytes) -> tuple[MotionRequest, Options]:
         "rendered": None if parsed.rendered is None else tuple(parsed.rendered),
     }
     agents = tuple(_whose(one) for one in parsed.agents)
-    form = _form(given, tuple(track(one, "track_ids") for one in parsed.track_ids), agents)
+    form = _form(given, tuple(_track(one, "track_ids") for one in parsed.track_ids), agents)
     return MotionRequest(form, parsed.submission), Options(
         purpose(parsed.purpose), stricter(parsed.defer_above, _HEADS)
     )
@@ -217,7 +218,11 @@ def _scene(raw: bytes) -> bytes:
 
 def _whose(body: AgentBody) -> Whose:
     pose = None if body.pose is None else Pose(body.pose.x, body.pose.y, body.pose.yaw)
-    return Whose(body.scene_id, track(body.track_id, "agents.track_id"), pose)
+    return Whose(body.scene_id, _track(body.track_id, "agents.track_id"), pose)
+
+
+def _track(given: Integer | str, field: str) -> int:
+    return track(given if isinstance(given, str) else integer(field, given), field)
 
 
 def _named(texts: Mapping[str, str]) -> Whose:

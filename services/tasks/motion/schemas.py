@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from services.tasks.motion.inputs import MOST_REQUESTS
+from services.tasks.motion.request import MOST_TRACK
 from services.transport.binding import FormField
-from services.transport.http.components import ref
+from services.transport.http.components import (
+    COUNT,
+    NUMBER_OR_NULL,
+    PURPOSE,
+    PURPOSE_OR_NULL,
+    Json,
+    one_of,
+    ref,
+)
 from services.transport.http.single import decided_schema, record, remark_schema, told
-
-Json = dict[str, Any]
 
 NAMES = {
     "trajectories": "trajectories_m",
@@ -24,25 +30,22 @@ NAMES = {
 """Array of an answer to its name in JSON, with its unit."""
 
 _TRACK: Json = {
-    "type": ["integer", "string"],
+    "title": "TrackId",
+    "anyOf": [{"type": "integer", "minimum": 0, "maximum": MOST_TRACK}, {"type": "string", "pattern": "^[0-9]{1,20}$"}],
     "description": "Id of a track, 0 to 2^64 - 1; the official JSON has texts.",
 }
-_NUMBERS: Json = {"type": "array", "items": {"type": ["number", "null"]}}
-_PATHS: Json = {
-    "type": "array",
-    "items": {
-        "type": "array",
-        "items": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": ["number", "null"]}},
-    },
-}
+_NUMBERS: Json = {"type": "array", "items": NUMBER_OR_NULL}
+_POSITION: Json = {"type": "array", "minItems": 2, "maxItems": 2, "items": NUMBER_OR_NULL}
+_PATHS: Json = {"type": "array", "items": {"type": "array", "items": _POSITION}}
 _STEPS = "at 25 steps of 0.2 s, the first 0.2 s from now"
 
 
 def request(fields: Mapping[str, FormField]) -> Json:
     """One scene, or maps."""
     file: Json = {"type": "string", "contentEncoding": "base64"}
-    pose = record({"x": told("m."), "y": told("m."), "yaw": told("Direction of driving, rad.")})
+    pose = record({"x": told("m."), "y": told("m."), "yaw": told("Direction of driving, rad.")}, title="Pose")
     agent: Json = {
+        "title": "Agent",
         "type": "object",
         "additionalProperties": False,
         "properties": {
@@ -52,49 +55,58 @@ def request(fields: Mapping[str, FormField]) -> Json:
         },
     }
     texts = {name: field.description for name, field in fields.items()}
-    properties: Json = {
-        "scene": {
-            "description": f"{texts['scene']}: an object of protobuf JSON, or base64 of the protobuf.",
-            "oneOf": [{"type": "object"}, file],
-        },
-        "tensor": file | {"description": f"{texts['tensor']}."},
-        "rendered": {
-            "type": "array",
-            "items": file,
-            "minItems": 1,
-            "maxItems": MOST_REQUESTS,
-            "description": "Feature maps as files {scene_id}_{track_id}.npy of the data set: zlib-compressed NPY, "
-            "float32 [17, rows, columns].",
-        },
-        "agents": {"type": "array", "items": agent, "description": "Of each map; absent: nothing is known of them."},
-        "track_ids": {
-            "type": "array",
-            "items": _TRACK,
-            "maxItems": MOST_REQUESTS,
-            "description": "Vehicles of the scene to predict; absent or empty: those of its prediction requests.",
-        },
-        "submission": {"type": "boolean", "default": False, "description": "Answer with the official submission, too."},
-        "purpose": {"enum": ["decide", "explore", "replay", None], "description": "null: decide."},
-        "defer_above": {"type": ["number", "null"], "description": f"{texts['defer_above']}."},
+    scene: Json = {
+        "description": f"{texts['scene']}: an object of protobuf JSON, or base64 of the protobuf.",
+        "oneOf": [{"type": "object", "additionalProperties": True}, file],
     }
-    one_input = [{"required": [name]} for name in ("scene", "tensor", "rendered")]
-    return {"type": "object", "additionalProperties": False, "oneOf": one_input, "properties": properties}
+    tracks: Json = {
+        "type": "array",
+        "items": _TRACK,
+        "maxItems": MOST_REQUESTS,
+        "description": "Vehicles of the scene to predict; absent or empty: those of its prediction requests.",
+    }
+    rendered: Json = {
+        "type": "array",
+        "items": file,
+        "minItems": 1,
+        "maxItems": MOST_REQUESTS,
+        "description": "Feature maps as files {scene_id}_{track_id}.npy of the data set: zlib-compressed NPY, "
+        "float32 [17, rows, columns].",
+    }
+    agents: Json = {
+        "type": "array",
+        "items": agent,
+        "description": "Of each map; absent: nothing is known of them.",
+    }
+    options: Json = {
+        "submission": {"type": "boolean", "description": "Answer with the official submission, too. Absent: false."},
+        "purpose": PURPOSE_OR_NULL,
+        "defer_above": NUMBER_OR_NULL | {"description": f"{texts['defer_above']}."},
+    }
+    return one_of(
+        {
+            "SceneRequest": {"scene": scene, "track_ids": tracks} | options,
+            "TensorRequest": {"tensor": file | {"description": f"{texts['tensor']}."}, "agents": agents} | options,
+            "RenderedRequest": {"rendered": rendered, "agents": agents} | options,
+        }
+    )
 
 
 def response() -> Json:
     """Answers and failures of one call."""
     failure = record(
         {
-            "item": told("Index of the request.", "integer"),
-            "track_id": told("Of the request; 0 where it is not known.", "integer"),
-            "error": {"$ref": f"{ref('Error')['$ref']}/properties/error"},
-        }
+            "item": COUNT | {"description": "Index of the request."},
+            "track_id": COUNT | {"description": "Of the request; 0 where it is not known."},
+            "error": ref("ErrorDetail"),
+        },
+        title="Failure",
     )
     return record(
         {
             "model": told("Served artefact.", "string"),
             "profile": told("Numeric profile that computed the scores.", "string"),
-            "purpose": {"enum": ["decide", "explore", "replay"]},
+            "purpose": PURPOSE,
             "scene_id": told("Of a scene; empty for maps.", "string"),
             "answers": {"type": "array", "items": _answer(), "description": "In the order of the requests."},
             "failures": {
@@ -109,16 +121,19 @@ def response() -> Json:
 def _answer() -> Json:
     found = record(
         {
-            "item": told("Index of the request.", "integer"),
+            "item": COUNT | {"description": "Index of the request."},
             **decided_schema("request"),
             "recorded": told("Whether the decision is durable in the ledger.", "boolean"),
             "remarks": {"type": "array", "items": remark_schema("speed_high, vehicles_high, left_out")},
-        }
+        },
+        title="AgentAnswer",
     )
-    pose = record({"x_m": told("m."), "y_m": told("m."), "yaw_rad": told("Direction of driving, rad.")})
+    pose = record(
+        {"x_m": told("m."), "y_m": told("m."), "yaw_rad": told("Direction of driving, rad.")}, title="AnsweredPose"
+    )
     found["properties"] |= {
         "scene_id": told("Absent where it is not known.", "string"),
-        "track_id": told("Absent where it is not known.", "integer"),
+        "track_id": COUNT | {"description": "Absent where it is not known."},
         "pose": pose | {"description": "Of the vehicle now, in the frame of the scene; absent where it is not known."},
         "trajectories_m": _PATHS
         | {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from services.access.rules import PROBE_ROUTES, HttpRules
 from services.errors import (
     Cancelled,
     DeadlineExceeded,
@@ -177,6 +178,10 @@ class Routes:
         return Response(body, headers={"vary": "accept"}, media_type=kind)
 
     async def unknown(self, request: Request, error: Exception) -> Response:
+        """A path without a route, or one of BentoML's with a method that is not: that comes here, too."""
+        if (methods := _PROBES.methods(request.url.path)) is not None:
+            return await self._wrong_method(request, methods)
+
         async def refuse(request: Request) -> Response:
             path = shortened(request.url.path)
             raise NotFound(f"no {request.method} {path} here; /v1/openapi.json lists the routes", code="no_route")
@@ -186,8 +191,10 @@ class Routes:
     async def wrong_method(self, request: Request, error: Exception) -> Response:
         """OPTIONS is answered, not refused: it asks for just what the refusal would say."""
         assert isinstance(error, HTTPException)
-        given = (error.headers or {}).get("Allow", "").split(", ")
-        allowed = ", ".join(sorted({*given, "OPTIONS"}))
+        return await self._wrong_method(request, (error.headers or {}).get("Allow", "").split(", "))
+
+    async def _wrong_method(self, request: Request, methods: Iterable[str]) -> Response:
+        allowed = ", ".join(sorted({*methods, "OPTIONS"}))
 
         async def refuse(request: Request) -> Response:
             if request.method == "OPTIONS":
@@ -207,6 +214,7 @@ class Routes:
         return partial(self.guarded, refusal=partial(refused, path), transport=counted_as(path))
 
 
+_PROBES = HttpRules(PROBE_ROUTES)
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 

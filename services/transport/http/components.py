@@ -1,15 +1,20 @@
-"""JSON Schemas of what is the same for all tasks: descriptions, policies, jobs and errors."""
+"""JSON Schemas of what is the same for all tasks: descriptions, policies, jobs and errors.
+
+A subschema with a ``title`` becomes a component of that name; see ``hoisting``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
 
 import msgspec
 
 from models.head import Head
 from models.schema import Feature
-from services.policy import Policy
-from services.policy_changes import AUDITS, AUTHOR_CHARACTERS, REASON_CHARACTERS
+from services.pipeline import Purpose
+from services.policy import Audits, Decision, Policy, Shift
+from services.policy_changes import AUDIT_RATES, AUTHOR_CHARACTERS, REASON_CHARACTERS
 from services.qualification.standing import Model
 
 Json = dict[str, Any]
@@ -21,38 +26,49 @@ _TRAINED: Json = {
     "description": "Where training inputs lay, by feature in its unit; empty where unknown.",
 }
 _TEXT: Json = {"type": "string"}
+COUNT: Json = {"type": "integer", "minimum": 0}
+SHARE: Json = {"type": "number", "minimum": 0, "maximum": 1}
+NUMBER_OR_NULL: Json = {"type": ["number", "null"]}
 
 
-def common_schemas() -> Json:
-    """Name to schema; Feature, Head and Policy are read off the classes whose values are answered."""
-    _, found = msgspec.json.schema_components((Feature, Head, Policy, Model), ref_template=_TEMPLATE)
-    schemas: Json = dict(found)
-    policy = dict(schemas["Policy"]["properties"])
-    policy["version"] = {"type": "string", "description": "Equal policies have equal versions on every replica."}
-    policy["threshold"] = {
-        "type": ["number", "null"],
-        "description": f"Deferred above this. {_OF_MEASURE}; null: nothing or everything is, see mode.",
+def choice(title: str, values: Iterable[str], description: str = "") -> Json:
+    """One of some texts; the title is the name of the component."""
+    schema: Json = {"title": title, "type": "string", "enum": list(values)}
+    return schema | ({"description": description} if description else {})
+
+
+def or_null(schema: Json, description: str) -> Json:
+    """A schema, or null. An enumeration that holds null itself is no enumeration of texts to most generators."""
+    return {"anyOf": [schema, {"type": "null"}], "description": description}
+
+
+def one_of(inputs: Mapping[str, Json]) -> Json:
+    """A request that has one of several inputs: a closed object of each.
+
+    Generators type a union of objects, and do not understand which properties of one object exclude each other.
+
+    Args:
+        inputs: name of the component to its properties; the first is the input, and needed.
+    """
+    return {
+        "oneOf": [
+            {
+                "title": name,
+                "type": "object",
+                "required": [next(iter(properties))],
+                "properties": properties,
+                "additionalProperties": False,
+            }
+            for name, properties in inputs.items()
+        ]
     }
-    policy["knowledge_reference"] = {
-        "type": ["number", "null"],
-        "description": "Above this the knowledge measure counts as shifted, in its unit; null: no such test.",
-    }
-    policy["audits"] = {"enum": list(AUDITS), "description": "How labels are drawn among the answered."}
-    policy["certificate"] = {"type": ["object", "null"], "description": "What certified the threshold."}
-    schemas["Policy"] = {"type": "object", "properties": policy, "required": list(policy)}
-    return schemas | {
-        "Description": _description(),
-        "Policies": {
-            "type": "object",
-            "required": ["policies"],
-            "properties": {"policies": {"type": "array", "items": ref("Policy")}},
-        },
-        "PolicyChange": _change(),
-        "PolicyEvent": _event(),
-        "JobState": _job(),
-        "Job": {"allOf": [ref("JobState"), {"type": "object", "properties": {"result": ref("Answer")}}]},
-        "Error": {"type": "object", "required": ["error"], "properties": {"error": _error()}},
-    }
+
+
+PURPOSE = choice("Purpose", get_args(Purpose), "decide: recorded and audited; explore: held; replay: neither.")
+PURPOSE_OR_NULL = or_null(PURPOSE, "Absent or null: decide.")
+DECISION = choice("Decision", (decision.name for decision in Decision))
+SHIFT = choice("Shift", (str(shift.name).lower() for shift in Shift), "Why a unit looks unlike the training data.")
+_AUDITS = choice("Audits", get_args(Audits), "How labels are drawn among the answered.")
 
 
 def ref(name: str) -> Json:
@@ -60,29 +76,96 @@ def ref(name: str) -> Json:
     return {"$ref": _TEMPLATE.format(name=name)}
 
 
-def _description() -> Json:
-    properties: Json = {
-        "task": _TEXT,
-        "model": {"type": "string", "description": "Tag of the artefact that is served."},
-        "schema_hash": {"type": ["string", "null"], "description": "Of names, order and units of the features."},
-        "max_rows": {"type": "integer", "description": "Rows or items of one call."},
-        "features": {"type": "array", "items": ref("Feature"), "description": "In the order of packed rows."},
-        "metadata": {
-            "type": "array",
-            "items": _TEXT,
-            "description": "Columns that may come along, unread.",
-        },
-        "trained_lower": _TRAINED,
-        "trained_upper": _TRAINED,
-        "heads": {"type": "array", "items": ref("Head")},
+def common_schemas() -> Json:
+    """Name to schema; Feature, Head and Policy are read off the classes whose values are answered."""
+    _, found = msgspec.json.schema_components((Feature, Head, Policy, Model), ref_template=_TEMPLATE)
+    schemas: Json = dict(found)
+    for name in ("Feature", "Head"):
+        schemas[name] = _answered(schemas[name])
+    schemas["Head"]["properties"]["kind"] |= {"title": "HeadKind", "type": "string"}
+    schemas["Qualification"]["properties"]["verdict"] |= {"title": "Verdict", "type": "string"}
+    schemas["Qualification"]["properties"]["units"] |= COUNT
+    schemas["Qualification"]["description"] = "Verdict on the numeric profile."
+    return schemas | {
+        "Policy": _policy(_answered(schemas["Policy"])["properties"]),
+        "Description": _description(),
+        "Policies": _record({"policies": {"type": "array", "items": ref("Policy")}}),
+        "PolicyChange": _change(),
+        "PolicyEvent": _event(),
+        "PolicyEvents": _record({"events": {"type": "array", "items": ref("PolicyEvent")}}),
+        "JobState": _job(),
+        "Job": {"allOf": [ref("JobState"), {"type": "object", "properties": {"result": ref("Answer")}}]},
+        "JobEvent": _job_event(),
+        "Error": _record({"error": ref("ErrorDetail")}),
+        "ErrorDetail": _error(),
     }
+
+
+def _answered(schema: Json) -> Json:
+    """The schema of a class as it is answered: with all of its fields, whatever their defaults."""
+    properties = {name: {k: v for k, v in one.items() if k != "default"} for name, one in schema["properties"].items()}
+    return schema | {"properties": properties, "required": list(properties)}
+
+
+def _record(properties: Json) -> Json:
     return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _description() -> Json:
+    return _record(
+        {
+            "task": _TEXT,
+            "model": {"type": "string", "description": "Tag of the artefact that is served."},
+            "schema_hash": {"type": ["string", "null"], "description": "Of names, order and units of the features."},
+            "max_rows": {"type": "integer", "minimum": 1, "description": "Rows or items of one call."},
+            "features": {"type": "array", "items": ref("Feature"), "description": "In the order of packed rows."},
+            "metadata": {
+                "type": "array",
+                "items": _TEXT,
+                "description": "Columns that may come along, unread.",
+            },
+            "trained_lower": _TRAINED,
+            "trained_upper": _TRAINED,
+            "heads": {"type": "array", "items": ref("Head")},
+        }
+    )
+
+
+def _policy(properties: Json) -> Json:
+    """A policy as it is answered."""
+    strata = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
+    return _record(
+        properties
+        | {
+            "version": {"type": "string", "description": "Equal policies have equal versions on every replica."},
+            "threshold": NUMBER_OR_NULL
+            | {"description": f"Deferred above this. {_OF_MEASURE}; null: nothing or everything is, see mode."},
+            "knowledge_reference": NUMBER_OR_NULL
+            | {"description": "Above this the knowledge measure counts as shifted, in its unit; null: no such test."},
+            "mode": properties["mode"] | {"title": "PolicyMode", "type": "string"},
+            "target_retention": SHARE,
+            "retention_band": {"type": "number", "minimum": 0},
+            "calibration_units": COUNT,
+            "audit_rate": SHARE | {"description": "Share of answered units whose label is requested."},
+            "audit_strata": {
+                "type": "array",
+                "items": strata,
+                "description": "[uncertainty, rate] of units up to each, ascending; above the last it is audit_rate.",
+            },
+            "audits": _AUDITS,
+            "certificate": {
+                "type": ["object", "null"],
+                "additionalProperties": True,
+                "description": "What certified the threshold.",
+            },
+        }
+    )
 
 
 def _change() -> Json:
     """What a PUT of a policy takes."""
-    number: Json = {"type": ["number", "null"]}
     flag: Json = {"type": ["boolean", "null"]}
+    least, most = AUDIT_RATES
     return {
         "type": "object",
         "additionalProperties": False,
@@ -91,12 +174,18 @@ def _change() -> Json:
             "expected": _TEXT | {"description": "Version that the change was made for; empty: whatever is in force."},
             "author": _TEXT | {"maxLength": AUTHOR_CHARACTERS},
             "reason": _TEXT | {"maxLength": REASON_CHARACTERS},
-            "target_retention": number | {"description": "Share of in-domain units to answer."},
-            "threshold": number | {"description": f"{_OF_MEASURE}."},
+            "target_retention": NUMBER_OR_NULL
+            | {"exclusiveMinimum": 0, "exclusiveMaximum": 1, "description": "Share of in-domain units to answer."},
+            "threshold": NUMBER_OR_NULL | {"description": f"{_OF_MEASURE}."},
             "defer_all": {"type": "boolean"},
-            "certificate": {"type": ["object", "null"], "description": "As `demur calibrate` writes it."},
-            "audit_rate": number | {"description": "Share of answered units whose label is requested, 0 to 1."},
-            "audits": {"enum": [*AUDITS, None], "description": "How these are drawn; see strata."},
+            "certificate": {
+                "type": ["object", "null"],
+                "additionalProperties": True,
+                "description": "As `demur calibrate` writes it.",
+            },
+            "audit_rate": NUMBER_OR_NULL
+            | {"minimum": least, "maximum": most, "description": "Share of answered units whose label is requested."},
+            "audits": or_null(_AUDITS, "How these are drawn; see strata. Absent or null: as before."),
             "defer_on_shift": flag,
             "withhold": flag,
         },
@@ -105,34 +194,37 @@ def _change() -> Json:
 
 def _event() -> Json:
     """A change that was made."""
-    properties: Json = {
-        "number": {"type": "integer", "minimum": 1},
-        "time": {"type": "number", "description": "Seconds since 1970."},
-        "author": _TEXT,
-        "reason": _TEXT,
-        "policy": ref("Policy"),
-    }
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    return _record(
+        {
+            "number": {"type": "integer", "minimum": 1},
+            "time": {"type": "number", "description": "Seconds since 1970."},
+            "author": _TEXT,
+            "reason": _TEXT,
+            "policy": ref("Policy"),
+        }
+    )
 
 
 def _job() -> Json:
+    items = COUNT | {"description": "Items finished so far, answered or failed."}
+    progress = _record({"fraction": SHARE, "stage": _TEXT, "items": items})
     return {
         "type": "object",
         "required": ["id", "state", "progress"],
         "properties": {
             "id": _TEXT,
-            "state": {"enum": ["running", "done", "failed", "cancelled"]},
-            "progress": {
-                "type": "object",
-                "required": ["fraction", "stage", "items"],
-                "properties": {
-                    "fraction": {"type": "number", "minimum": 0, "maximum": 1},
-                    "stage": _TEXT,
-                    "items": {"type": "integer", "description": "Items finished so far, answered or failed."},
-                },
-            },
-            "error": {"$ref": "#/components/schemas/Error/properties/error"},
+            "state": choice("JobStatus", ("running", "done", "failed", "cancelled")),
+            "progress": {"title": "JobProgress"} | progress,
+            "error": ref("ErrorDetail"),
         },
+    }
+
+
+def _job_event() -> Json:
+    """One server-sent event of a job."""
+    return _record({"event": ref("JobStatus"), "data": ref("JobState")}) | {
+        "description": "A server-sent event of a job, parsed: its name is the state, its data is JSON. The stream ends "
+        "with the first event of a job that is no longer running."
     }
 
 
@@ -142,7 +234,7 @@ def _error() -> Json:
         "required": ["code", "message"],
         "properties": {
             **dict.fromkeys(("code", "message", "field", "value", "unit", "allowed"), _TEXT),
-            "index": {"type": "integer", "description": "Row or item."},
-            "retry_after_seconds": {"type": "number"},
+            "index": COUNT | {"description": "Row or item."},
+            "retry_after_seconds": {"type": "number", "minimum": 0},
         },
     }

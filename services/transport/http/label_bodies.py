@@ -20,6 +20,7 @@ from services.settings import Settings
 from services.transport.http import doubled_names
 from services.transport.http.body import describe, json_only, read_body
 from services.transport.http.decoding import ERRORS, Body, JsonBody, json_body
+from services.transport.http.integers import Integer, integer
 from services.transport.http.request import within
 
 _WORDS = {outcome.value: outcome.name.lower() for outcome in Outcome}
@@ -35,7 +36,7 @@ class LabelBody(JsonBody):
     source: str | None = None
     head: str | None = None
     key: str = ""
-    version: int = 1
+    version: Integer = 1
     observed: float | None = None
 
 
@@ -52,7 +53,7 @@ class LabelsBody(JsonBody):
 class ClaimBody(JsonBody):
     EXAMPLE = '{"count": 1}'
 
-    count: int = 1
+    count: Integer = 1
     seconds: float = DEFAULT_LEASE_SECONDS
     head: str = ""
 
@@ -205,7 +206,7 @@ def _label(raw: msgspec.Raw, body: LabelsBody) -> GivenLabel | InvalidInput:
             source=body.source if one.source is None else one.source,
             head=body.head if one.head is None else one.head,
             key=one.key,
-            version=one.version,
+            version=integer("version", one.version),
             observed=one.observed,
         )
     except InvalidInput as error:

@@ -20,6 +20,7 @@ from services.transport.actor import ACTOR_KEY, actor
 from services.transport.http import label_bodies as bodies
 from services.transport.http.body import json_response
 from services.transport.http.decoding import Body
+from services.transport.http.integers import integer
 from services.transport.http.presence import Presence
 from services.transport.http.request import number
 
@@ -77,7 +78,8 @@ class LabelRoutes:
     async def claim(self, request: Request) -> Response:
         desk = self._desk
         body = await self._body(request, bodies.ClaimBody)
-        found = await desk.claim(count=body.count, head=body.head, actor=_actor(request), seconds=body.seconds)
+        count = integer("count", body.count, "requests")
+        found = await desk.claim(count=count, head=body.head, actor=_actor(request), seconds=body.seconds)
         return json_response({"requests": [bodies.request_json(one) for one in found]})
 
     async def extend(self, request: Request) -> Response:

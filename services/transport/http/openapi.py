@@ -1,16 +1,24 @@
-"""The OpenAPI document of a service: complete, with units and ranges from the artefact's own schema."""
+"""The OpenAPI document of a service: complete, with units and ranges from the artefact's own schema.
+
+Operations have one type of answer, and bodies no bare texts or bytes beside JSON and forms: generators of clients make
+the union of all types of a body, which for protobuf would be a text. What else is taken is in their descriptions.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from services.access.trail import KINDS
 from services.tenant import Tenant
 from services.transport.binding import HttpBinding
 from services.transport.http.body import FORM, JSON, PROTOBUF
-from services.transport.http.components import Json, common_schemas, ref
+from services.transport.http.components import COUNT, Json, choice, common_schemas, ref
+from services.transport.http.hoisting import hoisted
 from services.transport.http.label_paths import label_paths, label_schemas
 from services.transport.http.request import ZIP
+from services.transport.http.trail import DEFAULT_ACTS, MOST_ACTS
 
+EVENTS = "text/event-stream"
 _BYTES: Json = {"type": "string", "format": "binary"}
 _NAME: Json = {"type": "string", "pattern": "^[!-.0-~]+$"}
 """In a path: printable characters without blanks and slashes."""
@@ -35,18 +43,16 @@ def openapi(tenant: Tenant, *, model: bool = True) -> Json:
         model: whether there is ``/v1/model``.
     """
     description = tenant.description
-    message = f"{tenant.grpc.service}/Predict"
-    body = {
-        "required": True,
-        "content": _content(ref("Request")) | _binary(f"The message that {message} takes.") | _form(tenant.http),
+    body = {"required": True, "content": _content(ref("Request")) | _form(tenant.http)}
+    predict = {
+        **_named("predict", "Predict with uncertainty, and decide what is answered."),
+        "description": _other_types(tenant),
+        "parameters": [_timeout("Deadline of this call, reading its body included, s.")],
+        "requestBody": body,
+        "responses": {"200": _answer("Answers.", ref("Answer"))} | _errors(),
     }
-    answer: Json = {
-        "description": "Answers, as JSON or protobuf like the request, or as Accept says.",
-        "content": _content(_answered(tenant.http)) | _binary(f"The message that {message} answers."),
-    }
-    if tenant.http.files is not None:
-        answer["content"] |= {ZIP: {"schema": _BYTES | {"description": "answer.json and the files."}}}
-    return {
+    about = _get("getModel", "Artefact, numeric profile, and verdict on it.", ref("Model"))
+    document: Json = {
         "openapi": "3.1.0",
         "info": {
             "title": f"Demur: {description.task}",
@@ -54,32 +60,40 @@ def openapi(tenant: Tenant, *, model: bool = True) -> Json:
             "description": f"Served model: {description.model}",
         },
         "paths": {
-            "/v1/predict": {
-                "post": {
-                    "summary": "Predict with uncertainty, and decide what is answered.",
-                    "parameters": [_timeout("Deadline of this call, reading its body included, s.")],
-                    "requestBody": body,
-                    "responses": {"200": answer} | _errors(),
-                }
-            },
+            "/v1/predict": {"post": predict},
             **_jobs(body, files=tenant.http.files is not None),
             **label_paths(_errors()),
-            "/v1/schema": _get("Features, units, ranges, heads.", ref("Description")),
-            **({"/v1/model": _get("Artefact, numeric profile, and verdict on it.", ref("Model"))} if model else {}),
-            "/v1/policy": _get("Policies in force.", ref("Policies")),
+            "/v1/schema": _get("getSchema", "Features, units, ranges, heads.", ref("Description")),
+            **({"/v1/model": about} if model else {}),
+            "/v1/policy": _get("listPolicies", "Policies in force.", ref("Policies")),
             "/v1/policy/{head}": _policy(),
             "/v1/audit": _audit(),
-            "/v1/openapi.json": _get("This document.", {"type": "object"}),
-            "/metrics": _text("Counters and gauges for Prometheus.", {"200": "Metrics."}),
-            "/livez": _text("Whether the process is alive.", {"200": "It is."}),
-            "/readyz": _text("Whether calls are taken.", {"200": "They are.", "503": "Starting, or shutting down."}),
+            "/v1/openapi.json": _get("getDocument", "This document.", {"type": "object", "additionalProperties": True}),
+            "/metrics": _text("getMetrics", "Counters and gauges for Prometheus.", {"200": "Metrics."}),
+            "/livez": _text("isAlive", "Whether the process is alive.", {"200": "It is."}),
+            "/readyz": _text(
+                "isReady", "Whether calls are taken.", {"200": "They are.", "503": "Starting, or shutting down."}
+            ),
         },
         "components": {
             "schemas": common_schemas()
             | label_schemas(description.heads)
-            | {"Request": dict(tenant.http.request_schema), "Answer": dict(tenant.http.response_schema)},
+            | {"Request": dict(tenant.http.request_schema), "Answer": _answered(tenant.http)},
         },
     }
+    return hoisted(document)
+
+
+def _other_types(tenant: Tenant) -> str:
+    """What ``/v1/predict`` takes and answers besides what its schemas say."""
+    message = f"{tenant.grpc.service}/Predict"
+    told = (
+        f"Also takes and answers {PROTOBUF}, the messages of {message}; the answer has the type of the request, or "
+        "that of Accept."
+    )
+    if tenant.http.files is None:
+        return told
+    return f"{told} Accept: {ZIP} is answered by an archive of answer.json and the files."
 
 
 def _form(http: HttpBinding) -> Json:
@@ -92,16 +106,20 @@ def _form(http: HttpBinding) -> Json:
     }
     required = [name for name, field in http.form.fields.items() if field.required]
     schema = {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
-    return {FORM: {"schema": schema}}
+    return {FORM: {"schema": schema | {"title": "RequestForm"}}}
 
 
 def _answered(http: HttpBinding) -> Json:
     """The answer in JSON, with its files as base64."""
+    schema = dict(http.response_schema)
     if http.files is None:
-        return ref("Answer")
-    content = {"type": "string", "contentEncoding": "base64"}
-    files = {"type": "object", "additionalProperties": content, "description": "Name to content."}
-    return {"allOf": [ref("Answer"), {"type": "object", "properties": {"files": files}}]}
+        return schema
+    files = {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": "Name to content in base64; in the result of a job, name to the path that has the content.",
+    }
+    return schema | {"properties": schema.get("properties", {}) | {"files": files}}
 
 
 def _jobs(body: Json, *, files: bool) -> Json:
@@ -114,20 +132,26 @@ def _jobs(body: Json, *, files: bool) -> Json:
     file = {
         "/v1/jobs/{job}/files/{file}": {
             "get": {
-                "summary": "A file of the result, which names them.",
+                **_named("getJobFile", "A file of the result, which names them."),
                 "parameters": [*parameters, parameters[0] | {"name": "file"}],
                 "responses": content | {"404": _answer("No such job or file.", ref("Error"))},
             }
         }
     }
+    stream: Json = {
+        "type": "string",
+        "contentMediaType": EVENTS,
+        "contentSchema": {"type": "array", "items": ref("JobEvent")},
+    }
     events = {
-        "description": "An event at each change: its name is the state, its data a JobState. The result is not in it.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        "description": "A JobEvent at each change: its name is the state, its data a JobState. The result is not in "
+        "it. Lines that begin with a colon keep the connection open, and say nothing.",
+        "content": {EVENTS: {"schema": stream}},
     }
     return {
         "/v1/jobs": {
             "post": {
-                "summary": "The same for long work: accepted at once, worked off in the background.",
+                **_named("createJob", "The same for long work: accepted at once, worked off in the background."),
                 "parameters": [_timeout("Deadline for accepting the job, s; the job itself has none.")],
                 "requestBody": body,
                 "responses": {"202": state | {"headers": location}} | _errors(),
@@ -135,19 +159,19 @@ def _jobs(body: Json, *, files: bool) -> Json:
         },
         "/v1/jobs/{job}": {
             "get": {
-                "summary": "State, progress and result.",
+                **_named("getJob", "State, progress and result."),
                 "parameters": parameters,
                 "responses": {"200": _answer("The job.", ref("Job")), "404": unknown},
             },
             "delete": {
-                "summary": "Cancel a running job, forget an ended one.",
+                **_named("deleteJob", "Cancel a running job, forget an ended one."),
                 "parameters": parameters,
                 "responses": {"200": state, "404": unknown},
             },
         },
         "/v1/jobs/{job}/events": {
             "get": {
-                "summary": "Progress as server-sent events.",
+                **_named("watchJob", "Progress as server-sent events."),
                 "parameters": parameters,
                 "responses": {"200": events, "404": unknown},
             }
@@ -160,16 +184,15 @@ def _policy() -> Json:
     body = {"required": True, "content": _content(ref("PolicyChange"))}
     conflict = {"409": _answer("Another policy is in force than the change was made for.", ref("Error"))}
     event = _answer("The change, durable and in force here; on other replicas within two seconds.", ref("PolicyEvent"))
-    events: Json = {"type": "object", "properties": {"events": {"type": "array", "items": ref("PolicyEvent")}}}
     parameters = [{"name": "head", "in": "path", "required": True, "schema": _NAME}]
     return {
         "get": {
-            "summary": "The last changes of a head's policy, the newest first.",
+            **_named("listPolicyChanges", "The last changes of a head's policy, the newest first."),
             "parameters": parameters,
-            "responses": {"200": _answer("Found.", events)} | _errors(),
+            "responses": {"200": _answer("Found.", ref("PolicyEvents"))} | _errors(),
         },
         "put": {
-            "summary": "Change a head's policy (compare and set).",
+            **_named("changePolicy", "Change a head's policy (compare and set)."),
             "parameters": parameters,
             "requestBody": body,
             "responses": {"200": event} | conflict | _errors(),
@@ -179,46 +202,64 @@ def _policy() -> Json:
 
 def _audit() -> Json:
     """The trail of acts."""
-    texts = {
-        "kind": "policy, label, request or erasure, with commas between; default: all.",
-        "actor": "Who; default: everybody but the service itself.",
+    time: Json = {"type": "number", "minimum": 0}
+    wishes: dict[str, tuple[str, Json]] = {
+        "kind": (f"{', '.join(KINDS)}, with commas between; default: all.", {"type": "string"}),
+        "actor": ("Who; default: everybody but the service itself.", {"type": "string"}),
+        "since": ("Seconds since 1970.", time),
+        "before": ("Seconds since 1970; pages on.", time),
+        "most": (
+            f"Acts at most; default: {DEFAULT_ACTS}.",
+            {"type": "integer", "minimum": 1, "maximum": MOST_ACTS},
+        ),
     }
-    numbers = {"since": "Seconds since 1970.", "before": "Seconds since 1970; pages on.", "most": "1 to 1000; 100."}
     parameters = [
-        {"name": name, "in": "query", "description": text, "schema": {"type": kind}}
-        for kind, found in (("string", texts), ("number", numbers))
-        for name, text in found.items()
+        {"name": name, "in": "query", "description": text, "schema": schema} for name, (text, schema) in wishes.items()
     ]
     act: Json = {
+        "title": "Act",
         "type": "object",
         "required": ["time", "kind", "actor", "what", "count"],
         "properties": {
             "time": {"type": "number", "description": "Seconds since 1970."},
-            "kind": {"enum": ["policy", "label", "request", "erasure"]},
+            "kind": choice("ActKind", KINDS),
             "actor": {"type": "string", "description": "Name of the token."},
             "what": {"type": "string", "description": "Version of a policy, source of a label, state of a request."},
-            "count": {"type": "integer", "description": "Labels, requests or units."},
+            "count": COUNT | {"description": "Labels, requests or units."},
             "head": {"type": "string"},
             "unit": {"type": "string", "description": "Where it is one."},
             "reason": {"type": "string"},
         },
     }
-    found = _answer(
-        "Found, the newest first.", {"type": "object", "properties": {"acts": {"type": "array", "items": act}}}
-    )
-    summary = "Who changed policies, labelled, worked on requests and erased."
-    return {"get": {"summary": summary, "parameters": parameters, "responses": {"200": found} | _errors()}}
+    acts: Json = {
+        "title": "Acts",
+        "type": "object",
+        "required": ["acts"],
+        "properties": {"acts": {"type": "array", "items": act}},
+    }
+    return {
+        "get": {
+            **_named("listActs", "Who changed policies, labelled, worked on requests and erased."),
+            "parameters": parameters,
+            "responses": {"200": _answer("Found, the newest first.", acts)} | _errors(),
+        }
+    }
 
 
-def _get(summary: str, schema: Json) -> Json:
+def _named(name: str, summary: str) -> Json:
+    """``name`` is that of the method in generated clients."""
+    return {"operationId": name, "summary": summary}
+
+
+def _get(name: str, summary: str, schema: Json) -> Json:
     responses = {"200": _answer("Found.", schema), "503": _answer(_ERRORS["503"], ref("Error"))}
-    return {"get": {"summary": summary, "responses": responses}}
+    return {"get": {**_named(name, summary), "responses": responses}}
 
 
-def _text(summary: str, responses: dict[str, str]) -> Json:
+def _text(name: str, summary: str, responses: dict[str, str]) -> Json:
     content: Json = {"text/plain": {"schema": {"type": "string"}}}
     told = {code: {"description": text, "content": content} for code, text in responses.items()}
-    return {"get": {"summary": summary, "responses": told}}
+    return {"get": {**_named(name, summary), "responses": told}}
 
 
 def _timeout(description: str) -> Json:
@@ -245,7 +286,3 @@ def _answer(description: str, schema: Json) -> Json:
 
 def _content(schema: Json) -> dict[str, Any]:
     return {JSON: {"schema": schema}}
-
-
-def _binary(description: str) -> dict[str, Any]:
-    return {PROTOBUF: {"schema": {"type": "string", "format": "binary", "description": description}}}

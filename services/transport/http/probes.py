@@ -53,12 +53,12 @@ class Probes:
         if path not in (b"/livez", b"/readyz"):
             return _response(b"404 Not Found", b"only /livez and /readyz are here\n")
         if method not in (b"GET", b"HEAD"):
-            return _response(b"405 Method Not Allowed", b"GET is taken\n")
+            return _response(b"405 Method Not Allowed", b"GET is taken\n", b"allow: GET, HEAD\r\n")
         if path == b"/readyz" and not self._ready():
             return _response(b"503 Service Unavailable", b"not ready\n")
         return _response(b"200 OK", b"" if method == b"HEAD" else b"\n")
 
 
-def _response(status: bytes, body: bytes) -> bytes:
-    head = b"HTTP/1.1 " + status + b"\r\ncontent-type: text/plain\r\nconnection: close\r\n"
+def _response(status: bytes, body: bytes, headers: bytes = b"") -> bytes:
+    head = b"HTTP/1.1 " + status + b"\r\ncontent-type: text/plain\r\nconnection: close\r\n" + headers
     return head + b"content-length: %d\r\n\r\n" % len(body) + body

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Sequence
 
 from models.head import Head
+from models.schema import Feature
 from services.pipeline import Description
-from services.policy import Shift
+from services.transport.http.components import DECISION, PURPOSE, PURPOSE_OR_NULL, SHIFT, Json, one_of
 
-Json = dict[str, Any]
+_SYNTAX = re.compile(r"[\\^$.|?*+()\[\]{}]")
+_ESCAPED = r"\\\g<0>"
+"""Of regular expressions; ``re.escape`` escapes more than those of JavaScript allow."""
+_OPTIONAL = {"intervals", "member_means", "member_variances", "member_probabilities"}
+"""Of a head: what is not in all answers."""
 
 
 def row_request_schema(description: Description) -> Json:
@@ -20,41 +26,42 @@ def row_request_schema(description: Description) -> Json:
     along: Json = {"description": "Comes along in files of the task; not looked at."}
     values |= dict.fromkeys(description.schema.metadata, along)
     arrays |= dict.fromkeys(description.schema.metadata, along)
-    return {
+    units = {f.name: {"type": "string", "pattern": _unit_pattern(f.unit)} for f in description.schema.features}
+    columns: Json = {
+        "title": "Columns",
         "type": "object",
+        "description": "Values by column; all of the same length.",
+        "properties": arrays,
+        "required": required,
         "additionalProperties": False,
-        "oneOf": [{"required": ["columns"]}, {"required": ["rows"]}],
-        "properties": {
-            "columns": {
-                "type": "object",
-                "description": "Values by column; all of the same length.",
-                "properties": arrays,
-                "required": required,
-                "additionalProperties": False,
-            },
-            "rows": {
-                "type": "array",
-                "minItems": 1,
-                "maxItems": description.max_rows,
-                "items": {
-                    "type": "object",
-                    "properties": values,
-                    "required": required,
-                    "additionalProperties": False,
-                },
-            },
-            "units": {
-                "type": "object",
-                "description": "Unit by column, checked against the schema where given.",
-                "properties": {f.name: {"enum": [f.unit, ""]} for f in description.schema.features}
-                | {name: {"type": "string"} for name in description.schema.metadata},
-                "additionalProperties": False,
-            },
-            "purpose": {"enum": ["decide", "explore", "replay", None], "description": "null: decide."},
-            "defer_above": _wish(description),
-            "members": {"type": "boolean", "default": False, "description": "Also return what each member says."},
-        },
     }
+    row: Json = {
+        "title": "Row",
+        "type": "object",
+        "description": "Value by column.",
+        "properties": values,
+        "required": required,
+        "additionalProperties": False,
+    }
+    options: Json = {
+        "units": {
+            "title": "Units",
+            "type": "object",
+            "description": "Unit by column, checked against the schema where given.",
+            "properties": units | {name: {"type": "string"} for name in description.schema.metadata},
+            "additionalProperties": False,
+        },
+        "purpose": PURPOSE_OR_NULL,
+        "defer_above": _wish(description),
+        "members": {"type": "boolean", "description": "Also return what each member says. Absent: false."},
+    }
+    rows = {"type": "array", "minItems": 1, "maxItems": description.max_rows, "items": row}
+    return one_of(
+        {
+            "ColumnsRequest": {"columns": columns} | options,
+            "RowsRequest": {"rows": rows} | options,
+        }
+    )
 
 
 def row_response_schema(description: Description) -> Json:
@@ -67,7 +74,7 @@ def row_response_schema(description: Description) -> Json:
             "model": {"type": "string", "description": "Tag of the artefact that answered."},
             "profile": {"type": "string", "description": "Numeric profile that computed the scores."},
             "recorded": {"type": "boolean", "description": "Whether the decisions are durable in the ledger."},
-            "purpose": {"enum": ["decide", "explore", "replay"]},
+            "purpose": PURPOSE,
             **heads,
             "shifted_inputs": {
                 "type": "array",
@@ -95,13 +102,14 @@ def _shifted_input() -> Json:
         "expected": optional
         | {"description": "What the row's other inputs lead one to expect; null of a value outside the range."},
     }
-    return {"type": "object", "required": list(properties), "properties": properties}
+    return {"title": "ShiftedInput", "type": "object", "required": list(properties), "properties": properties}
 
 
 def _wish(description: Description) -> Json:
     """A number where there is one head, else one by head."""
     number: Json = {"type": "number"}
     by_head: Json = {
+        "title": "DeferAbove",
         "type": "object",
         "properties": {head.name: number for head in description.heads},
         "additionalProperties": False,
@@ -113,20 +121,40 @@ def _wish(description: Description) -> Json:
     }
 
 
-def _value(feature: Any) -> Json:
-    kind: Json = {"type": ["number", "null"] if feature.nullable else "number"}
-    missing = [None] * feature.nullable
-    few = {"enum": [*feature.values, *missing]}
-    kind |= few if feature.values else {"minimum": feature.lower, "maximum": feature.upper}
+def _value(feature: Feature) -> Json:
+    """What a column holds. Values are told by ranges: generators know enumerations of texts only."""
+    choices = _exactly(feature.values) or [_range(feature.lower, feature.upper)]
+    choices += [one | {"description": "Missing."} for one in _exactly(feature.sentinels)]
+    if feature.nullable:
+        choices[0]["type"] = ["number", "null"]
     about: Json = {"description": f"{feature.description} Unit: {feature.unit}.", "x-unit": feature.unit}
-    if not feature.sentinels:
-        return kind | about
-    return {"anyOf": [kind, {"enum": list(feature.sentinels), "description": "Missing."}]} | about
+    return (choices[0] if len(choices) == 1 else {"anyOf": choices}) | about
+
+
+def _exactly(values: Sequence[float]) -> list[Json]:
+    """Schemas that take these values and no others: one where they are 0 to n, else one of each.
+
+    Never integers, which strict clients do not take of a column of floats.
+    """
+    ascending = sorted(values)
+    if len(ascending) > 1 and ascending == list(range(len(ascending))):
+        return [_range(ascending[0], ascending[-1]) | {"multipleOf": 1}]
+    return [_range(value, value) for value in ascending]
+
+
+def _unit_pattern(unit: str) -> str:
+    """A unit or nothing: as an enumeration it would be a class of each column in generated clients."""
+    return f"^({_SYNTAX.sub(_ESCAPED, unit)})?$"
+
+
+def _range(lower: float, upper: float) -> Json:
+    return {"type": "number", "minimum": lower, "maximum": upper}
 
 
 def _gaussian(head: Head) -> Json:
     square = f"{head.unit}²"
     return _object(
+        head,
         {
             "mean": _numbers(head.unit, "Mean of the ensemble's predictive."),
             "variance": _numbers(square, "Total variance; the same as total."),
@@ -136,13 +164,15 @@ def _gaussian(head: Head) -> Json:
             | {"type": ["array", "null"]},
             **_decided(f"in the unit of the measure; {square} for variances"),
             "intervals": {
+                "title": "Intervals",
                 "type": "object",
+                "required": ["levels", "multipliers"],
                 "description": "Central interval at levels[i]: mean ± multipliers[i] · sqrt(total).",
-                "properties": {"levels": _numbers("1", "Levels."), "multipliers": _numbers("1", "Multipliers.")},
+                "properties": {"levels": _exact("Coverages, 0 to 1."), "multipliers": _exact("Standard deviations.")},
             },
             "member_means": {"type": "array", "items": _numbers(head.unit, "Means of one member.")},
             "member_variances": {"type": "array", "items": _numbers(square, "Variances of one member.")},
-        }
+        },
     )
 
 
@@ -151,6 +181,7 @@ def _categorical(head: Head) -> Json:
     probabilities = _numbers("1", f"Probabilities of the classes: {names}.")
     optional: Json = {"type": ["array", "null"]}
     return _object(
+        head,
         {
             "class": {
                 "type": "array",
@@ -166,7 +197,7 @@ def _categorical(head: Head) -> Json:
                 "type": "array",
                 "items": {"type": "array", "items": _numbers("1", "Probabilities of one member, of one row.")},
             },
-        }
+        },
     )
 
 
@@ -187,22 +218,28 @@ def _decided(unit: str) -> Json:
             "type": ["number", "null"],
             "description": f"Deferred above this, {unit}; null: everything is deferred.",
         },
-        "decision": {"type": "array", "items": {"enum": ["ANSWER", "DEFER", "CALLER_DEFERRED"]}},
+        "decision": {"type": "array", "items": DECISION},
         "deferred": {"type": "array", "items": {"type": "boolean"}},
         "shifted": {
             "type": "array",
-            "items": {
-                "type": "array",
-                "items": {"enum": [reason.name.lower() for reason in Shift if reason.name]},
-            },
+            "items": {"type": "array", "items": SHIFT},
         },
         "policy": {"type": "string", "description": "Version of the policy that decided."},
         "prediction_ids": {"type": "array", "items": {"type": "string"}},
     }
 
 
-def _object(properties: Json) -> Json:
-    return {"type": "object", "properties": properties}
+def _object(head: Head, properties: Json) -> Json:
+    return {
+        "title": f"{head.name.title()}Answer",
+        "type": "object",
+        "required": [name for name in properties if name not in _OPTIONAL],
+        "properties": properties,
+    }
+
+
+def _exact(description: str) -> Json:
+    return {"type": "array", "items": {"type": "number"}, "description": description}
 
 
 def _numbers(unit: str, description: str) -> Json:

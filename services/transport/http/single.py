@@ -9,8 +9,7 @@ import numpy as np
 from models.remark import Remark
 from services.pipeline import Portion
 from services.policy import Decision, Shift
-
-Json = dict[str, Any]
+from services.transport.http.components import DECISION, NUMBER_OR_NULL, SHIFT, Json
 
 
 def decided(portion: Portion, head: str, index: int = 0) -> Json:
@@ -50,11 +49,11 @@ def decided_schema(unit: str) -> Json:
     """Properties of ``decided``; ``unit`` is what one is, such as a scan."""
     return {
         "measure": told("What is compared with the threshold.", "string"),
-        "uncertainty": {"type": ["number", "null"], "description": f"Of the {unit}, unit of the measure."},
-        "threshold": {"type": ["number", "null"], "description": "Deferred above; null: all or nothing, see policy."},
-        "decision": {"enum": [decision.name for decision in Decision]},
+        "uncertainty": NUMBER_OR_NULL | {"description": f"Of the {unit}, unit of the measure."},
+        "threshold": NUMBER_OR_NULL | {"description": "Deferred above; null: all or nothing, see policy."},
+        "decision": DECISION,
         "deferred": {"type": "boolean"},
-        "shifted": {"type": "array", "items": {"type": "string"}},
+        "shifted": {"type": "array", "items": SHIFT},
         "policy": told("Version of the policy.", "string"),
         "prediction_id": told("Of the unit, for labels.", "string"),
     }
@@ -68,7 +67,8 @@ def remark_schema(codes: str) -> Json:
             "message": told("For people.", "string"),
             "value": told("In `unit`."),
             "unit": told("Of the three numbers.", "string"),
-            "lower": {"type": ["number", "null"], "description": "Training inputs lay above; null: no limit."},
-            "upper": {"type": ["number", "null"], "description": "Training inputs lay below; null: no limit."},
-        }
+            "lower": NUMBER_OR_NULL | {"description": "Training inputs lay above; null: no limit."},
+            "upper": NUMBER_OR_NULL | {"description": "Training inputs lay below; null: no limit."},
+        },
+        title="Remark",
     )

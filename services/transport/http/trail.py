@@ -11,9 +11,11 @@ from services.labels.desk import Desk
 from services.labels.words import check_range
 from services.tenant import Tenant
 from services.transport.http.body import json_response
+from services.transport.http.integers import integer
 from services.transport.http.request import number
 
 MOST_ACTS = 1000
+DEFAULT_ACTS = 100
 
 
 class TrailRoute:
@@ -46,7 +48,7 @@ def _wanted(request: Request) -> Wanted:
             value=strange[0][:40],
             allowed=", ".join(KINDS),
         )
-    most = number("most", given.get("most", "100"))
+    most = integer("most", number("most", given.get("most", str(DEFAULT_ACTS))), "acts")
     check_range("most", most, 1, MOST_ACTS, "acts")
     before = given.get("before")
     return Wanted(
@@ -54,5 +56,5 @@ def _wanted(request: Request) -> Wanted:
         given.get("actor", "")[:128],
         number("since", given.get("since", "0")),
         None if before is None else number("before", before),
-        int(most),
+        most,
     )

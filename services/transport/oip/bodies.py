@@ -13,6 +13,7 @@ from starlette.responses import Response
 from services.errors import DemurError, InvalidInput, UnsupportedMediaType, shortened
 from services.transport.http import decoding
 from services.transport.http.body import JSON, describe, error_response
+from services.transport.http.integers import Integer, integer
 from services.transport.oip.contents import Contents, JsonContents, RawContents
 from services.transport.oip.datatypes import datatype_of, to_raw
 from services.transport.oip.model import Answer, OipModel
@@ -30,7 +31,7 @@ class InputBody(msgspec.Struct, forbid_unknown_fields=True):
     """A tensor that came."""
 
     name: str
-    shape: list[int]
+    shape: list[Integer]
     datatype: str
     parameters: dict[str, Any] | None = None
     data: msgspec.Raw = msgspec.Raw(b"")
@@ -105,7 +106,8 @@ def question(body: bytes, header: int | None) -> tuple[Question, Wanted]:
     inputs = []
     for one in parsed.inputs:
         contents, rest = _contents(one, rest)
-        inputs.append(Input(one.name, one.datatype, tuple(one.shape), contents, one.parameters or {}))
+        shape = tuple(integer("shape", size) for size in one.shape)
+        inputs.append(Input(one.name, one.datatype, shape, contents, one.parameters or {}))
     if len(rest):
         raise InvalidInput(
             f"{len(rest)} bytes stand behind the contents that {_SIZE} of the inputs tells",
@@ -173,6 +175,8 @@ def _contents(given: InputBody, rest: memoryview) -> tuple[Contents | None, memo
             code="two_inputs",
             field=given.name[:60],
         )
+    if isinstance(size, float) and size.is_integer():
+        size = int(size)
     if isinstance(size, bool) or not isinstance(size, int) or not 0 <= size <= len(rest):
         raise InvalidInput(
             f"{_SIZE} of {given.name[:60]} is {str(size)[:40]}; {len(rest)} bytes stand behind the JSON and the "

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.errors import InvalidInput
+from services.transport.http.integers import integer
 from services.transport.oip.datatypes import Datatype, from_raw, of_bytes
 
 _SHOWN = 40
@@ -78,7 +79,7 @@ class JsonContents:
         return _converted(name, datatype, flat)
 
     def _flat(self, name: str, datatype: Datatype, shape: tuple[int, ...]) -> list[Any]:
-        kind: Any = {"BYTES": str, "BOOL": bool}.get(datatype.name, int if datatype.whole else float | None)
+        kind: Any = {"BYTES": str, "BOOL": bool}.get(datatype.name, int | float if datatype.whole else float | None)
         try:
             found: list[Any] = msgspec.json.decode(self.text, type=list[kind])
         except UnicodeDecodeError as error:  # texts are looked at now that it is known that they are some
@@ -119,6 +120,8 @@ _WORDS = {"BYTES": "texts", "BOOL": "true and false"}
 def _converted(name: str, datatype: Datatype, values: list[Any]) -> NDArray[Any]:
     """Null is NaN; numbers beyond the range of a floating type are infinite."""
     dtype = np.dtype(np.float32) if datatype.name == "BF16" else datatype.dtype
+    if datatype.whole and float in set(map(type, values)):
+        values = [integer(name, value) for value in values]
     try:
         with np.errstate(over="ignore"):
             return np.array(values, dtype)

@@ -250,4 +250,4 @@ async def test_real_bodies_fit_the_document(tmp_path: Path) -> None:
         told = (await served.http.get(f"/v1/units/{deferred}/resolution")).json()
         assert set(told) == set(schemas["Resolution"]["properties"])
         counts = (await served.http.get("/v1/requests")).json()["heads"]["power"]
-        assert set(counts) == set(schemas["Counts"]["properties"]["heads"]["additionalProperties"]["properties"])
+        assert set(counts) == set(schemas["CountsByState"]["properties"])

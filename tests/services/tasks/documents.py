@@ -16,8 +16,8 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 _KNOWN = {
     *("type", "enum", "properties", "required", "additionalProperties", "items", "oneOf", "anyOf", "allOf", "$ref"),
-    *("minimum", "maximum", "minItems", "maxItems", "prefixItems"),
-    *("description", "default", "title", "x-unit", "format"),
+    *("minimum", "maximum", "minItems", "maxItems", "multipleOf"),
+    *("description", "x-unit", "format"),
 }
 
 
@@ -50,6 +50,8 @@ def misfits(value: Any, schema: Any, schemas: Json, where: str = "$") -> list[st
         found += _array(value, schema, schemas, where)
     if _is(value, "number") and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
         found.append(f"{where}: {value} is out of range")
+    if _is(value, "number") and value % schema.get("multipleOf", value or 1):
+        found.append(f"{where}: {value} is no multiple of {schema['multipleOf']}")
     return found
 
 

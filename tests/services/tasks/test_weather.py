@@ -307,8 +307,7 @@ async def test_answers_and_questions_fit_the_document(tiny: Tiny, kind: str) -> 
             assert misfits((await served.http.get("/v1/schema")).json(), schemas["Description"], schemas) == []
             assert misfits((await served.http.get("/v1/policy")).json(), schemas["Policies"], schemas) == []
             for head in set(FIELDS) & set(answer):
-                properties = schemas["Answer"]["properties"][head]["properties"]
-                assert set(answer[head]) <= set(properties)
+                assert set(answer[head]) <= set(schemas[f"{head.title()}Answer"]["properties"])
             questions: list[Json] = [by_row(rows), by_row(rows, climate="dry", fact_time=None)]
             wishes: list[Any] = [None, {"temperature": 1.0}] + ([2.0] if kind == "dry" else [])
             questions += [by_row(rows[:1]) | {"defer_above": wish} for wish in wishes]

@@ -313,5 +313,13 @@ async def test_the_document_describes_the_answers(three: Artefact) -> None:
     schemas = document["components"]["schemas"]
     del answer["files"]
     assert misfits(answer, schemas["Answer"], schemas) == []
-    form = document["paths"]["/v1/predict"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]
-    assert set(form["properties"]) == {"flair", "t1", "brain_mask", "maps", "purpose", "defer_above", "name"}
+    assert "multipart/form-data" in document["paths"]["/v1/predict"]["post"]["requestBody"]["content"]
+    assert set(schemas["RequestForm"]["properties"]) == {
+        "flair",
+        "t1",
+        "brain_mask",
+        "maps",
+        "purpose",
+        "defer_above",
+        "name",
+    }

@@ -273,11 +273,13 @@ async def test_the_document_describes_bodies_and_answers(three: Artefact) -> Non
         answer.pop("files")
         assert misfits(answer, schemas["Answer"], schemas) == []
         for one in answer["answers"]:
-            known = schemas["Answer"]["properties"]["answers"]["items"]["properties"]
+            known = schemas["AgentAnswer"]["properties"]
             assert one.keys() <= known.keys()
-    content = document["paths"]["/v1/predict"]["post"]["requestBody"]["content"]
-    assert {"scene", "rendered", "tensor", "track_ids"} <= set(content["multipart/form-data"]["schema"]["properties"])
-    assert set(schemas["Request"]["properties"]) >= {"scene", "rendered", "tensor", "agents", "track_ids"}
+    assert {"scene", "rendered", "tensor", "track_ids"} <= set(schemas["RequestForm"]["properties"])
+    inputs = {"SceneRequest": "scene", "TensorRequest": "tensor", "RenderedRequest": "rendered"}
+    assert {name: schemas[name]["required"] for name in inputs} == {name: [one] for name, one in inputs.items()}
+    assert "track_ids" in schemas["SceneRequest"]["properties"]
+    assert "agents" in schemas["TensorRequest"]["properties"]
     assert [head.name for head in described.heads] == ["trajectories"]
     assert len(described.features) == 17
     assert "32 x 32 cells of 1 m" in described.features[0].description

@@ -1,0 +1,49 @@
+"""Named subschemas of an OpenAPI document as components.
+
+Generators of clients name a class for each object and each enumeration. Of an inline one they make up the name, number
+those that collide, and some do not follow references below a component. So schemas are written where they belong, with
+a ``title`` where they are to have a name, and become components here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+_PREFIX = "#/components/schemas/"
+
+
+def hoisted(document: Json) -> Json:
+    """Return the document with each titled subschema moved to ``components.schemas`` and referred to.
+
+    Args:
+        document: an OpenAPI document; it is not changed. A component's own title is dropped.
+
+    Raises:
+        ValueError: two different schemas have one name.
+    """
+    components: Json = {}
+    named = document["components"]["schemas"]
+    for name, schema in named.items():
+        _add(components, name, {key: _walked(value, components) for key, value in schema.items() if key != "title"})
+    paths = _walked(document["paths"], components)
+    return document | {"paths": paths, "components": document["components"] | {"schemas": components}}
+
+
+def _walked(node: Any, components: Json) -> Any:
+    """The node with references in place of titled schemas, which are added to the components."""
+    if isinstance(node, list | tuple):
+        return [_walked(item, components) for item in node]
+    if not isinstance(node, dict):
+        return node
+    walked = {key: _walked(value, components) for key, value in node.items()}
+    if not isinstance(walked.get("title"), str):  # of a property that has this name it is a schema
+        return walked
+    name = walked.pop("title")
+    _add(components, name, walked)
+    return {"$ref": f"{_PREFIX}{name}"}
+
+
+def _add(components: Json, name: str, schema: Json) -> None:
+    if components.setdefault(name, schema) != schema:
+        raise ValueError(f"two different schemas are named {name!r}; give one of them another title")
