@@ -4,6 +4,7 @@
 # make bench - the benchmarks of benchmarks/README.md
 # make gpu   - checks and benchmarks to run on a machine with a GPU, part by part; PROVIDER=cpu runs them on a CPU (docs/gpu)
 # make policy - Kubernetes manifests against checkov's rules, in an environment of its own (a minute the first time)
+# make generators - clients of four generators against running services; needs Java, Node.js and a few minutes
 # make image, image-gpu, artefact-image, sbom - container images, with docker, podman or buildah (deploy/images/README.md)
 
 PYTHON ?= python3
@@ -12,6 +13,7 @@ WORKERS ?= 3
 VENV := .venv
 OIP := .venv-oip
 BUF := .buf
+GENERATORS := .venv-generators
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
@@ -21,7 +23,7 @@ THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
 # What an install is made of.
 INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
-.PHONY: up down test check audit bench gpu protos policy image image-gpu artefact-image sbom
+.PHONY: up down test check audit bench gpu protos policy generators image image-gpu artefact-image sbom
 
 up: $(VENV)/serve
 	@$(BIN)/demur up
@@ -29,7 +31,7 @@ up: $(VENV)/serve
 down:
 	@$(BIN)/demur down
 
-test: $(VENV)/train $(OIP)/ready $(BUF)/ready check audit
+test: $(VENV)/train $(OIP)/ready $(BUF)/ready $(GENERATORS)/ready check audit
 	$(THREADS) $(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow and not statistical"
 
 check: $(VENV)/train
@@ -58,6 +60,11 @@ protos: $(VENV)/train
 
 policy: $(VENV)/train .venv-policy/bin/checkov
 	PATH="$(CURDIR)/.venv-policy/bin:$$PATH" $(BIN)/python -m pytest -q -m slow tests/deploy/test_manifest_policy.py
+
+generators: $(VENV)/train $(GENERATORS)/ready
+	@$(GENERATORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement tests/generators/requirements-slow.txt
+	@npm ci --silent --prefix tests/generators/typescript
+	$(BIN)/python -m pytest -q -m "slow or not slow" tests/e2e/test_generators.py
 
 .venv-policy/bin/checkov:
 	@$(PYTHON) -m venv .venv-policy
@@ -102,3 +109,10 @@ $(OIP)/ready: tests/oip/requirements.txt
 $(BUF)/ready:
 	-@! command -v npm > /dev/null || { mkdir -p $(BUF) && npm install --silent --no-audit --no-fund --ignore-scripts \
 		--prefix $(BUF) @bufbuild/buf@1.75.0 && touch $@; }
+
+# Generators of clients, and what their clients import, apart: they pin other versions than a server does.
+$(GENERATORS)/ready: tests/generators/requirements.txt
+	@test -x $(GENERATORS)/bin/python || $(PYTHON) -m venv $(GENERATORS)
+	@echo "installing generators of clients into $(GENERATORS)"
+	@$(GENERATORS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	@touch $@

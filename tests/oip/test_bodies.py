@@ -165,7 +165,7 @@ async def test_metadata_tell_units_and_what_is_optional() -> None:
 @pytest.mark.parametrize("withhold", [False, True])
 async def test_members_do_not_give_away_what_is_withheld(withhold: bool) -> None:
     async with serving(TABULAR, withhold=withhold) as served:
-        packed = {"name": "rows", "shape": [2, 2], "datatype": "FP32", "data": [2.0, 0.5, 3.0, 9.0]}
+        packed = {"name": "rows", "shape": [2.0, 2], "datatype": "FP32", "data": [2.0, 0.5, 3.0, 9.0]}
         given = {"inputs": [packed], "outputs": [{"name": "member_means"}, {"name": "deferred"}]}
         response = await served.http.post("/v2/models/tabular/infer", json=given)
         told = {one["name"]: one for one in response.json()["outputs"]}
@@ -176,7 +176,7 @@ async def test_members_do_not_give_away_what_is_withheld(withhold: bool) -> None
 
 async def test_packed_rows_and_columns_are_not_mixed() -> None:
     async with serving(rows.TOY) as served:
-        packed = {"name": "rows", "shape": [1, 2], "datatype": "INT32", "data": [[10, 1]]}
+        packed = {"name": "rows", "shape": [1, 2], "datatype": "INT32", "data": [[10, 1.0]]}
         depth = {"name": "depth", "shape": [1], "datatype": "FP32", "data": [10]}
         good = await served.http.post("/v2/models/rows/infer", json={"inputs": [packed]})
         assert good.status_code == 200, good.text

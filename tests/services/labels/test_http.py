@@ -89,7 +89,7 @@ async def test_extend_release_and_skip(tmp_path: Path) -> None:
         await predicted(served)
 
         async def claim() -> tuple[str, dict[str, str]]:
-            (one,) = (await post(served, "/v1/requests/claim", {"count": 1, "seconds": 60, "head": "power"}))[
+            (one,) = (await post(served, "/v1/requests/claim", {"count": 1.0, "seconds": 60, "head": "power"}))[
                 "requests"
             ]
             return f"/v1/requests/{one['request']}", {"lease": one["lease"]}
@@ -151,6 +151,8 @@ REFUSED: list[tuple[str, Any, int, str]] = [
     ("/v1/labels", {"labels": [], "extra": 1}, 422, "not_a_body"),
     ("/v1/labels", b'{"labels": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", 422, "not_a_body"),
     ("/v1/requests/claim", {"count": 0}, 422, "out_of_range"),
+    ("/v1/requests/claim", {"count": 0.0}, 422, "out_of_range"),
+    ("/v1/requests/claim", {"count": 4.5}, 422, "not_a_number"),
     ("/v1/requests/claim", {"seconds": 1e9}, 422, "out_of_range"),
     ("/v1/requests/claim", {"head": "wind"}, 422, "unknown_head"),
     ("/v1/resolutions", {"units": []}, 422, "out_of_range"),

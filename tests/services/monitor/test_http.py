@@ -102,7 +102,9 @@ def test_what_cannot_be_answered_is_refused_in_words(served: Served, path: str, 
 
 
 def test_other_methods_are_refused(served: Served) -> None:
-    assert served.get("/v1/live", "POST").status_code == 405
+    for method in ("POST", "TRACE"):
+        refused = served.get("/v1/live", method)
+        assert (refused.status_code, refused.headers["allow"]) == (405, "GET, HEAD")
 
 
 def test_the_page_and_the_metrics_are_there_before_anything_was_read(served: Served) -> None:

@@ -238,7 +238,7 @@ async def test_neighbours_of_bad_requests_are_answered_as_if_alone(three: Artefa
         ({"scene": CONTENT, "track_ids": ["seven"]}, "not_a_number", "track_ids"),
         ({"scene": CONTENT, "track_ids": [-1]}, "not_a_number", "track_ids"),
         ({"scene": CONTENT, "track_ids": [2**64]}, "not_a_number", "track_ids"),
-        ({"scene": CONTENT, "track_ids": [1.5]}, "not_a_body", ""),
+        ({"scene": CONTENT, "track_ids": [1.5]}, "not_a_number", "track_ids"),
         ({"scene": CONTENT, "tracks": [7]}, "not_a_body", ""),
         ({"scene": CONTENT, "purpose": "fun"}, "unknown_purpose", "purpose"),
         ({"tensor": tensor(), "agents": [{"pose": {"x": 1.0}}]}, "not_a_body", ""),
