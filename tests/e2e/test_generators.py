@@ -7,14 +7,13 @@ see tests/generators/README.md.
 
 from __future__ import annotations
 
-import ast
 import base64
 import json
 import os
 import shutil
 import subprocess
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,9 @@ BIN = Path(os.environ.get("DEMUR_GENERATORS_BIN", PROJECT / ".venv-generators" /
 NODE_MODULES = Path(os.environ.get("DEMUR_GENERATORS_NODE", GENERATORS / "typescript" / "node_modules"))
 _SHAPE, _SPOTS = (48, 48, 44), ((20, 26, 22), (28, 22, 24))
 _VESSEL = [8.0, 8.0, 12.0, 0.0, 10.0, 5.0, 0.0, 0.0, 1.5, 100_000.0]
-Runner = Callable[..., str]
+CASES = (*(f"{kind}[{task}]" for kind in ("predict", "refused") for task in TASKS), "job")
+FORMS = ("form[motion]", "form[lesion]")
+"""Names of the cases of ``tests/generators/calls``."""
 
 
 @pytest.fixture(scope="module")
@@ -91,20 +92,6 @@ def names(url: str) -> list[str]:
         return [feature["name"] for feature in json.load(response)["features"]]
 
 
-def cases(script: str) -> Iterator[str]:
-    """Names of the cases of a script, by the tables of ``CASES``."""
-    tree = ast.parse((CALLS / f"{script}.py").read_text())
-    scope: dict[str, Any] = {"TASKS": ("weather", "translation", "motion", "lesion", "vessel")}
-    for node in tree.body:
-        value = getattr(node, "value", None)
-        target = getattr(node, "target", None)
-        if isinstance(target, ast.Name) and target.id == "CASES" and value is not None:
-            found = ast.Expression(ast.Call(ast.Name("names", ast.Load()), [value], []))
-            scope["names"] = list
-            defined = {one.name: None for one in tree.body if isinstance(one, ast.FunctionDef)}
-            yield from eval(compile(ast.fix_missing_locations(found), script, "eval"), scope | defined)
-
-
 def ran(*command: object, cwd: Path | None = None, **environment: str) -> str:
     """What a command prints on both streams; it has to succeed."""
     process = subprocess.run(
@@ -155,7 +142,7 @@ def attrs_outcomes(folder: Path, urls: dict[str, str]) -> dict[str, str]:
     return outcomes_of("openapi_python_client", folder, urls)
 
 
-@pytest.mark.parametrize("case", list(cases("openapi_python_client")))
+@pytest.mark.parametrize("case", [*CASES, *FORMS, "policy", "labels"])
 def test_openapi_python_client(case: str, attrs_outcomes: dict[str, str]) -> None:
     assert attrs_outcomes[case] == "", attrs_outcomes[case]
 
@@ -173,7 +160,7 @@ def pydantic_outcomes(folder: Path, urls: dict[str, str]) -> dict[str, str]:
     return outcomes_of("datamodel_codegen", folder, urls)
 
 
-@pytest.mark.parametrize("case", list(cases("datamodel_codegen")))
+@pytest.mark.parametrize("case", CASES)
 def test_datamodel_code_generator(case: str, pydantic_outcomes: dict[str, str]) -> None:
     assert pydantic_outcomes[case] == "", pydantic_outcomes[case]
 
@@ -197,7 +184,7 @@ def java_outcomes(folder: Path, urls: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", list(cases("openapi_generator")))
+@pytest.mark.parametrize("case", CASES)
 def test_openapi_generator(case: str, java_outcomes: dict[str, str]) -> None:
     assert java_outcomes[case] == "", java_outcomes[case]
 
@@ -216,5 +203,4 @@ def test_openapi_typescript(folder: Path, urls: dict[str, str]) -> None:
         shutil.copy(GENERATORS / "typescript" / name, folder)
     ran(NODE_MODULES / ".bin" / "tsc", "--project", folder, cwd=folder)
     outcomes = json.loads(ran("node", folder / "calls.js", folder, json.dumps(urls)))
-    expected = {f"{kind}[{task}]" for kind in ("predict", "refused") for task in TASKS}
-    assert outcomes == dict.fromkeys(expected | {"form[motion]", "form[lesion]", "job"}, "")
+    assert outcomes == dict.fromkeys((*CASES, *FORMS), "")

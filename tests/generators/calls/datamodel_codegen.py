@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-from common import FOLDER, TASKS, URLS, body, check_equal, events, plain, run
+from comparison import FOLDER, TASKS, URLS, body, check_equal, events, plain, run
 
 sys.path.insert(0, str(FOLDER))
 

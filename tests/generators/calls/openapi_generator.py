@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from common import FOLDER, TASKS, URLS, body, check_equal, events, plain, run
+from comparison import FOLDER, TASKS, URLS, body, check_equal, events, plain, run
 
 
 def generated(task: str) -> tuple[Any, Any]:

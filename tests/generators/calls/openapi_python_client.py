@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from common import FOLDER, TASKS, URLS, body, check_equal, events, plain, run
+from comparison import FOLDER, TASKS, URLS, body, check_equal, events, plain, run
 
 sys.path.insert(0, str(FOLDER))
 
