@@ -8,6 +8,7 @@ a row best, nats up to a constant: larger is less familiar.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,26 +38,37 @@ class _Quadratic(NamedTuple):
     second: NDArray[np.intp]
     """Directions of each product [D (D + 1) / 2]."""
     squares: NDArray[np.float32]
-    """Of the products [D (D + 1) / 2, K]."""
+    """Of the products [K, D (D + 1) / 2]."""
     lines: NDArray[np.float32]
-    """[D, K]."""
+    """[K, D]."""
     constants: NDArray[np.float32]
-    """[K]."""
+    """[K, 1]."""
 
 
-class Departure(NamedTuple):
-    """One column of one row that sets the row apart from training."""
+@dataclass(frozen=True, slots=True)
+class Departures:
+    """Columns that set rows apart from training: S entries, by row, the worst column of a row first."""
 
-    row: int
-    column: int
-    """Position in the schema."""
-    value: float
-    deviations: float
-    """Standard deviations of the column in training by which the value lies beyond the range that was seen there,
-    above it or (negative) below. Of a value within the range: conditional standard deviations from ``expected``. NaN
+    rows: NDArray[np.intp]
+    """Row of each entry [S], ascending."""
+    columns: NDArray[np.intp]
+    """Position of each column in the schema [S]."""
+    values: NDArray[np.float32]
+    """[S], in the column's unit."""
+    deviations: NDArray[np.float32]
+    """Standard deviations of the column in training by which a value lies beyond the range that was seen there, above
+    it or (negative) below [S]. Of a value within the range: conditional standard deviations from ``expected``. NaN
     where the artefact does not know them."""
-    expected: float
-    """What the other columns lead one to expect, in the column's unit; NaN of a value outside the range."""
+    expected: NDArray[np.float32]
+    """What the other columns lead one to expect, in the column's unit; NaN of a value outside the range [S]."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+_INDICES: NDArray[np.intp] = np.zeros(0, np.intp)
+_NUMBERS: NDArray[np.float32] = np.zeros(0, np.float32)
+NO_DEPARTURES = Departures(_INDICES, _INDICES, _NUMBERS, _NUMBERS, _NUMBERS)
 
 
 @dataclass(frozen=True)
@@ -92,15 +104,17 @@ class Familiarity:
         lines = np.einsum("kdf,kf->kd", precisions, self.centres)
         constants = np.log(self.weights, dtype=np.float64) - 0.5 * np.einsum("kd,kd->k", lines, self.centres)
         constants += np.log(np.einsum("kdd->kd", self.factors), dtype=np.float64).sum(axis=1)
-        parts = (squares.T, lines.T, constants)
+        parts = (squares, lines, constants[:, None])
         return _Quadratic(first, second, *(np.ascontiguousarray(part, np.float32) for part in parts))
 
     def score(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
         """Return the scores [N] of rows [N, F].
 
         Args:
-            missing: values [N, F] that are missing beside NaN; a missing one counts as the mean of its column.
+            missing: values [N, F] that are missing; one counts as the mean of its column. None: there are none.
         """
+        if len(rows) <= _CHUNK_ROWS:
+            return self._score(self.standardised(rows, missing))
         scores = np.empty(len(rows), np.float32)
         for start in range(0, len(rows), _CHUNK_ROWS):
             part = slice(start, start + _CHUNK_ROWS)
@@ -108,36 +122,43 @@ class Familiarity:
         return scores
 
     def standardised(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
-        """Return rows [N, F] in standard deviations from the mean, at most 5; 0 where a value is missing."""
-        z: NDArray[np.float32] = (rows.astype(np.float32, copy=False) - self.mean) / self.deviation
-        gone = np.isnan(z) if missing is None else np.isnan(z) | missing
-        z[gone] = 0.0
-        return np.clip(z, -_FARTHEST, _FARTHEST, out=z)
+        """Return rows [N, F], columns first [F, N], in standard deviations from the mean: at most 5, 0 where missing."""
+        mean, scale = self._moments
+        z: NDArray[np.float32] = rows.T.astype(np.float32, order="C", copy=True)
+        z -= mean
+        z *= scale
+        if missing is not None:
+            z[missing.T] = 0.0
+        return np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
+
+    @cached_property
+    def _moments(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Means and inverse standard deviations of the columns [F, 1]."""
+        return self.mean[:, None].copy(), (1.0 / self.deviation)[:, None].astype(np.float32)
 
     def _logs(self, along: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Weighted log-densities of the components [N, K], up to one constant, at places [N, D]."""
+        """Weighted log-densities of the components [K, N], up to one constant, at places [D, N]."""
         form = self._quadratic
-        products = along.take(form.first, axis=1) * along.take(form.second, axis=1)
-        found: NDArray[np.float32] = np.matmul(products, form.squares)
-        found += along @ form.lines
+        found: NDArray[np.float32] = form.squares @ (along[form.first] * along[form.second])
+        found += form.lines @ along
         found += form.constants
         return found
 
     def _along(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
-        return z @ self.projection if self.left_out else z
+        return np.ascontiguousarray(self.projection.T @ z) if self.left_out else z
 
     def _score(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
         along = self._along(z)
-        with np.errstate(over="ignore", invalid="ignore"):
-            found: NDArray[np.float32] = -self._logs(along).max(axis=1)
-            if self.left_out:
-                rest = (z * z).sum(axis=1) - (along * along).sum(axis=1)
-                found += 0.5 * rest / np.float32(self.left_out)
+        found: NDArray[np.float32] = -self._logs(along).max(axis=0)
+        if self.left_out:
+            found += (np.einsum("fn,fn->n", z, z) - np.einsum("dn,dn->n", along, along)) * np.float32(
+                0.5 / self.left_out
+            )
         return found
 
     def unlikely(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
         """Return which rows [N] of one request are unlikely: each by itself, or all because of their mean."""
-        flags: NDArray[np.bool_] = ~(scores <= np.float32(self.row_limit))
+        flags: NDArray[np.bool_] = scores > np.float32(self.row_limit)
         if (limit := self.request_limit(len(scores))) is not None:
             mean = float(np.minimum(scores, np.float32(self.row_limit)).mean(dtype=np.float64))
             if mean > limit:
@@ -146,29 +167,38 @@ class Familiarity:
 
     def request_limit(self, rows: int) -> float | None:
         """Return the limit of the mean score of a request of so many rows; None of few."""
-        index = int(np.searchsorted(self.request_sizes, rows, side="right"))
+        index = bisect_right(self.request_sizes, rows)
         return self.request_limits[index - 1] if index else None
 
     def conditional(self, z: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return, of standardised rows [N, F], the values that the other columns lead one to expect [N, F],
-        standardised, and the distance from them in conditional standard deviations [N, F].
+        """Return, of standardised rows [F, N], the values that the other columns lead one to expect [F, N],
+        standardised, and the distance from them in conditional standard deviations [F, N].
 
-        Given by the component of the mixture that is nearest to each row.
+        Given by the component of the mixture that fits each row best.
         """
-        nearest = self._logs(self._along(z)).argmax(axis=1)
+        nearest = self._logs(self._along(z)).argmax(axis=0)
         expected, distance = np.empty_like(z), np.empty_like(z)
-        for component in np.unique(nearest):
+        for component in np.flatnonzero(np.bincount(nearest)).tolist():
             chosen = nearest == component
-            factor = self.projection @ self.factors[component]
-            precision = factor @ factor.T
-            along = (z[chosen] @ self.projection - self.centres[component]) @ self.factors[component] @ factor.T
-            if self.left_out:
-                precision += (np.eye(len(precision)) - self.projection @ self.projection.T) / self.left_out
-                along += (z[chosen] - z[chosen] @ self.projection @ self.projection.T) / self.left_out
-            diagonal = np.diag(precision)
-            expected[chosen] = z[chosen] - along / diagonal
-            distance[chosen] = along / np.sqrt(diagonal)
+            precision, shift, diagonal = self._conditionals[component]
+            gradient = precision @ z[:, chosen] - shift
+            expected[:, chosen] = z[:, chosen] - gradient / diagonal
+            distance[:, chosen] = gradient / np.sqrt(diagonal)
         return expected, distance
+
+    @cached_property
+    def _conditionals(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]]:
+        """Of each component its precision over columns [F, F], precision times centre [F, 1], diagonal [F, 1]."""
+        found = []
+        rest = np.zeros((len(self.mean), len(self.mean)))
+        if self.left_out:
+            rest = (np.eye(len(self.mean)) - self.projection @ self.projection.T.astype(np.float64)) / self.left_out
+        for centre, factor in zip(self.centres, self.factors.astype(np.float64), strict=True):
+            inner = self.projection @ factor @ factor.T
+            precision = inner @ self.projection.T + rest
+            parts = (precision, (inner @ centre)[:, None], np.diag(precision)[:, None])
+            found.append(tuple(np.ascontiguousarray(part, np.float32) for part in parts))
+        return found  # type: ignore[return-value]
 
 
 def departures(
@@ -179,8 +209,8 @@ def departures(
     upper: NDArray[np.float32],
     known: Familiarity | None,
     most: int = 3,
-) -> list[Departure]:
-    """Return the columns that set flagged rows apart, at most ``most`` a row, worst first.
+) -> Departures:
+    """Return the columns that set flagged rows apart, at most ``most`` a row.
 
     Values outside the training range come first, by their distance from it; only a row without one is compared with
     what its other columns lead one to expect.
@@ -191,31 +221,28 @@ def departures(
         lower, upper: training range of each column [F].
     """
     if not len(flagged):
-        return []
+        return NO_DEPARTURES
     chosen = rows[flagged]
     gone = missing(chosen, schema)
-    scale = np.ones(len(schema), np.float32) if known is None else known.deviation
-    beyond = np.maximum(chosen - upper, 0.0) + np.minimum(chosen - lower, 0.0)
-    beyond = np.where(gone, np.float32(0), beyond) / scale
-    outside = (beyond != 0).any(axis=1)
+    with np.errstate(invalid="ignore"):  # a missing value is NaN
+        beyond = np.maximum(chosen - upper, 0.0) + np.minimum(chosen - lower, 0.0)
+    if known is not None:
+        beyond /= known.deviation
+    beyond[gone] = 0.0
     expected = np.full(chosen.shape, np.nan, np.float32)
-    if known is not None and not outside.all():
-        z = known.standardised(chosen[~outside], gone[~outside])
-        means, distances = known.conditional(z)
-        beyond[~outside] = np.where(gone[~outside], np.float32(0), distances)
-        expected[~outside] = means * known.deviation + known.mean
+    inside = ~(beyond != 0).any(axis=1)
+    if known is not None and inside.any():
+        means, distances = known.conditional(known.standardised(chosen[inside], gone[inside]))
+        beyond[inside] = np.where(gone[inside], np.float32(0), distances.T)
+        expected[inside] = means.T * known.deviation + known.mean
     order = np.argsort(-np.abs(beyond), axis=1, kind="stable")[:, :most]
-    told = np.take_along_axis(beyond, order, axis=1) != 0
-    return [
-        Departure(
-            int(flagged[index]),
-            int(column := order[index, place]),
-            float(chosen[index, column]),
-            float(beyond[index, column]) if known is not None else float("nan"),
-            float(expected[index, column]),
-        )
-        for index, place in np.argwhere(told).tolist()
-    ]
+    places = np.arange(len(chosen))[:, None]
+    found, place = np.nonzero(beyond[places, order])
+    columns = order[found, place]
+    deviations = beyond[found, columns] if known is not None else np.full(len(found), np.nan, np.float32)
+    return Departures(
+        flagged[found], columns, chosen[found, columns], deviations.astype(np.float32), expected[found, columns]
+    )
 
 
 def missing(rows: NDArray[Any], schema: Schema) -> NDArray[np.bool_]:

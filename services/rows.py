@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models import uncertainty
-from models.familiarity import Departure, Familiarity, departures, missing
+from models.familiarity import NO_DEPARTURES, Departures, Familiarity, departures, missing
 from models.predictive import Categorical, Gaussian, Predictives
 from services.pipeline import Description, Portion
 from services.policy import Shift, Verdict
@@ -58,7 +59,7 @@ class RowsAnswered:
     """What the answer to rows holds beside predictions and decisions."""
 
     members: MemberOutputs
-    departures: tuple[Departure, ...]
+    departures: Departures
     """Inputs that make shifted rows unlike training, at most three a row, worst first."""
 
 
@@ -103,6 +104,7 @@ class RowTask:
         self._lower = np.array(description.trained_lower or (-np.inf,) * len(self.schema), np.float32)
         self._upper = np.array(description.trained_upper or (np.inf,) * len(self.schema), np.float32)
         self._familiarity = familiarity
+        self._has_missing = bool(self.schema.nullable.any() or self.schema.sentinels)
         self._max_rows = description.max_rows
 
     def expand(self, request: RowsRequest) -> Units[_Payload]:
@@ -147,17 +149,18 @@ class RowTask:
 
     def _unlikely(self, known: Familiarity, rows: Rows, unseen: NDArray[np.bool_]) -> NDArray[np.uint8]:
         """Bits of rows [N] within the training range whose inputs are unlikely together."""
-        gone = missing(rows, self.schema) if self.schema.sentinels else None
+        gone = missing(rows, self.schema) if self._has_missing else None
         flags = known.unlikely(known.score(rows, gone)) & ~unseen
         return flags * np.uint8(Shift.UNLIKELY_INPUTS)
 
-    def _departures(self, units: Units[_Payload], portion: Portion) -> tuple[Departure, ...]:
-        shifts = np.bitwise_or.reduce([verdict.shifts for verdict in portion.verdicts.values()])
+    def _departures(self, units: Units[_Payload], portion: Portion) -> Departures:
+        first, *others = (verdict.shifts for verdict in portion.verdicts.values())
+        shifts = reduce(np.bitwise_or, others, first)
         flagged = np.flatnonzero(shifts & np.uint8(_BY_INPUTS))
         if not len(flagged):
-            return ()
+            return NO_DEPARTURES
         rows = units.payload.rows[portion.first : portion.first + portion.count]
-        return tuple(departures(rows, flagged, self.schema, self._lower, self._upper, self._familiarity))
+        return departures(rows, flagged, self.schema, self._lower, self._upper, self._familiarity)
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
         """Rows as bytes, for those who label them."""

@@ -55,13 +55,12 @@ def test_a_shift_names_its_columns_everywhere(served: Installation, client: demu
     assert waves.deviations > speed.deviations > 0
     assert "training had" in str(speed)
 
-    body = posted(served, rows)
-    assert [(one["row"], one["column"], one["unit"], one["value"]) for one in body["shifted_inputs"]] == [
-        (1, "comb_wind_swell_wave_height", "m", 9.0),
-        (1, "stw", "kn", 27.0),
-    ]
-    assert [one["deviations"] for one in body["shifted_inputs"]] == pytest.approx([waves.deviations, speed.deviations])
-    assert [one["expected"] for one in body["shifted_inputs"]] == [None, None]
+    inputs = posted(served, rows)["shifted_inputs"]
+    assert inputs["row"] == [1, 1]
+    assert inputs["column"] == ["comb_wind_swell_wave_height", "stw"]
+    assert (inputs["unit"], inputs["value"]) == (["m", "kn"], [9.0, 27.0])
+    assert inputs["deviations"] == pytest.approx([waves.deviations, speed.deviations])
+    assert inputs["expected"] == [None, None]
 
     asked = {
         "inputs": [

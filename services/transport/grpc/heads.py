@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
-from models.familiarity import Departure
+from models.familiarity import Departures
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
 from services.errors import InvalidInput
@@ -144,28 +143,25 @@ def deferral(portion: Portion, head: str, item: int | None = None) -> Any:
     )
 
 
-def shifted_inputs(departures: Sequence[Departure], description: Description) -> Any:
+def shifted_inputs(departures: Departures, description: Description) -> Any:
     """Inputs that make rows unlike training; None where there are none."""
-    if not departures:
+    if not len(departures):
         return None
     assert description.schema is not None
-    positions = sorted({one.column for one in departures})
+    positions, columns = np.unique(departures.columns, return_inverse=True)
     features = description.schema.features
-    place = {column: index for index, column in enumerate(positions)}
+    ranges = [description.trained_range(column) for column in positions.tolist()]
     return common_pb2.ShiftedInputs(
-        rows=np.array([one.row for one in departures], "<u4").tobytes(),
-        columns=np.array([place[one.column] for one in departures], "<u4").tobytes(),
-        values=np.array([one.value for one in departures], "<f4").tobytes(),
-        deviations=np.array([one.deviations for one in departures], "<f4").tobytes(),
-        expected=np.array([one.expected for one in departures], "<f4").tobytes(),
+        rows=departures.rows.astype("<u4").tobytes(),
+        columns=columns.astype("<u4").tobytes(),
+        values=pack(departures.values),
+        deviations=pack(departures.deviations),
+        expected=pack(departures.expected),
         inputs=[
             common_pb2.ShiftedInput(
-                name=features[column].name,
-                unit=features[column].unit,
-                trained_lower=description.trained_range(column)[0],
-                trained_upper=description.trained_range(column)[1],
+                name=features[column].name, unit=features[column].unit, trained_lower=lower, trained_upper=upper
             )
-            for column in positions
+            for column, (lower, upper) in zip(positions.tolist(), ranges, strict=True)
         ],
     )
 

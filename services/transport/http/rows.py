@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, get_args
 
 import msgspec
 import numpy as np
 
 from models.calibration import IntervalTable
-from models.familiarity import Departure
+from models.familiarity import Departures
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
 from services.errors import InvalidInput, shortened
@@ -62,17 +61,21 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
     )
 
 
-def shifted_inputs(departures: Iterable[Departure], description: Description) -> list[dict[str, Any]]:
-    """Inputs that make rows unlike training, one object each; numbers that are not known are null."""
+def shifted_inputs(departures: Departures, description: Description) -> dict[str, list[Any]]:
+    """Inputs that make rows unlike training, as columns of equal length; numbers that are not known are null."""
     assert description.schema is not None
-    found = []
-    for one in departures:
-        feature, (lower, upper) = description.schema.features[one.column], description.trained_range(one.column)
-        numbers = {"value": one.value, "trained_lower": lower, "trained_upper": upper}
-        numbers |= {"deviations": one.deviations, "expected": one.expected}
-        known = {name: number if math.isfinite(number) else None for name, number in numbers.items()}
-        found.append({"row": one.row, "column": feature.name, "unit": feature.unit} | known)
-    return found
+    features, columns = description.schema.features, departures.columns.tolist()
+    ranges = {column: description.trained_range(column) for column in set(columns)}
+    return {
+        "row": departures.rows.tolist(),
+        "column": [features[column].name for column in columns],
+        "unit": [features[column].unit for column in columns],
+        "value": departures.values.tolist(),
+        "trained_lower": [ranges[column][0] for column in columns],
+        "trained_upper": [ranges[column][1] for column in columns],
+        "deviations": departures.deviations.tolist(),
+        "expected": departures.expected.tolist(),
+    }
 
 
 def read(body: bytes, heads: tuple[str, ...], schema: Schema) -> tuple[RowsRequest, Options]:

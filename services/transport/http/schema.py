@@ -76,33 +76,37 @@ def row_response_schema(description: Description) -> Json:
             "recorded": {"type": "boolean", "description": "Whether the decisions are durable in the ledger."},
             "purpose": PURPOSE,
             **heads,
-            "shifted_inputs": {
-                "type": "array",
-                "items": _shifted_input(),
-                "description": "Inputs that make shifted rows unlike training: at most three a row, worst first.",
-            },
+            "shifted_inputs": _shifted_inputs(),
         },
     }
 
 
-def _shifted_input() -> Json:
-    optional: Json = {"type": ["number", "null"]}
+def _shifted_inputs() -> Json:
+    number: Json = {"type": "array", "items": {"type": ["number", "null"]}}
+    text: Json = {"type": "array", "items": {"type": "string"}}
     properties: Json = {
-        "row": {"type": "integer", "minimum": 0, "description": "Row of the request."},
-        "column": {"type": "string"},
-        "unit": {"type": "string", "description": "Of value, range and expected."},
-        "value": optional | {"description": "What was given."},
-        "trained_lower": optional | {"description": "Lower end of the range seen in training; null: not known."},
-        "trained_upper": optional | {"description": "Upper end of the range seen in training; null: not known."},
-        "deviations": optional
+        "row": {"type": "array", "items": {"type": "integer", "minimum": 0}, "description": "Rows of the request."},
+        "column": text | {"description": "Names of the columns."},
+        "unit": text | {"description": "Of values, ranges and expected."},
+        "value": number | {"description": "What was given."},
+        "trained_lower": number | {"description": "Lower end of the range seen in training; null: not known."},
+        "trained_upper": number | {"description": "Upper end of the range seen in training; null: not known."},
+        "deviations": number
         | {
-            "description": "How far the value lies beyond the range, in standard deviations of training, negative "
+            "description": "How far a value lies beyond the range, in standard deviations of training, negative "
             "below it. Of a value within the range: how far from `expected`, in conditional standard deviations."
         },
-        "expected": optional
+        "expected": number
         | {"description": "What the row's other inputs lead one to expect; null of a value outside the range."},
     }
-    return {"title": "ShiftedInput", "type": "object", "required": list(properties), "properties": properties}
+    return {
+        "title": "ShiftedInputs",
+        "type": "object",
+        "required": list(properties),
+        "properties": properties,
+        "description": "Inputs that make shifted rows unlike training, at most three a row, worst first: columns of "
+        "equal length, an entry for each input.",
+    }
 
 
 def _wish(description: Description) -> Json:

@@ -173,9 +173,10 @@ def _said(portion: Portion, head: str, prefix: str) -> dict[str, NDArray[Any]]:
 
 def _shifted(portion: Portion, description: Description) -> NDArray[Any]:
     """A JSON list for each row."""
+    columns = shifted_inputs(portion.payload.departures, description)
     by_row: dict[int, list[dict[str, Any]]] = {}
-    for one in shifted_inputs(portion.payload.departures, description):
-        by_row.setdefault(one.pop("row"), []).append(one)
+    for row, *values in zip(*columns.values(), strict=True):
+        by_row.setdefault(row, []).append(dict(zip(list(columns)[1:], values, strict=True)))
     return of_bytes(msgspec.json.encode(by_row.get(row, [])) for row in range(portion.count))
 
 
