@@ -122,7 +122,7 @@ class Familiarity:
         return scores
 
     def standardised(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
-        """Return rows [N, F], columns first [F, N], in standard deviations from the mean: at most 5, 0 where missing."""
+        """Return rows [N, F] in standard deviations from the mean, columns first [F, N]: at most 5, 0 where missing."""
         mean, scale = self._moments
         z: NDArray[np.float32] = rows.T.astype(np.float32, order="C", copy=True)
         z -= mean
