@@ -34,15 +34,13 @@ _ARRAYS = ("mean", "deviation", "projection", "left_out", "weights", "centres", 
 
 
 class _Quadratic(NamedTuple):
+    """Quadratic forms of places [D], which a one is put behind."""
+
     first: NDArray[np.intp]
     second: NDArray[np.intp]
-    """Directions of each product [D (D + 1) / 2]."""
-    squares: NDArray[np.float32]
-    """Of the products [K, D (D + 1) / 2]."""
-    lines: NDArray[np.float32]
-    """[K, D]."""
-    constants: NDArray[np.float32]
-    """[K, 1]."""
+    """Factors of each product [P]."""
+    weights: NDArray[np.float32]
+    """Of the products, for each component [K, P]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +97,15 @@ class Familiarity:
     def _quadratic(self) -> _Quadratic:
         """The components' log-densities as quadratic forms of directions: one matrix product for all."""
         precisions = np.einsum("kde,kfe->kdf", self.factors, self.factors, dtype=np.float64)
-        first, second = np.triu_indices(self.factors.shape[1])
-        squares = precisions[:, first, second] * np.where(first == second, -0.5, -1.0)
+        k, d, _ = precisions.shape
         lines = np.einsum("kdf,kf->kd", precisions, self.centres)
         constants = np.log(self.weights, dtype=np.float64) - 0.5 * np.einsum("kd,kd->k", lines, self.centres)
         constants += np.log(np.einsum("kdd->kd", self.factors), dtype=np.float64).sum(axis=1)
-        parts = (squares, lines, constants[:, None])
-        return _Quadratic(first, second, *(np.ascontiguousarray(part, np.float32) for part in parts))
+        forms = np.zeros((k, d + 1, d + 1))
+        forms[:, :d, :d], forms[:, :d, d], forms[:, d, d] = -precisions, lines, constants
+        first, second = np.triu_indices(d + 1)
+        halved = np.where((first == second) & (first < d), 0.5, 1.0)
+        return _Quadratic(first, second, np.ascontiguousarray(forms[:, first, second] * halved, np.float32))
 
     def score(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
         """Return the scores [N] of rows [N, F].
@@ -122,14 +122,20 @@ class Familiarity:
         return scores
 
     def standardised(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
-        """Return rows [N, F] in standard deviations from the mean, columns first [F, N]: at most 5, 0 where missing."""
+        """Return rows [N, F] in standard deviations from the mean, columns first, and ones behind: [F + 1, N].
+
+        They are at most 5; a missing value is 0.
+        """
         mean, scale = self._moments
-        z: NDArray[np.float32] = rows.T.astype(np.float32, order="C", copy=True)
-        z -= mean
+        ended = np.empty((rows.shape[1] + 1, len(rows)), np.float32)
+        z = ended[:-1]
+        np.subtract(rows.T, mean, out=z, casting="same_kind")
         z *= scale
         if missing is not None:
             z[missing.T] = 0.0
-        return np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
+        np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
+        ended[-1] = 1.0
+        return ended
 
     @cached_property
     def _moments(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -137,23 +143,26 @@ class Familiarity:
         return self.mean[:, None].copy(), (1.0 / self.deviation)[:, None].astype(np.float32)
 
     def _logs(self, along: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Weighted log-densities of the components [K, N], up to one constant, at places [D, N]."""
+        """Weighted log-densities of the components [K, N], up to one constant, at places [D + 1, N] that end in one."""
         form = self._quadratic
-        found: NDArray[np.float32] = form.squares @ (along[form.first] * along[form.second])
-        found += form.lines @ along
-        found += form.constants
+        found: NDArray[np.float32] = form.weights @ (along[form.first] * along[form.second])
         return found
 
-    def _along(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.ascontiguousarray(self.projection.T @ z) if self.left_out else z
+    def _along(self, ended: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Standardised rows [F + 1, N] in the directions [D + 1, N], both with ones behind."""
+        if not self.left_out:
+            return ended
+        along = np.empty((self.projection.shape[1] + 1, ended.shape[1]), np.float32)
+        np.matmul(self.projection.T, ended[:-1], out=along[:-1])
+        along[-1] = 1.0
+        return along
 
-    def _score(self, z: NDArray[np.float32]) -> NDArray[np.float32]:
-        along = self._along(z)
-        found: NDArray[np.float32] = -self._logs(along).max(axis=0)
+    def _score(self, ended: NDArray[np.float32]) -> NDArray[np.float32]:
+        along = self._along(ended)
+        found: NDArray[np.float32] = -np.maximum.reduce(self._logs(along), axis=0)
         if self.left_out:
-            found += (np.einsum("fn,fn->n", z, z) - np.einsum("dn,dn->n", along, along)) * np.float32(
-                0.5 / self.left_out
-            )
+            rest = np.einsum("fn,fn->n", ended, ended) - np.einsum("dn,dn->n", along, along)
+            found += rest * np.float32(0.5 / self.left_out)
         return found
 
     def unlikely(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
@@ -170,13 +179,13 @@ class Familiarity:
         index = bisect_right(self.request_sizes, rows)
         return self.request_limits[index - 1] if index else None
 
-    def conditional(self, z: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return, of standardised rows [F, N], the values that the other columns lead one to expect [F, N],
+    def conditional(self, ended: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return, of standardised rows [F + 1, N], the values that the other columns lead one to expect [F, N],
         standardised, and the distance from them in conditional standard deviations [F, N].
 
         Given by the component of the mixture that fits each row best.
         """
-        nearest = self._logs(self._along(z)).argmax(axis=0)
+        nearest, z = self._logs(self._along(ended)).argmax(axis=0), ended[:-1]
         expected, distance = np.empty_like(z), np.empty_like(z)
         for component in np.flatnonzero(np.bincount(nearest)).tolist():
             chosen = nearest == component

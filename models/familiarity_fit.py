@@ -42,7 +42,7 @@ def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, s
     deviation = np.where(deviation > 0, deviation, 1.0)
     chosen = np.sort(generator.permutation(count)[:FIT_ROWS])
     bare = _bare(mean, deviation)
-    z = bare.standardised(train[chosen], gone[chosen]).T.astype(np.float64)
+    z = bare.standardised(train[chosen], gone[chosen])[:-1].T.astype(np.float64)
     projection, left_out = _directions(z)
     along = z @ projection
     components = min(COMPONENTS, max(1, len(z) // (10 * projection.shape[1])))

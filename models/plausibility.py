@@ -41,6 +41,8 @@ def impossible(target: Bounded, predictive: Predictive) -> NDArray[np.bool_] | N
     lower = -math.inf if target.lower is None else target.lower
     upper = math.inf if target.upper is None else target.upper
     if isinstance(predictive, Gaussian):
+        if math.isinf(upper) and np.fmin.reduce(predictive.mean) >= lower:  # quickly, as nearly always
+            return None
         outside = _gaussian(predictive, lower, upper)
     elif isinstance(predictive, Trajectories):
         beyond: NDArray[np.bool_] = (predictive.plans < lower) | (predictive.plans > upper)

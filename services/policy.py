@@ -41,6 +41,9 @@ class Shift(IntFlag):
     """Each input is familiar, their combination is not."""
 
 
+_IMPOSSIBLE = np.uint8(Shift.IMPOSSIBLE_PREDICTION)
+
+
 @dataclass(frozen=True)
 class Policy:
     """Who is answered, for one head of one artefact. ``threshold`` is compared in float32."""
@@ -230,14 +233,14 @@ def settle(scored: Scored, shifts: NDArray[np.uint8], defer_above: float | None 
         unfamiliar = ~(scored.knowledge <= _float32(policy.knowledge_reference))  # NaN is unfamiliar
         bits = bits | (unfamiliar * np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE))
     if scored.impossible is not None:
-        bits = bits | (scored.impossible * np.uint8(Shift.IMPOSSIBLE_PREDICTION))
-    impossible = (bits & np.uint8(Shift.IMPOSSIBLE_PREDICTION)) != 0
+        bits = bits | (scored.impossible * _IMPOSSIBLE)
     raw = None
-    if impossible.any():
-        raw, u = u, np.where(impossible, np.float32(np.inf), u)
+    if np.bitwise_or.reduce(bits) & _IMPOSSIBLE:
+        possible = (bits & _IMPOSSIBLE) == 0
+        raw, u = u, np.where(possible, u, np.float32(np.inf))
     answered = u <= _float32(policy.threshold)  # NaN compares false: it defers
     if raw is not None:
-        answered &= ~impossible  # also under a threshold that is infinite
+        answered &= possible  # also under a threshold that is infinite
     if policy.defer_on_shift:
         answered &= bits == 0
     decisions = np.where(answered, np.uint8(Decision.ANSWER), np.uint8(Decision.DEFER))

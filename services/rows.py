@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ BYTES_PER_ROW_FACTOR = 12
 answer."""
 
 
-_BY_INPUTS = Shift.OUTSIDE_TRAINING_RANGE | Shift.KNOWLEDGE_ABOVE_REFERENCE | Shift.UNLIKELY_INPUTS
+_OUTSIDE, _UNLIKELY = np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(Shift.UNLIKELY_INPUTS)
+_BY_INPUTS = _OUTSIDE | _UNLIKELY | np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE)
 
 MemberOutputs = Mapping[str, tuple[NDArray[np.float32], ...]]
 """Head name to what its members say: means and variances [M, n], or probabilities [M, C, n]; empty unless asked for."""
@@ -59,8 +60,16 @@ class RowsAnswered:
     """What the answer to rows holds beside predictions and decisions."""
 
     members: MemberOutputs
-    departures: Departures
-    """Inputs that make shifted rows unlike training, at most three a row, worst first."""
+    departing: Callable[[NDArray[np.intp]], Departures]
+    """Gives the inputs that make some of the rows unlike training."""
+
+    def departures(self, verdicts: Mapping[str, Verdict]) -> Departures:
+        """Return the inputs that make shifted rows unlike training, at most three a row, worst first."""
+        first, *others = (verdict.shifts for verdict in verdicts.values())
+        shifts = reduce(np.bitwise_or, others, first)
+        if not np.bitwise_or.reduce(shifts):
+            return NO_DEPARTURES
+        return self.departing(np.flatnonzero(shifts & _BY_INPUTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +128,12 @@ class RowTask:
         else:
             rows = columns(self.schema, form.columns, self._max_rows)
         unseen = outside(rows, self._lower, self._upper, self.schema)
-        shifts = np.where(unseen, np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(0))
+        shifts = unseen * _OUTSIDE
         if self._familiarity is not None:
-            shifts |= self._unlikely(self._familiarity, rows, unseen)
+            gone = missing(rows, self.schema) if self._has_missing else None
+            unlikely = self._familiarity.unlikely(self._familiarity.score(rows, gone))
+            if np.logical_or.reduce(unlikely):
+                shifts[unlikely & ~unseen] = _UNLIKELY
         members = len(rows) * self._member_values * rows.itemsize if request.members else 0
         return Units(
             payload=_Payload(rows, request.members),
@@ -140,26 +152,14 @@ class RowTask:
             parts.append((yield RowBatch(executor, rows[start : start + executor.quantum_rows])))
             if start + executor.quantum_rows < len(rows):
                 yield Progress((start + executor.quantum_rows) / len(rows), "rows")
-        arrays = _join(parts)
-        yield Done(0, units.count, *self._statistics(arrays))
+        predictives, members = self._statistics(_join(parts))
+        yield Done(0, units.count, predictives, RowsAnswered(members, partial(self._departures, rows)))
 
     def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
-        """Rows are answered by the portion itself; its payload becomes ``RowsAnswered``."""
-        return replace(portion, payload=RowsAnswered(portion.payload, self._departures(units, portion)))
+        """Rows are answered by the portion itself; its payload is ``RowsAnswered``."""
+        return portion
 
-    def _unlikely(self, known: Familiarity, rows: Rows, unseen: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        """Bits of rows [N] within the training range whose inputs are unlikely together."""
-        gone = missing(rows, self.schema) if self._has_missing else None
-        flags = known.unlikely(known.score(rows, gone)) & ~unseen
-        return flags * np.uint8(Shift.UNLIKELY_INPUTS)
-
-    def _departures(self, units: Units[_Payload], portion: Portion) -> Departures:
-        first, *others = (verdict.shifts for verdict in portion.verdicts.values())
-        shifts = reduce(np.bitwise_or, others, first)
-        flagged = np.flatnonzero(shifts & np.uint8(_BY_INPUTS))
-        if not len(flagged):
-            return NO_DEPARTURES
-        rows = units.payload.rows[portion.first : portion.first + portion.count]
+    def _departures(self, rows: Rows, flagged: NDArray[np.intp]) -> Departures:
         return departures(rows, flagged, self.schema, self._lower, self._upper, self._familiarity)
 
     def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:

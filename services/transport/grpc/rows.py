@@ -48,7 +48,7 @@ def row_binding(
         (portion,) = answers
         decided = {head: heads.encode(portion, head, heads.intervals(intervals[head])) for head in portion.verdicts}
         origin = {"model": portion.model, "profile": portion.profile}
-        shifted = heads.shifted_inputs(portion.payload.departures, description)
+        shifted = heads.shifted_inputs(portion.payload.departures(portion.verdicts), description)
         return messages.response(**origin, recorded=portion.recorded, shifted_inputs=shifted, **decided)
 
     stream = ChunkMessages(

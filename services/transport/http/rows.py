@@ -50,7 +50,7 @@ def row_binding(description: Description, intervals: Mapping[str, IntervalTable 
             "recorded": portion.recorded,
             "purpose": portion.purpose,
             **found,
-            "shifted_inputs": shifted_inputs(portion.payload.departures, description),
+            "shifted_inputs": shifted_inputs(portion.payload.departures(portion.verdicts), description),
         }
 
     return HttpBinding(

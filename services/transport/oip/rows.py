@@ -173,7 +173,7 @@ def _said(portion: Portion, head: str, prefix: str) -> dict[str, NDArray[Any]]:
 
 def _shifted(portion: Portion, description: Description) -> NDArray[Any]:
     """A JSON list for each row."""
-    columns = shifted_inputs(portion.payload.departures, description)
+    columns = shifted_inputs(portion.payload.departures(portion.verdicts), description)
     by_row: dict[int, list[dict[str, Any]]] = {}
     for row, *values in zip(*columns.values(), strict=True):
         by_row.setdefault(row, []).append(dict(zip(list(columns)[1:], values, strict=True)))
