@@ -129,6 +129,8 @@ class Familiarity:
         mean, scale = self._moments
         ended = np.empty((rows.shape[1] + 1, len(rows)), np.float32)
         z = ended[:-1]
+        if missing is not None:
+            rows = np.where(missing, np.float32(0), rows)
         np.subtract(rows.T, mean, out=z, casting="same_kind")
         z *= scale
         if missing is not None:

@@ -28,12 +28,11 @@ from services.policy_changes import PolicyChange, changed, from_json, to_json
 from services.transport.binding import message_of
 from services.transport.grpc import label_messages, policies
 from services.transport.grpc.labels import MOST_COMMITTED
-from services.transport.grpc.received import receiver
 from services.transport.http import decoding, label_bodies
 from services.transport.http.policies import read_change, shown
 from tests.fuzz import made, trees, wire
 from tests.fuzz.target import Decoder, Target
-from tests.fuzz.targets.requests import answerable
+from tests.fuzz.targets.requests import answerable, decoder
 from tests.fuzz.tenants import text
 
 HEADS = {head.name: head for head in (POWER, PRECIPITATION, HYPOTHESES, TRAJECTORIES, LESIONS)}
@@ -83,10 +82,10 @@ def batches(folder: Path) -> Decoder:
 def label_message_bytes(folder: Path) -> Decoder:
     """Messages of LabelService.Submit."""
     known = rules()
-    receive = receiver(message_of(labels_pb2.SubmitLabelsRequest))
+    receive = decoder(message_of(labels_pb2.SubmitLabelsRequest))
 
     def read(case: bytes) -> None:
-        labels = label_messages.given(receive(case).checked())
+        labels = label_messages.given(receive(case))
         rows, rejected = known.check(labels, NOW)
         assert len(rows) + len(rejected) == len(labels)
         assert [one.at for one in rejected] == sorted({one.at for one in rejected})
@@ -165,10 +164,10 @@ def bodies(folder: Path) -> Decoder:
 
 def runs_of_units(folder: Path) -> Decoder:
     """Units as messages of Commit and Erase name them."""
-    receive = receiver(message_of(labels_pb2.CommitRequest))
+    receive = decoder(message_of(labels_pb2.CommitRequest))
 
     def read(case: bytes) -> None:
-        found = label_messages.units(receive(case).checked().units, MOST_COMMITTED)
+        found = label_messages.units(receive(case).units, MOST_COMMITTED)
         assert all(0 <= epoch < 2**63 and 0 <= sequence < 2**63 for epoch, sequence in found), "no unit has such an id"
 
     sample = labels_pb2.CommitRequest(
@@ -195,10 +194,10 @@ def policy_changes(folder: Path) -> Decoder:
 
 def policy_messages(folder: Path) -> Decoder:
     """Messages of PolicyService.Set."""
-    receive = receiver(message_of(policy_pb2.SetPolicyRequest))
+    receive = decoder(message_of(policy_pb2.SetPolicyRequest))
 
     def read(case: bytes) -> None:
-        _change(policies._change(receive(case).checked()))
+        _change(policies._change(receive(case)))
 
     certificate = '{"model": "m", "profile": "cpu", "measure": "tvar"}'
     samples = [

@@ -15,7 +15,6 @@ from prometheus_client import CollectorRegistry
 from services.errors import DemurError
 from services.metrics import Metrics
 from services.transport.binding import message_of
-from services.transport.grpc.received import receiver
 from services.transport.oip import bodies
 from services.transport.oip import messages as words
 from services.transport.oip.datatypes import to_raw
@@ -23,7 +22,7 @@ from services.transport.oip.model import OipModel
 from services.transport.oip.protocol import oip_pb2
 from tests.fuzz import made, raw, trees, wire
 from tests.fuzz.target import Decoder, Target
-from tests.fuzz.targets.requests import answerable, expanded
+from tests.fuzz.targets.requests import answerable, decoder, expanded
 from tests.fuzz.tenants import row, tenant, text
 
 Inputs = dict[str, tuple[str, np.ndarray[Any, Any]]]
@@ -74,10 +73,10 @@ def requests(task: str) -> Target:
     """Messages of ModelInfer, with raw and with typed contents."""
 
     def opened(folder: Path) -> Decoder:
-        receive = receiver(message_of(oip_pb2.ModelInferRequest))
+        receive = decoder(message_of(oip_pb2.ModelInferRequest))
 
         def read(case: bytes) -> None:
-            _ask(task, words.question(receive(case).checked()))
+            _ask(task, words.question(receive(case)))
 
         found = [_message(task, one) for one in _inputs(task)] + [_typed(task, one) for one in _inputs(task)]
         return Decoder(found, answerable(read), (DemurError,), wire.mutated)

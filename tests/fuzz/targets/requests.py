@@ -15,7 +15,8 @@ from starlette.requests import Request
 
 from demur.v1 import common_pb2, lesion_pb2, motion_pb2, translation_pb2, vessel_pb2, weather_pb2
 from services.errors import DemurError
-from services.transport.binding import Chunk
+from services.transport.binding import Chunk, Message
+from services.transport.grpc.compression import Compressed, decompress
 from services.transport.grpc.received import receiver
 from services.transport.grpc.status import detail
 from services.transport.http.body import FORM, error_response
@@ -30,6 +31,20 @@ _ROW_MESSAGES: dict[str, tuple[Any, Any]] = {
 }
 BOUNDARY = b"----demur-fuzz"
 _FORM_BYTES = 1 << 20
+_MESSAGE_BYTES = 16 << 20
+
+
+def decoder(message: Message) -> Callable[[bytes], Any]:
+    """Bytes of a gRPC message to what handlers see, decompressed as the server does; raises what refuses them."""
+    receive = receiver(message)
+
+    def decode(case: bytes) -> Any:
+        received = receive(case)
+        if isinstance(received, Compressed):
+            received = received.decode(decompress(received.data, _MESSAGE_BYTES))
+        return received.checked()
+
+    return decode
 
 
 def answerable(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
@@ -79,10 +94,10 @@ def messages(task: str) -> Target:
 
     def opened(folder: Path) -> Decoder:
         binding = tenant(task).grpc
-        receive = receiver(binding.request)
+        receive = decoder(binding.request)
 
         def read(case: bytes) -> None:
-            request, _ = binding.read(receive(case).checked())
+            request, _ = binding.read(receive(case))
             expanded(task, request)
 
         return Decoder(_message_samples(task), answerable(read), (DemurError,), wire.mutated)
@@ -95,12 +110,12 @@ def streams(task: str) -> Target:
 
     def opened(folder: Path) -> Decoder:
         frames: Any = tenant(task).grpc.stream
-        receive = receiver(frames.request)
+        receive = decoder(frames.request)
 
         def read(case: bytes) -> None:
             reader = frames.reader()
             for content in made.parts(case):
-                word = reader.read(receive(content).checked())
+                word = reader.read(receive(content))
                 if isinstance(word, Chunk) and not isinstance(word.request, DemurError):
                     try:
                         expanded(task, word.request)
