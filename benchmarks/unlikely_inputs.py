@@ -1,9 +1,9 @@
-"""How often rows and requests are called unlikely; writes docs/quality/unlikely-inputs.md.
+"""Measure how often rows and requests are flagged as unlikely; write docs/quality/unlikely-inputs.md.
 
     python -m benchmarks.unlikely_inputs --vessel DIR --weather DIR
 
 The folders hold what `demur data vessel simulate` and `demur data weather simulate` write. In-domain data give the
-false alarms; shifted data, and in-domain data with a column in another unit, what is noticed.
+false-alarm rates; shifted data, and in-domain data with a column in another unit, the detection rates.
 """
 
 from __future__ import annotations
@@ -50,17 +50,19 @@ def main() -> None:
     vessel = artefacts.read(ROOT / "artefacts" / "vessel" / "dnn-10")
     weather = artefacts.read(ROOT / "artefacts" / "weather" / "catboost-10")
     lines = [
-        "# Unlikely inputs: false alarms, and what is noticed",
+        "# Unlikely inputs: false alarms and detection rates",
         "",
-        f"Written by `python -m benchmarks.unlikely_inputs`, with the density that reference artefacts have. "
-        f"{_percent(1 - familiarity.ROW_LEVEL)} of in-domain rows are meant to be flagged by themselves, and "
-        f"{_percent(1 - familiarity.REQUEST_LEVEL)} of requests of consecutive in-domain rows together. Data are "
-        "simulated; a request holds consecutive rows of a file, which are of one voyage or one place and time. Rows "
-        "with a value outside the training range are counted apart: they are flagged as `outside_training_range`; the "
-        "shares are of the other rows. Nothing was tuned on the data below.",
+        "Shares of rows that get `unlikely_inputs` ([what that means](../shifts.md#combinations-of-inputs)). Written "
+        "by `python -m benchmarks.unlikely_inputs`, with the density of the reference artefacts. By design "
+        f"{_percent(1 - familiarity.ROW_LEVEL)} of in-domain rows are flagged as single rows, and "
+        f"{_percent(1 - familiarity.REQUEST_LEVEL)} of requests of consecutive in-domain rows as a whole. Data are "
+        "simulated; a request holds consecutive rows of a file, which come from one voyage, or one place and time. "
+        "Rows with a value outside the training range are counted in a column of their own, since they are flagged as "
+        "`outside_training_range`; the other shares are of the remaining rows. Nothing was tuned on the data below.",
         "",
-        "One row in another unit that stays in range looks like a rare row, and mostly passes; a request of many such "
-        "rows does not. Units that are declared (`units`) are checked before anything else, and cost nothing.",
+        "A single row in another unit that stays within the ranges mostly passes, since it looks like a rare row. "
+        "Requests of many such rows are flagged more often, but not all: apparent wind in m/s is not noticed. Declared "
+        "units (`units`) are checked before all else, at no cost.",
         "",
         f"Recorded on {machine.line()}.",
         "",

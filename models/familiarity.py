@@ -1,8 +1,8 @@
-"""How familiar rows of inputs are: their joint density in training, and which columns set a row apart.
+"""Joint density of training inputs, and the columns that set a row apart from them.
 
-Ranges of single columns do not see a value that is possible alone and odd beside the others, such as a speed in the
-wrong unit. The density is a Gaussian mixture over standardised columns; of wide schemas over their principal
-components, with what these leave out as one more term. A score is the negative log-density of the component that fits
+Ranges of single columns miss a value that is possible alone but odd beside the others, such as a speed in the wrong
+unit. The density is a Gaussian mixture over standardised columns; for wide schemas over their principal components,
+with one more term for the residual. A score is the negative log-density of the component that fits
 a row best, nats up to a constant: larger is less familiar.
 """
 
@@ -23,24 +23,25 @@ from models.schema import Schema
 FILE = "training-inputs.npz"
 """Name of the file in an artefact."""
 ROW_LEVEL = 0.99
-"""Share of in-domain rows that are not called unlikely by themselves."""
+"""Share of in-domain rows that are not flagged as single rows."""
 REQUEST_LEVEL = 0.98
-"""Share of runs of consecutive training rows that are not called unlikely together."""
+"""Share of runs of consecutive training rows that are not flagged as a whole."""
 MOST_BYTES = 64 << 20
+"""Limit of the decompressed file."""
 _CHUNK_ROWS = 2048
 _FARTHEST = np.float32(5)
-"""Standard deviations that a value counts at most: columns with long tails, such as rain, would drown the others."""
+"""Standard deviations at which values are clipped: columns with long tails, such as rain, would dominate the others."""
 _ARRAYS = ("mean", "deviation", "projection", "left_out", "weights", "centres", "factors", "row_limit")
 
 
 class _Quadratic(NamedTuple):
-    """Quadratic forms of places [D], which a one is put behind."""
+    """Quadratic forms over D directions with a one appended."""
 
     first: NDArray[np.intp]
     second: NDArray[np.intp]
-    """Factors of each product [P]."""
+    """Indices of the two factors of each product [P]."""
     weights: NDArray[np.float32]
-    """Of the products, for each component [K, P]."""
+    """Weights of the products, for each component [K, P]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,11 @@ class Departures:
     values: NDArray[np.float32]
     """[S], in the column's unit."""
     deviations: NDArray[np.float32]
-    """Standard deviations of the column in training by which a value lies beyond the range that was seen there, above
-    it or (negative) below [S]. Of a value within the range: conditional standard deviations from ``expected``. NaN
-    where the artefact does not know them."""
+    """Standard deviations of the column in training by which a value lies beyond the range seen there, above it or
+    (negative) below [S]. For a value within the range: conditional standard deviations from ``expected``. NaN if the
+    artefact does not have them."""
     expected: NDArray[np.float32]
-    """What the other columns lead one to expect, in the column's unit; NaN of a value outside the range [S]."""
+    """Value predicted by the other columns, in the column's unit; NaN for a value outside the range [S]."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -74,28 +75,29 @@ class Familiarity:
     """Moments and joint density of training inputs with F columns."""
 
     mean: NDArray[np.float32]
-    """Of each column without missing values [F]."""
+    """Mean of each column, over its values that are not missing [F]."""
     deviation: NDArray[np.float32]
-    """Standard deviation of each column [F], in its unit; 1 of a constant one."""
+    """Standard deviation of each column [F], in its unit; 1 for a constant column."""
     projection: NDArray[np.float32]
-    """Principal directions of standardised columns [F, D]; the identity where D is F."""
+    """Principal directions of standardised columns [F, D]; the identity if D is F."""
     left_out: float
-    """Mean square that the directions leave out of a column; 0 where D is F."""
+    """Mean squared residual of a column after projection; 0 if D is F."""
     weights: NDArray[np.float32]
-    """Of the components of the mixture [K]."""
+    """Weights of the components of the mixture [K]."""
     centres: NDArray[np.float32]
-    """Of the components, in the directions [K, D]."""
+    """Means of the components, in the directions [K, D]."""
     factors: NDArray[np.float32]
-    """Of the components' precisions [K, D, D]: P = factor factorᵀ."""
+    """Factors of the components' precisions [K, D, D]: P = factor factorᵀ."""
     row_limit: float
-    """Scores above it are of unlikely rows."""
+    """Rows with a score above it are unlikely."""
     request_sizes: tuple[int, ...]
+    """Least rows of a request for each of ``request_limits``, ascending."""
     request_limits: tuple[float, ...]
-    """Limit of the mean score of a request with at least so many rows; scores count up to ``row_limit``."""
+    """Limits of the mean score of a request, by its rows; scores are clipped at ``row_limit`` for the mean."""
 
     @cached_property
     def _quadratic(self) -> _Quadratic:
-        """The components' log-densities as quadratic forms of directions: one matrix product for all."""
+        """Log-densities of the components as quadratic forms, evaluated by one matrix product."""
         precisions = np.einsum("kde,kfe->kdf", self.factors, self.factors, dtype=np.float64)
         k, d, _ = precisions.shape
         lines = np.einsum("kdf,kf->kd", precisions, self.centres)
@@ -111,7 +113,7 @@ class Familiarity:
         """Return the scores [N] of rows [N, F].
 
         Args:
-            missing: values [N, F] that are missing; one counts as the mean of its column. None: there are none.
+            missing: mask of missing values [N, F], which count as the mean of their column; None if there are none.
         """
         if len(rows) <= _CHUNK_ROWS:
             return self._score(self.standardised(rows, missing))
@@ -122,13 +124,13 @@ class Familiarity:
         return scores
 
     def standardised(self, rows: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
-        """Return rows [N, F] in standard deviations from the mean, columns first, and ones behind: [F + 1, N].
+        """Return rows [N, F] in standard deviations from the mean, transposed, with ones appended: [F + 1, N].
 
-        They are at most 5; a missing value is 0.
+        Values are clipped to ±5; a missing value is 0.
         """
         mean, scale = self._moments
-        ended = np.empty((rows.shape[1] + 1, len(rows)), np.float32)
-        z = ended[:-1]
+        augmented = np.empty((rows.shape[1] + 1, len(rows)), np.float32)
+        z = augmented[:-1]
         if missing is not None:
             rows = np.where(missing, np.float32(0), rows)
         np.subtract(rows.T, mean, out=z, casting="same_kind")
@@ -136,39 +138,39 @@ class Familiarity:
         if missing is not None:
             z[missing.T] = 0.0
         np.minimum(np.maximum(z, -_FARTHEST, out=z), _FARTHEST, out=z)
-        ended[-1] = 1.0
-        return ended
+        augmented[-1] = 1.0
+        return augmented
 
     @cached_property
     def _moments(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Means and inverse standard deviations of the columns [F, 1]."""
         return self.mean[:, None].copy(), (1.0 / self.deviation)[:, None].astype(np.float32)
 
-    def _logs(self, along: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Weighted log-densities of the components [K, N], up to one constant, at places [D + 1, N] that end in one."""
+    def _logs(self, projected: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return weighted log-densities of the components [K, N], up to a constant, of projected rows [D + 1, N]."""
         form = self._quadratic
-        found: NDArray[np.float32] = form.weights @ (along[form.first] * along[form.second])
-        return found
+        logs: NDArray[np.float32] = form.weights @ (projected[form.first] * projected[form.second])
+        return logs
 
-    def _along(self, ended: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Standardised rows [F + 1, N] in the directions [D + 1, N], both with ones behind."""
+    def _projected(self, augmented: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Project standardised rows [F + 1, N] onto the directions [D + 1, N], both with ones appended."""
         if not self.left_out:
-            return ended
-        along = np.empty((self.projection.shape[1] + 1, ended.shape[1]), np.float32)
-        np.matmul(self.projection.T, ended[:-1], out=along[:-1])
-        along[-1] = 1.0
-        return along
+            return augmented
+        projected = np.empty((self.projection.shape[1] + 1, augmented.shape[1]), np.float32)
+        np.matmul(self.projection.T, augmented[:-1], out=projected[:-1])
+        projected[-1] = 1.0
+        return projected
 
-    def _score(self, ended: NDArray[np.float32]) -> NDArray[np.float32]:
-        along = self._along(ended)
-        found: NDArray[np.float32] = -np.maximum.reduce(self._logs(along), axis=0)
+    def _score(self, augmented: NDArray[np.float32]) -> NDArray[np.float32]:
+        projected = self._projected(augmented)
+        scores: NDArray[np.float32] = -np.maximum.reduce(self._logs(projected), axis=0)
         if self.left_out:
-            rest = np.einsum("fn,fn->n", ended, ended) - np.einsum("dn,dn->n", along, along)
-            found += rest * np.float32(0.5 / self.left_out)
-        return found
+            rest = np.einsum("fn,fn->n", augmented, augmented) - np.einsum("dn,dn->n", projected, projected)
+            scores += rest * np.float32(0.5 / self.left_out)
+        return scores
 
     def unlikely(self, scores: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return which rows [N] of one request are unlikely: each by itself, or all because of their mean."""
+        """Return which rows [N] of one request are unlikely: single rows by their score, or all rows by their mean."""
         flags: NDArray[np.bool_] = scores > np.float32(self.row_limit)
         if (limit := self.request_limit(len(scores))) is not None:
             mean = float(np.minimum(scores, np.float32(self.row_limit)).mean(dtype=np.float64))
@@ -177,17 +179,19 @@ class Familiarity:
         return flags
 
     def request_limit(self, rows: int) -> float | None:
-        """Return the limit of the mean score of a request of so many rows; None of few."""
+        """Return the limit of the mean score of a request with ``rows`` rows; None if there are too few."""
         index = bisect_right(self.request_sizes, rows)
         return self.request_limits[index - 1] if index else None
 
-    def conditional(self, ended: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return, of standardised rows [F + 1, N], the values that the other columns lead one to expect [F, N],
-        standardised, and the distance from them in conditional standard deviations [F, N].
+    def conditional(self, augmented: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return conditional means given the other columns, standardised, and distances from them in sd, both [F, N].
 
-        Given by the component of the mixture that fits each row best.
+        Each row uses the component of the mixture that fits it best; sd are its conditional standard deviations.
+
+        Args:
+            augmented: standardised rows [F + 1, N].
         """
-        nearest, z = self._logs(self._along(ended)).argmax(axis=0), ended[:-1]
+        nearest, z = self._logs(self._projected(augmented)).argmax(axis=0), augmented[:-1]
         expected, distance = np.empty_like(z), np.empty_like(z)
         for component in np.flatnonzero(np.bincount(nearest)).tolist():
             chosen = nearest == component
@@ -199,8 +203,8 @@ class Familiarity:
 
     @cached_property
     def _conditionals(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]]:
-        """Of each component its precision over columns [F, F], precision times centre [F, 1], diagonal [F, 1]."""
-        found = []
+        """Precision over columns [F, F], precision times mean [F, 1] and diagonal [F, 1] of each component."""
+        conditionals = []
         rest = np.zeros((len(self.mean), len(self.mean)))
         if self.left_out:
             rest = (np.eye(len(self.mean)) - self.projection @ self.projection.T.astype(np.float64)) / self.left_out
@@ -208,8 +212,8 @@ class Familiarity:
             inner = self.projection @ factor @ factor.T
             precision = inner @ self.projection.T + rest
             parts = (precision, (inner @ centre)[:, None], np.diag(precision)[:, None])
-            found.append(tuple(np.ascontiguousarray(part, np.float32) for part in parts))
-        return found  # type: ignore[return-value]
+            conditionals.append(tuple(np.ascontiguousarray(part, np.float32) for part in parts))
+        return conditionals  # type: ignore[return-value]
 
 
 def departures(
@@ -223,13 +227,14 @@ def departures(
 ) -> Departures:
     """Return the columns that set flagged rows apart, at most ``most`` a row.
 
-    Values outside the training range come first, by their distance from it; only a row without one is compared with
-    what its other columns lead one to expect.
+    Values outside the training range come first, by their distance from it. Only in a row without such a value is each
+    value compared with its conditional mean given the other columns.
 
     Args:
         rows: [N, F] in schema order and units.
-        flagged: rows to look at, ascending [k].
+        flagged: indices of the rows, ascending [k].
         lower, upper: training range of each column [F].
+        known: density of the training inputs; None if the artefact does not have it.
     """
     if not len(flagged):
         return NO_DEPARTURES
@@ -248,16 +253,16 @@ def departures(
         expected[inside] = means.T * known.deviation + known.mean
     order = np.argsort(-np.abs(beyond), axis=1, kind="stable")[:, :most]
     places = np.arange(len(chosen))[:, None]
-    found, place = np.nonzero(beyond[places, order])
-    columns = order[found, place]
-    deviations = beyond[found, columns] if known is not None else np.full(len(found), np.nan, np.float32)
+    entries, ranks = np.nonzero(beyond[places, order])
+    columns = order[entries, ranks]
+    deviations = beyond[entries, columns] if known is not None else np.full(len(entries), np.nan, np.float32)
     return Departures(
-        flagged[found], columns, chosen[found, columns], deviations.astype(np.float32), expected[found, columns]
+        flagged[entries], columns, chosen[entries, columns], deviations.astype(np.float32), expected[entries, columns]
     )
 
 
 def missing(rows: NDArray[Any], schema: Schema) -> NDArray[np.bool_]:
-    """Return which values of rows [N, F] are missing: NaN, or a documented sentinel."""
+    """Return a mask of the missing values of rows [N, F]: NaN, or a documented sentinel."""
     gone: NDArray[np.bool_] = np.isnan(rows)
     for position, value in schema.sentinels:
         gone[:, position] |= rows[:, position] == value
@@ -265,31 +270,31 @@ def missing(rows: NDArray[Any], schema: Schema) -> NDArray[np.bool_]:
 
 
 def encode(known: Familiarity) -> bytes:
-    """Return the file of an artefact."""
+    """Encode a density as the file of an artefact."""
     arrays = {name: np.asarray(getattr(known, name), np.float32) for name in _ARRAYS}
     sizes, limits = np.array(known.request_sizes, np.int32), np.array(known.request_limits, np.float32)
     return npz.encode(arrays | {"request_sizes": sizes, "request_limits": limits})
 
 
 def decode(content: bytes, columns: int) -> Familiarity:
-    """Return what a file holds, for a schema of so many columns.
+    """Decode the file of an artefact whose schema has ``columns`` columns.
 
     Raises:
-        BadArrays: an array is missing, of another shape, or not finite.
+        BadArrays: an array is missing, has another shape or a value that is not allowed.
     """
     arrays = npz.decode(content, MOST_BYTES)
     names = (*_ARRAYS, "request_sizes", "request_limits")
     if absent := [name for name in names if name not in arrays]:
-        raise npz.BadArrays(f"{FILE} holds no array {absent[0]!r}")
-    known = _shapes(arrays, columns)
+        raise npz.BadArrays(f"{FILE} has no array {absent[0]!r}")
+    shapes = _shapes(arrays, columns)
     for name in names:
         array = arrays[name]
-        if array.shape != known[name]:
-            raise npz.BadArrays(f"{FILE}: {name} has the shape {list(array.shape)}, {list(known[name])} is needed")
+        if array.shape != shapes[name]:
+            raise npz.BadArrays(f"{FILE}: {name} has the shape {list(array.shape)}, {list(shapes[name])} is needed")
         if not np.isfinite(array).all():
             raise npz.BadArrays(f"{FILE}: {name} holds a value that is not finite")
     if (arrays["deviation"] <= 0).any() or (arrays["weights"] <= 0).any() or arrays["left_out"] < 0:
-        raise npz.BadArrays(f"{FILE}: deviation and weights must be above 0, and left_out not below")
+        raise npz.BadArrays(f"{FILE}: deviation and weights must be above 0, left_out at least 0")
     plain = {name: arrays[name] for name in _ARRAYS if arrays[name].ndim}
     return Familiarity(
         **plain,
@@ -301,6 +306,7 @@ def decode(content: bytes, columns: int) -> Familiarity:
 
 
 def _shapes(arrays: Mapping[str, NDArray[Any]], columns: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape that each array must have, by the sizes that the arrays themselves set."""
     components = arrays["centres"].shape[0] if arrays["centres"].ndim == 2 else 0
     directions = arrays["projection"].shape[1] if arrays["projection"].ndim == 2 else 0
     sizes = arrays["request_sizes"].shape[0] if arrays["request_sizes"].ndim == 1 else 0

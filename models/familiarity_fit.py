@@ -1,4 +1,4 @@
-"""Fit of the joint density of training inputs (``models.familiarity``); needs scikit-learn."""
+"""Fit of the joint density of training inputs (``models.familiarity``) with scikit-learn."""
 
 from __future__ import annotations
 
@@ -13,22 +13,25 @@ from models.schema import Schema
 
 COMPONENTS = 16
 DIRECTIONS = 16
-"""Principal components that stand for a schema of more columns."""
+"""Principal components that are kept of a schema with more columns."""
 FIT_ROWS = 60_000
+"""Training rows that the mixture is fitted to, at most."""
 REQUEST_ROWS = 400_000
-"""Training rows of which the means of requests are taken."""
+"""Training rows from which the limits of requests are computed, at most."""
 REQUEST_SIZES = (16, 64, 256, 1024)
+"""Rows of requests for which limits are computed."""
 _REGULARISATION = 1e-3
 """Added to each variance of a component, in standardised units."""
 _LEAST_RUNS = 200
+"""Runs of training rows that a limit needs at least."""
 
 
 def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, seed: int = 0) -> Familiarity:
-    """Return moments and density of training rows, with limits.
+    """Fit moments, density and limits to training rows.
 
     Args:
-        train: training inputs [N, F] in schema order and units; consecutive rows should be such as come in one request.
-        held_out: in-domain rows that nothing was trained on, for the limit of single rows; None: training rows.
+        train: training inputs [N, F] in schema order and units; consecutive rows should resemble those of one request.
+        held_out: in-domain rows that nothing was trained on, for the limit of single rows; None uses training rows.
     """
     from sklearn.mixture import GaussianMixture
 
@@ -44,12 +47,12 @@ def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, s
     bare = _bare(mean, deviation)
     z = bare.standardised(train[chosen], gone[chosen])[:-1].T.astype(np.float64)
     projection, left_out = _directions(z)
-    along = z @ projection
+    projected = z @ projection
     components = min(COMPONENTS, max(1, len(z) // (10 * projection.shape[1])))
     mixture = GaussianMixture(
         components, covariance_type="full", reg_covar=_REGULARISATION, max_iter=60, random_state=seed
-    ).fit(along)
-    found = replace(
+    ).fit(projected)
+    fitted = replace(
         bare,
         projection=projection.astype(np.float32),
         left_out=left_out,
@@ -57,19 +60,19 @@ def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, s
         centres=mixture.means_.astype(np.float32),
         factors=mixture.precisions_cholesky_.astype(np.float32),
     )
-    known = train if held_out is None else held_out
-    limit = _quantile(found.score(known, missing(known, schema)), ROW_LEVEL)
-    capped = np.minimum(found.score(train[:REQUEST_ROWS], gone[:REQUEST_ROWS]), limit)
+    reference = train if held_out is None else held_out
+    limit = _quantile(fitted.score(reference, missing(reference, schema)), ROW_LEVEL)
+    capped = np.minimum(fitted.score(train[:REQUEST_ROWS], gone[:REQUEST_ROWS]), limit)
     limits = {
         size: _quantile(capped[: len(capped) // size * size].reshape(-1, size).mean(axis=1), REQUEST_LEVEL)
         for size in REQUEST_SIZES
         if len(capped) // size >= _LEAST_RUNS
     }
-    return replace(found, row_limit=limit, request_sizes=tuple(limits), request_limits=tuple(limits.values()))
+    return replace(fitted, row_limit=limit, request_sizes=tuple(limits), request_limits=tuple(limits.values()))
 
 
 def _bare(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Familiarity:
-    """Moments alone, whose density is that of a standard normal."""
+    """Return a density of these moments that is standard normal, without limits."""
     width = len(mean)
     return Familiarity(
         mean=mean.astype(np.float32),
@@ -86,6 +89,7 @@ def _bare(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> Familiar
 
 
 def _directions(z: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Return principal directions of standardised rows [N, F], and the mean squared residual of a column."""
     width = z.shape[1]
     if width <= DIRECTIONS:
         return np.eye(width), 0.0

@@ -1,7 +1,7 @@
-"""Predictions that cannot be true: where a predictive lies against the range that its target can have.
+"""Impossible predictions: predictives outside the range of possible values of their target.
 
-A model extrapolates to values that its target never takes, such as negative power, and may do so with little
-uncertainty. Such a prediction is deferred whatever its score says (``services.policy``).
+A model can extrapolate to values that its target never takes, such as negative power, with little uncertainty. Such a
+prediction is deferred whatever its score (``services.policy``).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from models.predictive import Gaussian, Predictive, Trajectories
 
 _NARROW = 8.0
-"""Standard deviations in the width of a range from which mass beyond its far end does not count (< 1e-15)."""
+"""Standard deviations in the width of a range above which the mass beyond its far end is negligible (< 1e-15)."""
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
 
 class Bounded(Protocol):
-    """A target with a closed range of possible values, such as ``models.head.Head``; in its unit, None for no end."""
+    """A target with a range of possible values, such as ``models.head.Head``; in its unit, None for an open end."""
 
     @property
     def lower(self) -> float | None: ...
@@ -30,18 +30,18 @@ class Bounded(Protocol):
 
 
 def impossible(target: Bounded, predictive: Predictive) -> NDArray[np.bool_] | None:
-    """Return which units [N] have an impossible prediction; None where there are none.
+    """Return which units [N] have an impossible prediction; None if none has.
 
-    A Gaussian predictive is impossible where its mean, the centre of its intervals, lies outside the range of the
-    target, or more than half of its mass does. Trajectories are where the best plan leaves the range, or where plans of
-    more than half of the weight do. A NaN is not judged: its score is NaN, too, which defers.
+    A Gaussian predictive is impossible if its mean, the centre of its intervals, lies outside the range of the target,
+    or more than half of its mass does; trajectories are if the best plan leaves the range, or plans with more than half
+    of the weight do. NaN is not flagged here: its score is NaN as well, and the unit is deferred for that.
     """
     if target.lower is None and target.upper is None:
         return None
     lower = -math.inf if target.lower is None else target.lower
     upper = math.inf if target.upper is None else target.upper
     if isinstance(predictive, Gaussian):
-        if math.isinf(upper) and np.fmin.reduce(predictive.mean) >= lower:  # quickly, as nearly always
+        if math.isinf(upper) and np.fmin.reduce(predictive.mean) >= lower:  # the common case, fast
             return None
         outside = _gaussian(predictive, lower, upper)
     elif isinstance(predictive, Trajectories):
@@ -55,7 +55,7 @@ def impossible(target: Bounded, predictive: Predictive) -> NDArray[np.bool_] | N
 
 def _gaussian(predictive: Gaussian, lower: float, upper: float) -> NDArray[np.bool_]:
     mean, width = predictive.mean, upper - lower
-    if math.isinf(width):  # around a mean within a range of one end lies at least half of the mass
+    if math.isinf(width):  # with one open end, a mean within the range has at least half of the mass with it
         return np.asarray(mean < lower if math.isinf(upper) else mean > upper)
     outside: NDArray[np.bool_] = np.asarray((mean < lower) | (mean > upper))
     variance = predictive.tvar

@@ -1,4 +1,4 @@
-"""Labels of rows in a file of their own, CSV or Parquet, for submissions, which have none."""
+"""Reader of labels from a separate file, CSV or Parquet, for submissions, which have none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Labels:
 
     path: Path
     ids: list[str]
-    """Text of ``time_id``, else the rows' numbers from 0; n."""
+    """Text of ``time_id``, else the rows' numbers from 0 [n]."""
     values: NDArray[np.float64]
     """[n]."""
     shifted: Mask | None
@@ -33,15 +33,15 @@ class Labels:
 
 
 def read(predictions: Path, asked: Asked, label: str) -> Labels:
-    """The file that ``asked`` names as the ground truth, with a label in each row.
+    """Read the file that ``asked`` names as the ground truth, which needs a label in each row.
 
     Raises:
-        BadFile: none is named; a column is missing or not numeric; a row without a label.
+        BadFile: no file is named; a column is missing or not numeric; a row has no label.
     """
-    given = asked.companions.get("ground_truth")
-    if given is None:
-        raise BadFile(f"{predictions} holds no labels: give --ground-truth, the official file with the column {label}")
-    path = Path(given)
+    ground_truth = asked.companions.get("ground_truth")
+    if ground_truth is None:
+        raise BadFile(f"{predictions} has no labels: give --ground-truth, the official file with the column {label}")
+    path = Path(ground_truth)
     have = column_names(path)
     groups = [name for name in asked.by if name not in (label, SHIFTED)]
     others = list(dict.fromkeys([*([IDENTITY] if IDENTITY in have else []), *groups]))
@@ -60,21 +60,21 @@ def read(predictions: Path, asked: Asked, label: str) -> Labels:
 
 
 def places(predictions: Path, ids: Sequence[str], labels: Labels) -> NDArray[np.intp]:
-    """Place of the prediction of each row [n]; a submission has one for each row, and none besides.
+    """Return the position of each row's prediction [n]; a submission has exactly one for each row.
 
     Raises:
-        BadFile: a row has no prediction, a prediction no row, or two rows one identity.
+        BadFile: a row has no prediction, a prediction has no row, or two rows have the same id.
     """
     known = {one: place for place, one in enumerate(ids)}
     if len(set(labels.ids)) < len(labels):
-        raise BadFile(f"{labels.path}: a {IDENTITY} comes twice; each row needs its own")
+        raise BadFile(f"{labels.path}: a {IDENTITY} occurs twice; each row needs its own")
     for row, one in enumerate(labels.ids):
         if one not in known:
             raise BadFile(
-                f"{predictions} has no prediction of row {row} (from 0) of {labels.path}, {IDENTITY} {one!r}; the "
+                f"{predictions} has no prediction for row {row} (from 0) of {labels.path}, {IDENTITY} {one!r}; the "
                 "benchmark needs one for each row. The table of `demur score` can be judged without it"
             )
     if len(known) > len(labels):
         surplus = next(one for one in ids if one not in set(labels.ids))
-        raise BadFile(f"{predictions}: {surplus!r} is no row of {labels.path}")
+        raise BadFile(f"{predictions}: {surplus!r} is not a row of {labels.path}")
     return np.array([known[one] for one in labels.ids], np.intp)

@@ -1,4 +1,4 @@
-"""What a task of rows says of its files: the columns that hold labels, and the benchmark's submission."""
+"""Declarations of a task of rows about its files: columns of labels, and the benchmark's submission."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 class AddRows(Protocol):
-    """Writes rows to a submission."""
+    """Function that writes rows to a submission."""
 
     def __call__(self, rows: NDArray[np.intp], ids: Sequence[str | int], columns: Columns) -> int:
         """Write rows of the input.
 
         Args:
-            rows: their numbers in the input, from 0 [n].
-            ids: their identities, n.
-            columns: their answers [n], NaN where a prediction is withheld.
+            rows: numbers of the rows in the input, from 0 [n].
+            ids: their ids [n].
+            columns: their answers [n], NaN if a prediction is withheld.
 
         Returns:
-            How many rows are not in the submission, because they have no prediction.
+            Number of rows that were left out, because they have no prediction.
         """
         ...
 
@@ -37,11 +37,11 @@ class Submission:
     """The benchmark's file of predictions."""
 
     name: str
-    """How the benchmark calls the file, such as ``vessel-power-estimates.json``."""
+    """The benchmark's name of the file, such as ``vessel-power-estimates.json``."""
     holds: str
-    """What is in it, for the help text."""
+    """Its content, for the help text."""
     opened: Callable[[Path], AbstractContextManager[AddRows]]
-    """Begins a file, which is there when the block ends; raises ValueError where the name says another form."""
+    """Opens the file, which exists once the block ends; raises ValueError if its name has another suffix."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RowFiles:
     """Files of one task."""
 
     labels: tuple[str, ...] = ()
-    """Columns of official files that hold labels or what figures are broken down by; they go to scored files."""
+    """Columns of official files with labels or groups for break-downs; they are copied to scored files."""
     named_heads: bool | None = None
-    """Whether columns of answers begin with the head's name; None: where there are several heads."""
+    """Whether columns of answers begin with the head's name; None: only if there are several heads."""
     submission: Submission | None = None

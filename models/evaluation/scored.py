@@ -1,4 +1,4 @@
-"""Tables that ``demur score`` wrote, CSV or Parquet: answers of a head, with the labels that the input had."""
+"""Reader of tables from ``demur score``, CSV or Parquet: answers of a head, with the labels of the input."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from models.evaluation.judged import Asked, BadFile, Mask, unranked
 from models.evaluation.table import column_names, read_columns
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
-"""How names of tables end; other files of predictions are NPZ, or a submission."""
+"""Suffixes of tables; other files of predictions are NPZ, or a submission."""
 SHIFTED = "input.shifted"
-"""The input's own column ``shifted``: whether a unit is shifted. The table's ``shifted`` is what the service says."""
+"""The column ``shifted`` of the input: the true domain of a unit. The table's own ``shifted`` is from the service."""
 _ALWAYS = ("total", "data", "knowledge", "uncertainty")
 
 
@@ -25,9 +25,9 @@ class ScoredHead:
     """n units of a head that have a prediction and a label."""
 
     columns: Mapping[str, Array]
-    """Predictions, ``total``, ``data``, ``knowledge`` and ``uncertainty`` as float64 [n]; NaN where a cell is empty."""
+    """Predictions, ``total``, ``data``, ``knowledge`` and ``uncertainty`` as float64 [n]; NaN for an empty cell."""
     members: tuple[Mapping[str, Array], ...]
-    """What each member says, by the names of the predictions [n]; empty where the table does not have it."""
+    """Predictions of each member by their names [n]; empty if the table does not have them."""
     target: Array
     """float64 [n]."""
     shifted: Mask | None
@@ -36,29 +36,29 @@ class ScoredHead:
 
     @property
     def ensemble(self) -> bool:
-        """Whether there is knowledge uncertainty, as several members have it."""
+        """Whether there is knowledge uncertainty, which needs several members."""
         return not np.isnan(self.columns["knowledge"]).all()
 
     def stacked(self, *names: str) -> Array:
-        """Members' columns, float64 [M, n, len(names)]."""
+        """Stack columns of the members as float64 [M, n, len(names)]."""
         return np.stack([np.stack([member[name] for name in names], axis=-1) for member in self.members])
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table by its name."""
+    """Return whether a file is a table, by its name."""
     return path.name.lower().endswith(SUFFIXES)
 
 
 def read(
     path: Path, asked: Asked, *, prefix: str, predictions: Sequence[str], of_member: str, label: str
 ) -> ScoredHead:
-    """One head of a table.
+    """Read one head of a table.
 
     Args:
-        prefix: of the head's columns, such as ``temperature.``; empty where the answer is that of an only head.
-        predictions: columns that hold the prediction, without the prefix.
-        of_member: columns of each member: a pattern of what stands behind ``member1.``.
-        label: the column that holds labels.
+        prefix: prefix of the head's columns, such as ``temperature.``; empty if the task has only one head.
+        predictions: columns of the prediction, without the prefix.
+        of_member: pattern of the names of a member's columns after ``member1.``.
+        label: column of the labels.
 
     Raises:
         BadFile: a column is missing or not numeric, or no row has a prediction and a label.
@@ -66,8 +66,8 @@ def read(
     have = column_names(path)
     if label not in have:
         raise BadFile(
-            f"{path}: column {label} is missing, which holds the labels: score a file that has it, and it goes through "
-            "to the output"
+            f"{path}: column {label} with the labels is missing: score a file that has it, and it is copied to the "
+            "output"
         )
     if missing := [name for name in predictions if prefix + name not in have]:
         raise BadFile(f"{path}: column {prefix}{missing[0]} is missing; `demur score` writes it")

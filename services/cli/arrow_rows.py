@@ -1,4 +1,4 @@
-"""Parquet, Feather and Arrow files as chunks of numbers, in bounded memory."""
+"""Reader of Parquet, Feather and Arrow files as chunks of numbers, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _PURPOSE = "reading Parquet, Feather and Arrow"
 
 
 def chunks(header: Sequence[str], batches: Iterable[Any], wanted: Wanted) -> Iterator[Chunk]:
-    """Chunks of the wanted columns; other columns are not looked at.
+    """Yield chunks of the wanted columns; other columns are ignored.
 
-    A missing value is null, which is read as NaN; where a column needs a value, the row is a fault of its chunk.
+    A missing value is null, which is read as NaN; if a column needs a value, the row is a fault of its chunk.
 
     Args:
         header: names of the file's columns.
         batches: ``pyarrow.RecordBatch`` of any size, with the wanted columns among theirs.
 
     Raises:
-        ValueError: a column is missing, doubled or no numbers.
+        ValueError: a column is missing, occurs twice or is not numeric.
     """
     check_names(header, wanted.names)
     extra = beside(header, wanted.kept)
@@ -57,7 +57,7 @@ def _column(batch: Any, name: str) -> Any:
 
 
 def _numbers(column: Any, name: str, flag: bool, start: int) -> Table:
-    """float32 [n]; what is beyond float32 is infinite, which the service refuses."""
+    """Return float32 [n]; values beyond float32 become infinite, which the service refuses."""
     kind = column.type
     types = need("pyarrow.types", _PURPOSE)
     numeric = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)

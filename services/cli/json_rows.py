@@ -1,4 +1,4 @@
-"""JSON rows (a list of objects, or an object a line) as chunks of numbers, in bounded memory."""
+"""Reader of JSON rows (a list of objects, or an object a line) as chunks of numbers, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from services.cli import row_chunks
 from services.cli.row_chunks import IDENTITY, Chunk, Wanted
 
 Row = Mapping[str, Any] | str
-"""A row by column, or why it cannot be read."""
+"""The values of a row by column, or the reason why it cannot be read."""
 
 _PIECE = 1 << 18
-_NEEDED = "needed is a list of rows, [{…}, …] (pandas: orient='records'), or JSON lines, an object a line"
+_NEEDED = "a list of rows is needed, [{…}, …] (pandas: orient='records'), or JSON lines, an object a line"
 _BLANK = " \t\r\n"
 _LONGEST_TEXT = 1 << 16
-"""Characters of a text in a row: a longer one is taken for a quotation mark that is missing."""
+"""Characters of a text in a row: a longer one is taken for a missing closing quotation mark."""
 _DECODER = json.JSONDecoder()
 
 
 def chunks(source: BinaryIO, wanted: Wanted, *, lines: bool) -> Iterator[Chunk]:
-    """Chunks of the wanted columns; other columns are not looked at.
+    """Yield chunks of the wanted columns; other columns are ignored.
 
-    A missing value is null, NaN, or a column that is not there; where a column needs a value, the row is a fault of
-    its chunk, as is a line that is no object.
+    A missing value is null, NaN, or an absent column; if a column needs a value, the row is a fault of its chunk, as is
+    a line that is not an object.
 
     Args:
         lines: whether the file is JSON lines; else it is a list.
 
     Raises:
-        ValueError: the file is no list of rows, or a list that breaks off or is no JSON from some row on; or its first
-            row lacks a column.
+        ValueError: the file is not a list of rows, or is truncated or not JSON from some row on; or its first row lacks
+            a column.
     """
     rows = _of_lines(source) if lines else _of_list(source)
     start = 0
@@ -51,7 +51,7 @@ def chunks(source: BinaryIO, wanted: Wanted, *, lines: bool) -> Iterator[Chunk]:
 
 
 def _blocks(rows: Iterator[Row]) -> Iterator[tuple[list[Row], ValueError | None]]:
-    """Rows in blocks; the last comes with what keeps the file from being read further, if anything does."""
+    """Yield rows in blocks; the last one with the error that ends the reading, if any."""
     while True:
         block: list[Row] = []
         try:
@@ -65,9 +65,10 @@ def _blocks(rows: Iterator[Row]) -> Iterator[tuple[list[Row], ValueError | None]
 
 
 def _check_form(rows: list[Row], wanted: Wanted) -> None:
-    """
+    """Check that the first rows are rows, with all columns that need a value.
+
     Raises:
-        ValueError: the first rows are none, or lack a column.
+        ValueError: they are not, or lack a column.
     """
     if len(rows) > 1 and all(isinstance(row, str) for row in rows):
         raise ValueError(f"{rows[0]}; {_NEEDED}")
@@ -82,7 +83,7 @@ def _check_form(rows: list[Row], wanted: Wanted) -> None:
 def _chunk(rows: list[Row], wanted: Wanted, start: int) -> Chunk:
     table = np.full((len(rows), len(wanted.names)), np.nan, np.float32)
     faults: dict[int, str] = {}
-    with np.errstate(over="ignore"):  # beyond float32 is infinite, which is refused as such
+    with np.errstate(over="ignore"):  # values beyond float32 become infinite, and are refused as such
         for number, row in enumerate(rows):
             try:
                 if isinstance(row, str):
@@ -127,7 +128,7 @@ def _of_lines(source: BinaryIO) -> Iterator[Row]:
 
 
 def _of_list(source: BinaryIO) -> Iterator[Row]:
-    """The elements of a list. What was read of a list that breaks off comes before the error."""
+    """Yield the elements of a list; those of a truncated list come before the error."""
     text = _Text(source)
     if text.next_character() != "[":
         raise ValueError(f"the file begins with {text.shown()!r}; {_NEEDED}")
@@ -136,18 +137,24 @@ def _of_list(source: BinaryIO) -> Iterator[Row]:
     while (character := text.next_character()) != "]":
         if row:
             if character != ",":
-                raise ValueError(f"behind row {row - 1} (from 0) stands {text.shown()!r}; a comma or ] is needed")
+                raise ValueError(f"row {row - 1} (from 0) is followed by {text.shown()!r}; a comma or ] is needed")
             text.skip()
         try:
             value = text.value()
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"row {row} (from 0) of the list is not JSON, or the file breaks off: {error}") from error
-        yield value if isinstance(value, dict) else f"the row is {str(value)[:40]}; an object {{column: value, …}}"
+            raise ValueError(
+                f"row {row} (from 0) of the list is not JSON, or the file is truncated: {error}"
+            ) from error
+        yield (
+            value
+            if isinstance(value, dict)
+            else f"the row is {str(value)[:40]}; an object {{column: value, …}} is needed"
+        )
         row += 1
 
 
 class _Text:
-    """Text of a file that is read in pieces as it is looked at."""
+    """Text of a file, read in pieces on demand."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -156,7 +163,7 @@ class _Text:
         self._place = 0
 
     def next_character(self) -> str:
-        """The next character that is not blank, which stays; empty at the end."""
+        """Return the next character that is not blank, without consuming it; empty at the end."""
         while True:
             while self._place < len(self._text) and self._text[self._place] in _BLANK:
                 self._place += 1
@@ -166,25 +173,25 @@ class _Text:
                 return ""
 
     def skip(self) -> None:
-        """Go on behind the next character."""
+        """Consume the next character."""
         self._place += 1
 
     def shown(self) -> str:
-        """The next few characters."""
+        """Return the next few characters."""
         return self._text[self._place : self._place + 20]
 
     def value(self) -> Any:
-        """The next value.
+        """Read the next value.
 
         Raises:
-            ValueError: it is no JSON, or the file ends in it.
+            ValueError: it is not JSON, or the file ends within it.
         """
         self.next_character()
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._place)
             except json.JSONDecodeError as error:
-                # what only goes on in the next piece fails near the end of this one; what is wrong fails anywhere
+                # a value that continues in the next piece fails near the end of this one; a wrong one fails anywhere
                 if len(self._text) - error.pos > _LONGEST_TEXT or not self._more():
                     raise ValueError(error.msg) from error
                 continue

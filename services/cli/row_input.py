@@ -1,4 +1,4 @@
-"""Files of rows as ``demur score`` reads them: CSV, JSON, JSON lines, each also gzipped; Parquet, Feather, Arrow."""
+"""Reader of files of rows for ``demur score``: CSV, JSON, JSON lines, each also gzipped; Parquet, Feather, Arrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.cli import arrow_rows, csv_rows, json_rows, row_chunks
 from services.cli.row_chunks import Chunk, Wanted
 
 FORMATS = "CSV, JSON (a list of rows) or JSON lines, each also gzipped (.gz), Parquet, Feather or Arrow IPC"
-"""What is read, in words."""
+"""Formats that can be read, for help and errors."""
 
 Kind = Literal["csv", "json", "lines", "parquet", "arrow"]
 
@@ -26,17 +26,17 @@ _BY_NAME: dict[str, Kind] = {
     ".feather": "arrow",
     ".arrow": "arrow",
 }
-"""What a file is by its name; any other is looked into."""
+"""Format of a file by the suffix of its name; others follow from the first bytes."""
 _BEGINNING = 4096
 _GZIP = b"\x1f\x8b"
 
 
 @contextmanager
 def opened(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
-    """The chunks of a file, and the share of it that was read, 0 to 1.
+    """Open a file; return its chunks, and a function for the share of it that was read, 0 to 1.
 
     Raises:
-        ValueError: the file is none that is read; the message says what is.
+        ValueError: the file has another format; the message lists these.
         OSError: it cannot be read.
     """
     with ExitStack() as stack:
@@ -66,7 +66,7 @@ def opened(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callab
 
 
 class _Unzipped(gzip.GzipFile):
-    """The content of a gzipped file; what is damaged is said as other errors of files are."""
+    """Content of a gzipped file; truncation raises ``ValueError``, as other errors of files do."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__(fileobj=file, mode="rb")
@@ -75,7 +75,7 @@ class _Unzipped(gzip.GzipFile):
         try:
             return super().readinto(buffer)
         except EOFError as error:
-            raise ValueError(f"the gzipped file breaks off: {error}") from error
+            raise ValueError(f"the gzipped file is truncated: {error}") from error
 
 
 def _peek(file: BinaryIO) -> bytes:
@@ -83,10 +83,10 @@ def _peek(file: BinaryIO) -> bytes:
 
 
 def _kind(path: Path, name: str, beginning: bytes) -> Kind:
-    """By the name, else by how the file begins.
+    """Return the format of a file, by its name, else by its first bytes.
 
     Raises:
-        ValueError: it is none of these.
+        ValueError: it has another format.
     """
     if (kind := _BY_NAME.get(Path(name).suffix)) is not None:
         return kind
@@ -95,7 +95,7 @@ def _kind(path: Path, name: str, beginning: bytes) -> Kind:
     if beginning.startswith(b"ARROW1"):
         return "arrow"
     if b"\0" in beginning or beginning.startswith((b"BZh", b"\xfd7zXZ", b"PK")):
-        raise ValueError(f"{path.name} is no file of rows that is read; give {FORMATS}")
+        raise ValueError(f"{path.name} is not a file of rows in a supported format; give {FORMATS}")
     first = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if first in (b"[", b"{") or Path(name).suffix == ".json":
         return "lines" if first == b"{" else "json"
@@ -113,7 +113,7 @@ def _parquet(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Call
 
 @contextmanager
 def _arrow(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
-    """A file of Arrow IPC, of which Feather is one, or a stream of it."""
+    """Open an Arrow IPC file, such as Feather, or an Arrow IPC stream."""
     arrow, ipc = need("pyarrow", "reading Feather and Arrow"), need("pyarrow.ipc", "reading Feather and Arrow")
     with arrow.memory_map(str(path)) as source:
         try:

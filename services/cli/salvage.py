@@ -1,4 +1,4 @@
-"""The rows of a refused chunk that can be answered, one request at a time."""
+"""Recovery of the valid rows of a chunk that the service refused."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ PIECE_ROWS = 64
 
 
 def salvaged(predict: Callable[[Table], A], table: Table) -> tuple[list[A], list[int], dict[int, str]]:
-    """Answer all rows that the service does not refuse by themselves.
+    """Predict all rows but those that the service refuses individually.
 
     Args:
-        predict: asks about some rows.
+        predict: predicts some of the rows, one request each.
         table: the rows [n, F].
 
     Returns:
-        The answers, in order; the rows that they are about; the other rows, and why they were refused.
+        The answers, in order; the indices of their rows; the errors of refused rows, by index.
 
     Raises:
-        demur.InvalidInput: a refusal that names no row, which is about all of them.
+        demur.InvalidInput: an error that names no row, so it concerns all of them.
         demur.DemurError: any other failure.
     """
     answers: list[A] = []
@@ -50,5 +50,5 @@ def salvaged(predict: Callable[[Table], A], table: Table) -> tuple[list[A], list
 
 
 def without_row(error: demur.InvalidInput) -> str:
-    """The refusal without its row, which is that of the request."""
+    """Return the message of an error without its row number, which counts within the request."""
     return str(error).replace(f" in row {error.index}", "", 1)

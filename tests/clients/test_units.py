@@ -392,14 +392,14 @@ class TestTemperatures:
             taken(WEATHER, "gfs_temperature_sea_grad", pint_quantity([50.0], "degF"))
         with pytest.raises(demur.InvalidInput, match="holds differences of temperatures"):
             taken(WEATHER, "gfs_temperature_sea_grad", [50.0], "degF")
-        with pytest.raises(demur.InvalidInput, match="holds temperatures, no differences"):
+        with pytest.raises(demur.InvalidInput, match="holds temperatures, not differences"):
             taken(WEATHER, "gfs_2m_dewpoint", pint_quantity([10.0], "delta_degC"))
 
     def test_the_attribute_of_cf_that_tells_them_apart(self) -> None:
         step = xarray_array([3.6], "degF")
         step.attrs["units_metadata"] = "temperature: difference"
         assert taken(WEATHER, "gfs_temperature_sea_grad", step) == pytest.approx([2.0])
-        with pytest.raises(demur.InvalidInput, match="no differences"):
+        with pytest.raises(demur.InvalidInput, match="not differences"):
             taken(WEATHER, "gfs_2m_dewpoint", step)
         step.attrs["units_metadata"] = "temperature: on_scale"
         assert taken(WEATHER, "gfs_2m_dewpoint", step) == pytest.approx([(3.6 - 32) / 1.8], rel=1e-5)

@@ -1,4 +1,4 @@
-"""Addresses of services, and what is said of one at which something else answers."""
+"""Addresses of services, and errors for addresses at which something else answers."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ REFLECTION_METHOD = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionI
 LIST_SERVICES = b"\x3a\x00"
 """A ``ServerReflectionRequest`` whose field 7, ``list_services``, is set."""
 REFLECTION_SECONDS = 2.0
-"""How long an error waits to learn what answers instead."""
+"""Deadline of the reflection call that finds out which service answers instead."""
 
 DEFAULT_PORTS = {"weather": 4001, "translation": 4002, "motion": 4003, "lesion": 4004, "vessel": 4005}
-"""gRPC ports of services that are not told others."""
+"""Default gRPC ports of the services."""
 _HTTP_TO_GRPC = 1000
-"""How far the gRPC port of a service lies above its HTTP port, by default."""
+"""Default difference between the gRPC port of a service and its HTTP port."""
 
 _SCHEMES = frozenset({"dns", "ipv4", "ipv6", "unix", "unix-abstract", "vsock", "xds", "google-c2p"})
-"""Of the targets that the gRPC library resolves."""
+"""Schemes of targets that the gRPC library resolves."""
 _TASK_SERVICE = re.compile(r"demur\.v1\.(\w+)Service")
 _NO_TASKS = frozenset({"label", "policy"})
-"""Services that every task has beside its own."""
+"""Services that every process has beside that of its task."""
 _NO_METHOD = re.compile(r"^$|not found|unknown (service|method)|unimplemented|http2? header|404", re.IGNORECASE)
-"""Words of servers and proxies that know no such method."""
+"""Messages with which servers and proxies report an unknown method."""
 _HTTP = re.compile(r"http1\.x|Expected SETTINGS frame as the first frame, got frame type (3[2-9]|[4-9]\d|1[01]\d)\b")
-"""The library's words for a server that answered in HTTP/1.1, or in other text: a letter where a frame has its type."""
+"""Messages of the library about a server that answered in HTTP/1.1 or other text: a letter as a frame type."""
 
 
 def check_target(target: str) -> None:
@@ -49,15 +49,17 @@ def check_target(target: str) -> None:
     if not mark and not target.startswith(tuple(f"{name}:" for name in _SCHEMES)) and ("/" in target or not target):
         host = target.partition("/")[0] or "127.0.0.1:4005"
         raise WrongAddress(
-            f"{target!r} is no address; give host:port of a gRPC port, as {host!r}", code="bad_address", target=target
+            f"{target!r} is not an address; give host:port of a gRPC port, such as {host!r}",
+            code="bad_address",
+            target=target,
         )
 
 
 def asked_task(failed: grpc.RpcError, method: Any) -> str | None:
-    """The task whose service does not exist where it was called; None for any other failure.
+    """Return the task of a call whose service does not exist at the target; None for any other failure.
 
     Args:
-        method: what was called, as a channel made it.
+        method: the callable of the channel that was called.
     """
     call: Any = failed
     if call.code() is not grpc.StatusCode.UNIMPLEMENTED or not _NO_METHOD.search(call.details() or ""):
@@ -68,7 +70,7 @@ def asked_task(failed: grpc.RpcError, method: Any) -> str | None:
 
 
 def failure(failed: grpc.RpcError, seconds: float | None, target: str) -> DemurError:
-    """The typed error of a failed call at a target; an answer in HTTP/1.1 is told apart."""
+    """Return the typed error of a failed call; ``WrongAddress`` if the target answered in HTTP/1.1."""
     call: Any = failed
     if not _HTTP.search(call.details() or ""):
         return from_call(failed, seconds)
@@ -81,11 +83,11 @@ def failure(failed: grpc.RpcError, seconds: float | None, target: str) -> DemurE
 
 
 def wrong_service(target: str, asked: str, listed: bytes, failed: grpc.RpcError) -> DemurError:
-    """The error of a call of a service that does not exist at the target.
+    """Return the error of a call to a service that does not exist at the target.
 
     Args:
-        asked: the task that was asked for.
-        listed: reply to ``LIST_SERVICES``; empty where there was none.
+        asked: the task of the call.
+        listed: reply to ``LIST_SERVICES``; empty if there was none.
     """
     names = (name.lower() for name in _TASK_SERVICE.findall(listed.decode(errors="replace")))
     present = sorted(set(names) - _NO_TASKS)
@@ -102,7 +104,7 @@ def wrong_service(target: str, asked: str, listed: bytes, failed: grpc.RpcError)
 
 
 def _suggested(scheme: str, parts: Any) -> str:
-    """The address that a URL may mean, for a message."""
+    """Return the address that a URL probably means, for an error message."""
     try:
         host, port = parts.hostname or "127.0.0.1", parts.port
     except ValueError:
@@ -119,7 +121,7 @@ def _suggested(scheme: str, parts: Any) -> str:
 
 
 def _at(target: str, away: int) -> str:
-    """The address so many ports away, for a message; empty where the target has no port of that kind."""
+    """Return the address ``away`` ports from the target, for an error message; empty if there is none."""
     host, mark, port = target.rpartition(":")
     if not mark or not port.isdigit() or not 0 < int(port) + away < 65536:
         return ""

@@ -26,7 +26,7 @@ _NUMBERS = frozenset({float, int, bool, str, type(None), np.float64, np.float32,
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the service declares about one column, and what the caller says of its values."""
+    """One column as the service declares it, and the unit in which the caller passes it."""
 
     name: str
     unit: str
@@ -37,18 +37,18 @@ class Column:
     sentinels: tuple[float, ...] = ()
     """Values that mean "missing" in any unit."""
     given: str | None = None
-    """Unit of plain values as the caller declares it; None: that of the service."""
+    """Unit of plain values as the caller declares it; None for that of the service."""
 
 
 def read_column(values: Any, column: Column) -> NDArray[Any]:
-    """Numbers of any shape in the unit of the column; what is masked, None or null becomes NaN.
+    """Return numbers of any shape in the unit of the column; masked values, None and null become NaN.
 
-    Values that carry a unit are converted from it, durations (``timedelta64``, ``timedelta``) too, and plain numbers
-    from ``column.given``.
+    Values that carry a unit, and durations (``timedelta64``, ``timedelta``), are converted from it; plain numbers are
+    converted from ``column.given``.
 
     Raises:
-        InvalidInput: lists of unequal lengths, no real numbers (``not_numbers``), or a unit that is unknown, does not
-            convert to that of the column, or contradicts the one declared (``wrong_unit``).
+        InvalidInput: lists of unequal lengths, values that are not real numbers (``not_numbers``), or a unit that is
+            unknown, does not convert to that of the column, or contradicts the one declared (``wrong_unit``).
     """
     if column.given is None:  # most columns are plain numbers
         if type(values) is float:
@@ -78,7 +78,7 @@ def read_column(values: Any, column: Column) -> NDArray[Any]:
 
 
 def _converted(values: Any, source: Quantity, column: Column) -> NDArray[Any]:
-    """Plain values in the unit of their source, brought to that of the column."""
+    """Convert plain values in the unit of their source to that of the column."""
     if column.given is not None and not _agree(parse(column.given), source):
         raise _wrong_unit(
             column,
@@ -89,13 +89,13 @@ def _converted(values: Any, source: Quantity, column: Column) -> NDArray[Any]:
     array = numbers(values, column.name, column.unit, flag=column.flag)
     if source.text == column.unit and (source.unit is None or source.unit.difference is None):
         return array
-    taken = parse(column.unit)
-    step = None
-    if source.unit is not None and taken is not None:
-        step = conversion(source.unit, column.unit, taken, difference=column.difference)
-    if step is None:
+    column_unit = parse(column.unit)
+    factors = None
+    if source.unit is not None and column_unit is not None:
+        factors = conversion(source.unit, column.unit, column_unit, difference=column.difference)
+    if factors is None:
         raise _no_conversion(column, source)
-    factor, summand = step
+    factor, summand = factors
     if (factor, summand) == (1.0, 0.0):
         return array
     converted = np.asarray(array, np.float64) * factor + summand
@@ -103,7 +103,7 @@ def _converted(values: Any, source: Quantity, column: Column) -> NDArray[Any]:
 
 
 def _each(values: Any, column: Column) -> NDArray[np.float64]:
-    """Single quantities or durations [N], each in a unit of its own; None and NaN among them are missing."""
+    """Convert single quantities or durations [N], each in its own unit; None and NaN are missing values."""
     column_values = np.empty(len(values), np.float64)
     for place, value in enumerate(values):
         if _is_absent(value):
@@ -112,8 +112,8 @@ def _each(values: Any, column: Column) -> NDArray[np.float64]:
             column_values[place] = read_column(value, column)
         else:
             raise InvalidInput(
-                f"{column.name} holds values with a unit and {value!r} without one in row {place}; give all of them "
-                "a unit, or none",
+                f"{column.name} holds values with a unit and {value!r} without one in row {place}; give all of "
+                "them a unit, or none",
                 code="wrong_unit",
                 field=column.name,
                 value=repr(value),
@@ -131,7 +131,7 @@ def _is_absent(value: Any) -> bool:
 
 
 def _mixed(values: Iterable[Any]) -> bool:
-    """Whether some of these values carry a unit, one by one."""
+    """Return whether any single value carries a unit."""
     kinds = set(map(type, values)) - _NUMBERS
     return any(issubclass(kind, (timedelta, np.timedelta64)) or carries_unit(kind) for kind in kinds)
 
@@ -145,7 +145,7 @@ def _duration(text: str) -> Quantity:
 
 
 def _seconds(array: NDArray[Any], column: Column) -> NDArray[Any]:
-    """Durations in s, float64, NaN where one is missing or masked."""
+    """Convert durations to s, float64; NaN if missing or masked."""
     if np.datetime_data(array.dtype)[0] in ("generic", "M", "Y"):  # months and years have no fixed length
         raise _no_conversion(column, Quantity(None, str(array.dtype), None))
     seconds = np.asarray(array) / _NANOSECOND * 1e-9
@@ -155,7 +155,7 @@ def _seconds(array: NDArray[Any], column: Column) -> NDArray[Any]:
 def _agree(declared: Unit | None, source: Quantity) -> bool:
     if declared is None or source.unit is None:
         return False
-    if source.values is None:  # a duration has no unit of its own
+    if source.values is None:  # a duration: any unit of time agrees
         return declared.dimension == source.unit.dimension
     return (declared.factor, declared.offset, declared.dimension) == (
         source.unit.factor,
@@ -168,15 +168,15 @@ def _no_conversion(column: Column, source: Quantity) -> InvalidInput:
     if source.unit is not None and column.difference and source.unit.difference is not True and source.unit.offset:
         advice = "it holds differences of temperatures: give them in K, or mark them as differences, such as delta_degF"
     elif source.unit is not None and source.unit.difference and not column.difference:
-        advice = f"it holds temperatures, no differences; give it in {examples(column.unit)}"
+        advice = f"it holds temperatures, not differences; give it in {examples(column.unit)}"
     elif source.unit is None:
-        advice = f"that unit is not known here; give it in {examples(column.unit)}"
+        advice = f"that unit is unknown; give it in {examples(column.unit)}"
     else:
-        advice = f"the one does not convert to the other; give it in {examples(column.unit)}"
+        advice = f"the two units do not convert; give it in {examples(column.unit)}"
     return _wrong_unit(
         column,
         source.text,
-        f"column {column.name!r} is given in {source.text!r}, this model takes {column.unit!r}; {advice}",
+        f"column {column.name!r} is given in {source.text!r}; this model takes {column.unit!r}; {advice}",
     )
 
 

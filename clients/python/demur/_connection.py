@@ -1,4 +1,4 @@
-"""Settings of a connection, from which it is opened, and opened again in another process."""
+"""Settings of a connection, from which it can be opened, also again in another process."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from demur._retry import Retry
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a client was opened with; what is None is read from the environment where the channel is opened.
+    """Settings that a client was opened with; None is read from the environment when the channel is opened.
 
     It can be pickled unless it holds a token or a private key: a pickle is written to disks and queues in clear text.
     Copies within a process keep them.
 
     Raises:
-        WrongAddress: the target is a URL, or no address.
+        WrongAddress: the target is a URL, or not an address.
     """
 
     target: str
@@ -38,7 +38,7 @@ class Connection:
         check_target(self.target)
 
     def open(self) -> tuple[grpc.Channel, Metadata]:
-        """A blocking channel, and what every call carries.
+        """Open a blocking channel; return it with the metadata of every call.
 
         Raises:
             ValueError: a token would travel in clear text, or a file that the environment names cannot be read.
@@ -49,23 +49,23 @@ class Connection:
         return grpc.secure_channel(self.target, secure, OPTIONS), carried
 
     def aopen(self) -> tuple[grpc.aio.Channel, Metadata]:
-        """As :meth:`open`, a channel of the running event loop."""
+        """As :meth:`open`, with a channel of the running event loop."""
         secure, carried = self._credentials()
         if secure is None:
             return grpc.aio.insecure_channel(self.target, OPTIONS), carried
         return grpc.aio.secure_channel(self.target, secure, OPTIONS), carried
 
     def _credentials(self) -> tuple[grpc.ChannelCredentials | None, Metadata]:
-        given = way(self.token, self.tls, self.certificate)
-        return credentials(self.target, given), metadata(given.token, self.actor)
+        settings = way(self.token, self.tls, self.certificate)
+        return credentials(self.target, settings), metadata(settings.token, self.actor)
 
     def __reduce__(self) -> tuple[Any, ...]:
         secret = "token" if self.token else "certificate" if self.certificate is not None else None
         if secret is not None:
             raise pickle.PicklingError(
-                f"this client was opened with {secret}=..., which a pickle would hold in clear text; let it come from "
-                "the environment (DEMUR_TOKEN, DEMUR_TOKEN_FILE, DEMUR_CLIENT_CERTIFICATE and DEMUR_CLIENT_KEY), "
-                "which is read again where the pickle is loaded"
+                f"this client was opened with {secret}=..., which a pickle would hold in clear text; set it in the "
+                "environment (DEMUR_TOKEN, DEMUR_TOKEN_FILE, DEMUR_CLIENT_CERTIFICATE and DEMUR_CLIENT_KEY), which is "
+                "read again where the pickle is loaded"
             )
         return type(self), tuple(getattr(self, part.name) for part in fields(self))
 
@@ -77,7 +77,7 @@ class Connection:
 
 
 class Reconnecting:
-    """Base of what holds ``_calls`` over a connection: a deep copy or pickle of it opens the same connection anew."""
+    """Base class of objects that hold ``_calls``; a deep copy or pickle opens the same connection anew."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (vars(self)["_calls"],)

@@ -1,4 +1,4 @@
-"""Why a unit was deferred, derived from what an answer says of it: the one place of these words."""
+"""Reasons for deferrals, derived from the fields of an answer; the only definition of these words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from demur.v1.common_pb2 import DECISION_ANSWER, DECISION_CALLER_DEFERRED, SHIFT_IMPOSSIBLE_PREDICTION
 
 CALLER = "caller"
-"""Within the policy's threshold, above the caller's stricter one."""
+"""The uncertainty is within the policy's threshold, but above the caller's stricter one."""
 NOT_A_NUMBER = "not_a_number"
 """The uncertainty is NaN."""
 NO_THRESHOLD = "no_threshold"
@@ -16,12 +16,12 @@ NO_THRESHOLD = "no_threshold"
 ABOVE_THRESHOLD = "above_threshold"
 """The uncertainty exceeds the policy's threshold."""
 SHIFTED = "shifted"
-"""Within the threshold; the policy defers what is shifted, and the shift reasons say why it is."""
+"""The uncertainty is within the threshold, but the policy defers shifted units; the shift reasons say why it is one."""
 UNKNOWN = "unknown"
-"""The answer does not tell, such as a batch that was decided under more than one threshold."""
+"""The answer does not determine it, such as for a batch that was decided under more than one threshold."""
 
 IMPOSSIBLE = "impossible_prediction"
-"""The prediction lies where the target cannot: deferred under any policy."""
+"""The target cannot have the predicted value: deferred under any policy."""
 
 
 def deferral_reasons(
@@ -29,13 +29,13 @@ def deferral_reasons(
 ) -> NDArray[np.str_]:
     """Return the reason of each unit [N], a word of this module; empty for units that were answered.
 
-    Where several hold, the first one of: an impossible prediction, the caller's wish, no number, no threshold, above
-    the threshold, shifted.
+    If several apply, the first of: impossible prediction, caller's threshold, NaN, no threshold, above the threshold,
+    shifted.
 
     Args:
         decisions: values of ``Decision`` [N].
         uncertainty: the deferral measure [N].
-        threshold: what it was compared with; -inf where everything is deferred, NaN where it is not known.
+        threshold: the policy's threshold; -inf if everything is deferred, NaN if unknown.
         shifts: bits of ``Shift`` [N].
     """
     conditions = [

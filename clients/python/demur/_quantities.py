@@ -1,7 +1,7 @@
 """Values that carry a unit, recognised without importing the libraries that make them.
 
-Quantities of astropy and pint (also within xarray and pandas) are told by their classes and converted to base units
-by their own library; attributes ``units`` of xarray, pandas and h5py are read as texts.
+Quantities of astropy and pint (also within xarray and pandas) are recognised by their classes and converted to base
+units by their own library; attributes ``units`` of xarray, pandas and h5py are parsed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _PLAIN = frozenset({np.ndarray, list, tuple, float, int, bool, str, type(None)})
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Values, and the unit that they carry."""
+    """Values with the unit that they carry."""
 
     values: Any
     text: str
-    """The unit as it is written where it comes from."""
+    """The unit as its source writes it."""
     unit: Unit | None
-    """None: none that is known, or none that is a multiple of base units."""
+    """None if it is unknown, or not a multiple of base units."""
 
 
 def quantity(values: Any, name: str) -> Quantity | None:
-    """The values of a column with the unit that they carry; None where they carry none.
+    """Return the values of a column with the unit that they carry; None if they carry none.
 
     Args:
         values: a scalar, list, array or series.
@@ -55,7 +55,7 @@ def quantity(values: Any, name: str) -> Quantity | None:
 
 
 def carries_unit(kind: type) -> bool:
-    """Whether values of this type are single quantities, as in a list of them."""
+    """Return whether values of this type are quantities, for elements of a list."""
     return (hasattr(kind, "magnitude") and hasattr(kind, "to_root_units")) or (
         hasattr(kind, "unit") and hasattr(kind, "to_value")
     )
@@ -68,7 +68,7 @@ def _pint(values: Any) -> Quantity:
         root = parse(str(one.units) or "1")
         factor, offset = float(one.magnitude - zero.magnitude), float(zero.magnitude)
         linear = bool(np.isclose(two.magnitude - one.magnitude, factor, rtol=1e-9, atol=0.0))
-    except Exception:  # whatever the library or a registry of the caller's own raises
+    except Exception:  # the library, or the caller's own unit registry, may raise anything
         root, linear = None, False
     if root is not None and linear:
         difference = True if "delta_" in text else False if offset else None
@@ -93,13 +93,13 @@ def _astropy(values: Any) -> Quantity:
             powers = (f"{part}**{int(power)}" for part, power in zip(base.bases, base.powers, strict=True))
             parsed = parse(" ".join(powers) or "1") if all(power == int(power) for power in base.powers) else None
             unit = None if parsed is None else replace(parsed, factor=parsed.factor * scale)
-    except Exception:  # magnitudes and other logarithmic units are no multiples of base units
+    except Exception:  # logarithmic units, such as magnitudes, are not multiples of base units
         unit = None
     return Quantity(bare, text or "dimensionless", unit)
 
 
 def _attributed(values: Any, name: str) -> Quantity | None:
-    """By the attribute ``units`` of the CF conventions, or ``unit``; an empty text declares nothing."""
+    """Read the attribute ``units`` of the CF conventions, or ``unit``; an empty text declares nothing."""
     attributes: Any = getattr(values, "attrs", None)
     if not hasattr(attributes, "get"):
         return None

@@ -1,4 +1,4 @@
-"""Inputs that make shifted rows unlike training."""
+"""Inputs that make rows shifted, as answers name them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ class ShiftedInput:
 
     column: str
     value: float
-    """What was given, in ``unit``."""
+    """Value in the request, in ``unit``."""
     unit: str
     trained_lower: float
-    """Range seen in training, in ``unit``; NaN where not known."""
+    """Range seen in training, in ``unit``; NaN if unknown."""
     trained_upper: float
     deviations: float
-    """How far the value lies beyond the range, in standard deviations of training, negative below it. Of a value within
-    the range: how far from ``expected``, in conditional standard deviations. NaN where not known."""
+    """How far the value lies beyond the range, in standard deviations of training, negative below it. For a value
+    within the range: distance from ``expected``, in conditional standard deviations. NaN if unknown."""
     expected: float
-    """What the row's other inputs lead one to expect, in ``unit``; NaN of a value outside the range."""
+    """Value that the row's other inputs predict, in ``unit``; NaN for a value outside the range."""
 
     def __str__(self) -> str:
         unit = "" if self.unit == "1" else f" {self.unit}"
-        said = f"{self.column} = {self.value:.6g}{unit}"
+        text = f"{self.column} = {self.value:.6g}{unit}"
         if not np.isnan(self.expected):
-            return f"{said}: {abs(self.deviations):.1f} sd from {self.expected:.6g}, which the other inputs suggest"
+            return f"{text}: {abs(self.deviations):.1f} sd from {self.expected:.6g}, which the other inputs suggest"
         if np.isnan(self.trained_lower):
-            return said
-        said += f": training had {self.trained_lower:.6g} to {self.trained_upper:.6g}"
-        return said if np.isnan(self.deviations) else f"{said}, {abs(self.deviations):.1f} sd beyond"
+            return text
+        text += f": training had {self.trained_lower:.6g} to {self.trained_upper:.6g}"
+        return text if np.isnan(self.deviations) else f"{text}, {abs(self.deviations):.1f} sd beyond"
 
 
 class ShiftedInputs(Sequence[tuple[ShiftedInput, ...]]):
-    """For each of N rows the inputs that make it unlike training: at most three, worst first; empty of most rows."""
+    """Inputs that make each of N rows unlike training: at most three a row, worst first; empty for most rows."""
 
     def __init__(self, rows: int, entries: Iterable[tuple[int, ShiftedInput]]) -> None:
         """
@@ -68,13 +68,13 @@ class ShiftedInputs(Sequence[tuple[ShiftedInput, ...]]):
         return tuple(self._by_row.get(range(self._rows)[index], ()))
 
     def entries(self) -> Iterator[tuple[int, ShiftedInput]]:
-        """Row and input of all that are unlike training, ascending by row."""
+        """Yield row and input of all shifted inputs, ascending by row."""
         for row, entries in self._by_row.items():
             for entry in entries:
                 yield row, entry
 
     def __repr__(self) -> str:
-        return f"<ShiftedInputs: of {len(self._by_row)} of {self._rows} rows>"
+        return f"<ShiftedInputs: {len(self._by_row)} of {self._rows} rows>"
 
 
 def shifted_inputs(message: common.ShiftedInputs, n: int) -> ShiftedInputs:
@@ -90,18 +90,18 @@ def shifted_inputs(message: common.ShiftedInputs, n: int) -> ShiftedInputs:
     if {len(one) for one in (columns, *numbers)} != {len(rows)}:
         raise ServiceFailure("arrays of shifted inputs differ in length", code="malformed")
     if len(rows) and (int(rows.max()) >= n or int(columns.max()) >= len(message.inputs)):
-        raise ServiceFailure("shifted inputs of rows or columns that do not exist", code="malformed")
+        raise ServiceFailure("shifted inputs name rows or columns that do not exist", code="malformed")
     return ShiftedInputs(n, _entries(message, rows, columns, numbers))
 
 
 def joined(parts: Sequence[ShiftedInputs]) -> ShiftedInputs:
-    """Return the inputs of consecutive parts of a batch."""
-    found: list[tuple[int, ShiftedInput]] = []
+    """Join the shifted inputs of consecutive parts of a batch."""
+    entries: list[tuple[int, ShiftedInput]] = []
     before = 0
     for part in parts:
-        found += [(before + row, entry) for row, entry in part.entries()]
+        entries += [(before + row, entry) for row, entry in part.entries()]
         before += len(part)
-    return ShiftedInputs(before, found)
+    return ShiftedInputs(before, entries)
 
 
 def _entries(

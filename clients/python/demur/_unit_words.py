@@ -1,7 +1,7 @@
-"""Words for units, and texts of units as products and quotients of them.
+"""Names of units, and a parser of expressions made of them.
 
-Words are those of UDUNITS and the CF conventions (``m s-1``, ``degC``, ``kg m-2``), of SI, and of pint and astropy.
-A word that means different units in different places, such as ``nm``, is not known, and so refused.
+Names are those of UDUNITS and the CF conventions (``m s-1``, ``degC``, ``kg m-2``), of SI, and of pint and astropy.
+An ambiguous name, such as ``nm`` (nanometre or nautical mile), is unknown, and so refused.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ class Unit:
     factor: float
     dimension: Dimension
     offset: float = 0.0
-    """Of a temperature scale, K; 0 elsewhere."""
+    """Zero point of a temperature scale, K; 0 for other units."""
     difference: bool | None = None
-    """Of a temperature: True for a difference of two, False for one on a scale, None where the unit leaves it open."""
+    """Of a temperature: True for a difference, False for a value on a scale, None if the unit does not say which."""
 
 
 def dimension(**exponents: int) -> Dimension:
-    """The dimension with these exponents, such as ``dimension(m=1, s=-1)``."""
+    """Return the dimension with these exponents, such as ``dimension(m=1, s=-1)``."""
     return tuple(sorted((name, exponent) for name, exponent in exponents.items() if exponent))
 
 
@@ -85,7 +85,7 @@ _WORDS: Mapping[Dimension, Mapping[str, float]] = {
         "degF deg_F °F F fahrenheit degree_F degrees_F degree_Fahrenheit degrees_Fahrenheit deg_Fahrenheit": 5 / 9,
     },
 }
-"""Words for each unit and its factor, by dimension."""
+"""Names of each unit and its factor, by dimension."""
 
 _ZERO_CELSIUS, _ZERO_FAHRENHEIT = 273.15, 459.67 * 5 / 9
 """K."""
@@ -107,7 +107,7 @@ def _table() -> dict[str, Unit]:
 
 _TABLE = _table()
 _FOLDED = {word.lower(): unit for word, unit in _TABLE.items() if len(word) > 3}
-"""Words long enough to be the same in capitals."""
+"""Names long enough to be matched regardless of case."""
 
 _PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·×⋅µμº", "0123456789-***uu°")
 _TOKEN = re.compile(
@@ -118,7 +118,7 @@ _TOKEN = re.compile(
 
 @lru_cache(maxsize=1024)
 def parse(text: str) -> Unit | None:
-    """The unit that a text names, such as ``m s-1``, ``kg/m²``, ``kn/3min``; None where it names none that is known.
+    """Return the unit that a text names, such as ``m s-1``, ``kg/m²``, ``kn/3min``; None if unknown.
 
     A number directly before a unit belongs to it: ``kn/3min`` is knots per three minutes.
     """
@@ -137,7 +137,7 @@ class _UnknownUnit(ValueError):
 
 
 class _Parser:
-    """Reader of products and quotients of powers of units, left to right."""
+    """Parser of products and quotients of powers of units, left to right."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[tuple[str, str]] = []
@@ -173,7 +173,7 @@ class _Parser:
                 return unit
 
     def _factor(self) -> Unit:
-        """A number, a power, or a number that counts the power behind it."""
+        """Parse a power, a number, or a number that multiplies the power after it."""
         self._skip_blanks()
         kind, text = self._peek()
         if kind != "number":
@@ -206,7 +206,7 @@ class _Parser:
             self._place += 1
             self._skip_blanks()
         else:
-            self._place = start  # a number that stands apart is no exponent
+            self._place = start  # a number after a blank is not an exponent
         if self._peek()[1] in ("-", "+"):
             sign = -1 if self._peek()[1] == "-" else 1
             self._place += 1
@@ -233,12 +233,12 @@ def _word(text: str) -> Unit | None:
 
 
 def _times(first: Unit, second: Unit, exponent: int) -> Unit:
-    """``first * second ** exponent``; differences and zero points have no meaning in it."""
+    """Return ``first * second ** exponent``, without zero points and marks of differences."""
     return Unit(first.factor * second.factor**exponent, product(first.dimension, second.dimension, exponent))
 
 
 def product(first: Dimension, second: Dimension, exponent: int) -> Dimension:
-    """The dimension of ``first * second ** exponent``."""
+    """Return the dimension of ``first * second ** exponent``."""
     exponents = dict(first)
     for name, power in second:
         exponents[name] = exponents.get(name, 0) + power * exponent

@@ -1,4 +1,4 @@
-"""Conversion of values to the units of columns: factors, zero points of temperatures, and what may stand for what."""
+"""Conversion of values to the units of columns: factors, zero points of temperatures, equivalent quantities."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _EQUIVALENTS: tuple[tuple[str, Dimension, float], ...] = (
     ("kg/m²", dimension(kg=-1, m=3), 1e-3),
     ("gpm", dimension(m=1, s=-2), 9.80665),  # geopotential to geopotential height
 )
-"""How the unit of a column begins, and by what (dimension, value in base units) a given unit may exceed it."""
+"""Prefix of a column's unit, and the ratio (dimension, value in base units) of units that are equivalent to it."""
 
 
 def conversion(given: Unit, column_unit: str, column: Unit, *, difference: bool) -> tuple[float, float] | None:
-    """Factor and summand that bring a value in ``given`` to the unit of a column; None where the two do not fit.
+    """Return factor and summand that convert a value in ``given`` to the unit of a column; None if incompatible.
 
     Args:
         given: unit of the values.
-        column_unit: unit of the column as the service declares it; amounts of water and heights are known by it.
+        column_unit: unit of the column as the service declares it; amounts of water and heights are recognised by it.
         column: the same, parsed.
         difference: the column is a difference of temperatures, which has no zero point to move.
     """
@@ -47,16 +47,16 @@ def conversion(given: Unit, column_unit: str, column: Unit, *, difference: bool)
     if given.dimension != TEMPERATURE:
         return factor, 0.0
     if difference:
-        # A temperature on a scale of other degrees cannot be told from a difference, unless it is said to be one.
+        # A temperature in other degrees is indistinguishable from a difference, unless it is marked as one.
         fits = given.difference or same or (given.difference is None and (not given.offset or factor == 1.0))
         return (factor, 0.0) if fits else None
     return None if given.difference else (factor, (given.offset - column.offset) / column.factor)
 
 
 def is_difference(unit: str, lower: float, upper: float) -> bool:
-    """Whether a column of this unit and physical range holds differences of temperatures.
+    """Return whether a column of this unit and physical range holds differences of temperatures.
 
-    It does where the range goes below absolute zero, or is symmetric about the zero of a scale such as °C.
+    It does if the range goes below absolute zero, or is symmetric about the zero of a scale such as °C.
     """
     parsed = parse(unit)
     if parsed is None or parsed.dimension != TEMPERATURE:
@@ -65,7 +65,7 @@ def is_difference(unit: str, lower: float, upper: float) -> bool:
 
 
 def examples(unit: str) -> str:
-    """Units that convert to this one, for a message."""
+    """Return units that convert to this one, for an error message."""
     parsed = parse(unit)
     known = None if parsed is None else _EXAMPLES.get(parsed.dimension)
     return f"{unit}, or another unit that converts to it" + (f" ({known})" if known else "")

@@ -1,7 +1,7 @@
-"""MetaImage files (``.mha``), as Grand Challenge and ITK hold volumes: a header of text, then the voxels.
+"""MetaImage files (``.mha``), the volume format of Grand Challenge and ITK: a text header, then the voxels.
 
-Places are in LPS: x grows to the patient's left, y to the back, z to the head; those of NIfTI are in RAS, so that x and
-y change their signs. A row of ``TransformMatrix`` is the direction in which the index of one axis grows.
+Coordinates are LPS: x grows to the patient's left, y to the back, z to the head. Those of NIfTI are RAS, so x and y
+change sign. A row of ``TransformMatrix`` is the direction in which the index of one axis grows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from models.evaluation.judged import BadFile
 
 SUFFIX = ".mha"
 LARGEST_BYTES = 1 << 31
-"""Of the voxels of a file: a header that claims more is refused before anything is unpacked."""
+"""Limit of the voxels of a file; a header that declares more is refused before decompression."""
 _TYPES = {
     "MET_CHAR": "i1",
     "MET_UCHAR": "u1",
@@ -39,7 +39,7 @@ _TYPES = {
 _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items() if name not in ("MET_LONG", "MET_ULONG")}
 _HEADER_BYTES = 1 << 16
 _LINE = re.compile(rb"[ \t]*([^=\r\n]{1,200}?)[ \t]*=[ \t]*([^\r\n]*?)[ \t]*\r?\n")
-"""Names are of any characters: ITK writes ``dim[0]`` of a NIfTI file."""
+"""Names may have any characters: ITK writes ``dim[0]`` of a NIfTI file."""
 _LPS = np.array([-1.0, -1.0, 1.0])
 """Signs between LPS and RAS."""
 _ORTHOGONAL = 1e-3
@@ -47,12 +47,12 @@ _ORTHOGONAL = 1e-3
 
 @dataclass(frozen=True)
 class MetaImage:
-    """A volume, with where its voxels lie."""
+    """A volume with the positions of its voxels."""
 
     values: NDArray[Any]
     """[x, y, z]."""
     affine: NDArray[np.float64]
-    """From index to place, mm, RAS as in NIfTI [4, 4]."""
+    """From index to position in mm, RAS as in NIfTI [4, 4]."""
 
     @property
     def spacing(self) -> tuple[float, ...]:
@@ -61,10 +61,11 @@ class MetaImage:
 
 
 def read(path: Path) -> MetaImage:
-    """A volume of three axes.
+    """Read a volume of three axes.
 
     Raises:
-        BadFile: no such file, or no MetaImage with its voxels in it, of one number each; cut off or damaged.
+        BadFile: the file cannot be read, is truncated or damaged, or is not a MetaImage that holds its own voxels with
+            one number each.
     """
     try:
         content = path.read_bytes()
@@ -78,19 +79,19 @@ def read(path: Path) -> MetaImage:
 
 
 def encoded(image: MetaImage) -> bytes:
-    """The content of a file, compressed.
+    """Encode a volume as a compressed file.
 
     Raises:
-        ValueError: voxels of a type that MetaImage does not know, or axes that are not at right angles.
+        ValueError: MetaImage does not have the type of the voxels, or the axes are not at right angles.
     """
     dtype = np.dtype(image.values.dtype).newbyteorder("=")
     if dtype not in _NAMES:
-        raise ValueError(f"voxels are {dtype}; MetaImage knows {', '.join(str(known) for known in _NAMES)}")
+        raise ValueError(f"voxels are {dtype}; MetaImage has {', '.join(str(known) for known in _NAMES)}")
     matrix = image.affine[:3, :3] * _LPS[:, None]
     spacing = np.linalg.norm(matrix, axis=0)
     directions = matrix / spacing
     if not np.allclose(directions.T @ directions, np.eye(3), atol=_ORTHOGONAL):
-        raise ValueError("the axes of the voxels are not at right angles, which MetaImage cannot say")
+        raise ValueError("the axes of the voxels are not at right angles, which MetaImage cannot express")
     packed = zlib.compress(np.asarray(image.values, dtype.newbyteorder("<")).tobytes(order="F"), 6)
     fields = {
         "ObjectType": "Image",
@@ -111,13 +112,13 @@ def encoded(image: MetaImage) -> bytes:
 
 
 def _header(content: bytes) -> tuple[dict[str, str], int]:
-    """The fields before the voxels, and where these begin."""
+    """Return the fields of the header, and the offset of the voxels."""
     fields: dict[str, str] = {}
     place = 0
     while "ElementDataFile" not in fields:
         line = _LINE.match(content[:_HEADER_BYTES], place)
         if line is None:
-            raise ValueError("the header is not lines of `name = value` up to ElementDataFile")
+            raise ValueError("the header is not made of lines `name = value` up to ElementDataFile")
         fields[line[1].decode(errors="replace")] = line[2].decode(errors="replace")
         place = line.end()
     return fields, place
@@ -125,7 +126,7 @@ def _header(content: bytes) -> tuple[dict[str, str], int]:
 
 def _image(fields: Mapping[str, str], content: bytes, start: int) -> MetaImage:
     if fields["ElementDataFile"] != "LOCAL":
-        raise ValueError(f"the voxels are in {fields['ElementDataFile']!r}; a file that holds them itself is needed")
+        raise ValueError(f"the voxels are in {fields['ElementDataFile']!r}; a file that holds its own voxels is needed")
     if fields.get("NDims") != "3":
         raise ValueError(f"NDims = {fields.get('NDims')}; three axes are needed")
     if fields.get("ElementNumberOfChannels", "1") != "1":
@@ -146,12 +147,12 @@ def _image(fields: Mapping[str, str], content: bytes, start: int) -> MetaImage:
 
 def _voxels(fields: Mapping[str, str], data: bytes, size: int) -> bytes:
     if size > LARGEST_BYTES:
-        raise ValueError(f"the header claims {size} bytes of voxels; at most {LARGEST_BYTES} are read")
+        raise ValueError(f"the header declares {size} bytes of voxels; at most {LARGEST_BYTES} are read")
     if _true(fields, "CompressedData", "False"):
         unpacker = zlib.decompressobj()
         data = unpacker.decompress(data, size + 1)
     if len(data) != size:
-        raise ValueError(f"{size} bytes of voxels are declared, {len(data)} are there")
+        raise ValueError(f"the header declares {size} bytes of voxels; the file has {len(data)}")
     return data
 
 
@@ -173,12 +174,12 @@ def _vector(fields: Mapping[str, str], names: tuple[str, ...], default: str) -> 
     name = next((name for name in names if name in fields), names[0])
     text = fields.get(name, default)
     try:
-        found = np.array(text.split(), np.float64)
+        vector = np.array(text.split(), np.float64)
     except ValueError:
-        found = np.empty(0)
-    if found.size != len(default.split()) or not np.isfinite(found).all():
+        vector = np.empty(0)
+    if vector.size != len(default.split()) or not np.isfinite(vector).all():
         raise ValueError(f"{name} = {text}; {len(default.split())} finite numbers are needed")
-    return found
+    return vector
 
 
 def _true(fields: Mapping[str, str], name: str, default: str) -> bool:

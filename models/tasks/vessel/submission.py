@@ -26,8 +26,9 @@ _WHOLE = re.compile(r"-?\d{1,18}")
 
 @contextmanager
 def opened(path: Path) -> Iterator[AddRows]:
-    """A submission that is written row by row. It is there when the block ends; after an error with the rows before it,
-    unless there are none.
+    """Open a submission that is written row by row.
+
+    The file exists once the block ends. After an error it has the rows before it, unless there are none.
 
     Raises:
         ValueError: the name does not end in ``.json``.
@@ -71,10 +72,11 @@ FILES = RowFiles(
 
 
 def read(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64]]:
-    """Identities, powers (kW) and uncertainties (kW²) of a submission, in the order of the file.
+    """Read ids, powers (kW) and uncertainties (kW²) of a submission, in the order of the file.
 
     Raises:
-        BadFile: no such list; a record lacks a field, or holds what is no finite number; an identity comes twice.
+        BadFile: the file is not such a list; a record lacks a field or has a value that is not a finite number; an id
+            occurs twice.
     """
     try:
         records = json.loads(path.read_bytes())
@@ -94,10 +96,10 @@ def read(path: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.float64
                 raise BadFile(f"{path}: record {number} (from 0): {field} is {value!r}; a finite number is needed")
             values[place, number] = value
     if len(set(ids)) < len(ids):
-        raise BadFile(f"{path}: a time_id comes twice; each row of the input has one record")
+        raise BadFile(f"{path}: a time_id occurs twice; each row of the input has one record")
     return ids, values[0], values[1]
 
 
 def _identity(one: str | int) -> str | int:
-    """A whole number as one, as the input of the benchmark has it."""
+    """Return the text of an integer as an integer, as the benchmark's input has it."""
     return int(one) if isinstance(one, str) and _WHOLE.fullmatch(one) and str(int(one)) == one else one

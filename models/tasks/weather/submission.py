@@ -27,15 +27,16 @@ _ARCHIVES = (".tar.gz", ".tgz")
 
 @contextmanager
 def opened(path: Path) -> Iterator[AddRows]:
-    """A submission that is written row by row. It is there when the block ends; after an error with the rows before it,
-    unless there are none.
+    """Open a submission that is written row by row.
+
+    The file exists once the block ends. After an error it has the rows before it, unless there are none.
 
     Raises:
         ValueError: the name ends neither in ``.tar.gz`` nor in ``.csv``.
     """
     archive = path.name.endswith(_ARCHIVES)
     if not archive and path.suffix != ".csv":
-        raise ValueError(f"{path}: the submission is {NAME}, or its {MEMBER}; give a name that ends so")
+        raise ValueError(f"{path}: the submission is {NAME}, or its {MEMBER}; give a name that ends in .tar.gz or .csv")
     part = path.with_name(path.name + ".part")
     with part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -67,7 +68,7 @@ def _finish(part: Path, path: Path, archive: bool) -> None:
         return
     packed = path.with_name(path.name + ".packed.part")
     with tarfile.open(packed, "w:gz") as tar, part.open("rb") as file:
-        info = tarfile.TarInfo(MEMBER)  # without names of users
+        info = tarfile.TarInfo(MEMBER)  # without user names
         info.size = part.stat().st_size
         info.mtime = int(part.stat().st_mtime)
         tar.addfile(info, file)
@@ -83,7 +84,7 @@ FILES = RowFiles(
 
 
 def is_submission(path: Path) -> bool:
-    """Whether a file is one by its name, or, for CSV, by its header."""
+    """Return whether a file is a submission, by its name, or for CSV by its header."""
     if path.name.endswith(_ARCHIVES):
         return True
     if path.suffix != ".csv":
@@ -96,10 +97,10 @@ def is_submission(path: Path) -> bool:
 
 
 def read(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Identities (from 1), temperatures (°C) and uncertainties (°C²) of a submission, in the order of the file.
+    """Read ids (from 1), temperatures (°C) and uncertainties (°C²) of a submission, in the order of the file.
 
     Raises:
-        BadFile: no such file; a cell that is no finite number; an identity that comes twice or is below 1.
+        BadFile: the file is not a submission; a cell is not a finite number; an id occurs twice or is below 1.
     """
     try:
         rows = list(csv.reader(io.StringIO(_text(path))))
@@ -120,7 +121,7 @@ def read(path: Path) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np
         )
     ids = table[:, 0].astype(np.int64)
     if (ids != table[:, 0]).any() or ids.min() < 1 or len(np.unique(ids)) < len(ids):
-        raise BadFile(f"{path}: ID counts rows of the input from 1, each once")
+        raise BadFile(f"{path}: ID must be the number of a row of the input, from 1, each once")
     return ids, table[:, 1], table[:, 2]
 
 

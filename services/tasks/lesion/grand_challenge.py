@@ -1,6 +1,8 @@
-"""Files of Grand Challenge: ``images/SLOT/NAME.mha`` in and out, and ``results.json``, as the released container has
-them. The released container writes its maps without directions and with the axes turned round; these lie where the
-image lies."""
+"""Files of Grand Challenge, as in the released container: ``images/SLOT/NAME.mha`` in and out, and ``results.json``.
+
+The released container writes its maps without directions and with the axes in reverse order; these have the grid of
+the image.
+"""
 
 from __future__ import annotations
 
@@ -21,17 +23,17 @@ from models.tasks.lesion.scans import SEGMENTATION_SLOT, UNCERTAINTY_SLOT
 
 RESULTS = "results.json"
 _UNCERTAINTIES = ("rmi", "total")
-"""Maps that the uncertainty is taken from, the first that is there: RMI of an ensemble, entropy of a single model."""
+"""Maps that the uncertainty is taken from, the first available: RMI of an ensemble, entropy of a single model."""
 
 
 @dataclass(frozen=True)
 class AsNifti:
-    """A MetaImage file that the client sends as NIfTI, on the same grid; it is read when it is sent."""
+    """A MetaImage file that the client sends as NIfTI on the same grid; read when it is sent."""
 
     path: Path
 
     def to_bytes(self) -> bytes:
-        """The content of a NIfTI file.
+        """Return the content of a NIfTI file.
 
         Raises:
             demur.InvalidInput: the file cannot be read.
@@ -42,36 +44,36 @@ class AsNifti:
         except BadFile as error:
             raise demur.InvalidInput(str(error), code="not_metaimage", field="flair") from error
         values = image.values
-        if values.dtype.itemsize == 8:  # which NIfTI holds, and few readers do
+        if values.dtype.itemsize == 8:  # NIfTI allows these, but few readers support them
             values = values.astype(np.float32)
         content: bytes = nibabel.Nifti1Image(values, image.affine).to_bytes()
         return content
 
 
 def sent(path: Path | None) -> Path | AsNifti | None:
-    """A file as the client takes it."""
+    """Return a file in a form that the client accepts."""
     return AsNifti(path) if path is not None and path.suffix == metaimage.SUFFIX else path
 
 
 @dataclass
 class Submission:
-    """The maps of scans, written as they come, and what became of each."""
+    """Writer of the maps of scans, and of ``results.json`` about them."""
 
     root: Path
     cases: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, one: Input, maps: dict[str, Path]) -> list[Path]:
-        """Writes the segmentation (0 and 1) and the uncertainty of a scan, in the voxels of its image.
+        """Write the segmentation (0 and 1) and the uncertainty of a scan, on the grid of its image.
 
         Args:
-            maps: where the volumes of the answer were written, by name.
+            maps: files of the volumes of the answer, by name.
 
         Returns:
             The two files.
 
         Raises:
             BadFile: the answer lacks one of them.
-            ValueError: MetaImage cannot say how the voxels lie.
+            ValueError: MetaImage cannot express the grid of the image.
         """
         name = next((name for name in _UNCERTAINTIES if name in maps), None)
         if name is None or "mask" not in maps:
@@ -92,11 +94,11 @@ class Submission:
         return written
 
     def failed(self, one: Input, error: object) -> None:
-        """Notes a scan that has no maps."""
+        """Record a scan that has no maps."""
         self._case(one, [], [str(error)])
 
     def write(self) -> None:
-        """Writes ``results.json``."""
+        """Write ``results.json``."""
         (self.root / RESULTS).write_text(json.dumps(self.cases, indent=2) + "\n", encoding="utf-8")
 
     def _case(self, one: Input, written: list[Path], errors: list[str]) -> None:

@@ -1,4 +1,7 @@
-"""Limit of an answer that a caller states, since no client of gRPC tells the server what it takes (4 MB by default)."""
+"""Limit of the size of answers, which callers state in metadata.
+
+gRPC clients have a limit of their own (4 MB by default), which they do not send to the server.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ from typing import Any
 from services.errors import InvalidInput, TooLarge
 
 KEY = "demur-max-response-bytes"
-"""Metadata of a call: the largest message that its client takes, bytes."""
+"""Key of the metadata that states the largest message that the client accepts, bytes."""
 SMALL_BYTES = 16 << 10
-"""Answers up to this size are sent without a look at the metadata."""
+"""Answers up to this size are sent without a check."""
 LARGEST_BYTES = 2**31 - 1
 
 
@@ -17,11 +20,11 @@ def check_size(response: bytes, context: Any, advice: str) -> None:
     """Check an encoded answer against the limit that its caller states, if any.
 
     Args:
-        advice: what a caller can do to get a smaller answer, an imperative.
+        advice: how to get a smaller answer, as an imperative.
 
     Raises:
         TooLarge: the answer is larger.
-        InvalidInput: the limit is no number of bytes.
+        InvalidInput: the limit is not a number of bytes.
     """
     if len(response) <= SMALL_BYTES:
         return
@@ -39,7 +42,7 @@ def check_size(response: bytes, context: Any, advice: str) -> None:
 
 
 def _limit(metadata: Any) -> int | None:
-    """Raises ``InvalidInput``."""
+    """Return the limit that metadata state, None if they do not; raise ``InvalidInput`` if it is not a number."""
     for name, value in metadata:
         if name == KEY:
             text = value.strip()

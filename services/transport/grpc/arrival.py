@@ -1,4 +1,4 @@
-"""Bounds of a call before its handler runs: the size of its metadata, and the time until its one message.
+"""Bounds of a call before its handler runs: size of its metadata, time until its request message.
 
 The library bounds metadata only once its peer has acknowledged the settings of the connection, and waits for the
 message of a call for as long as the connection lasts.
@@ -17,7 +17,7 @@ from services.errors import DeadlineExceeded, DemurError, InvalidInput, TooLarge
 from services.transport.grpc.status import abort
 
 _ENTRY_BYTES = 32
-"""What an entry counts beside its name and value (RFC 9113, section 6.5.2)."""
+"""Overhead of an entry beside its name and value (RFC 9113, section 6.5.2)."""
 _SWEEP_SECONDS = 1.0
 _MISSING = InvalidInput(
     "the call ended without its message; send one message, or use a method that streams", code="not_a_message"
@@ -25,28 +25,28 @@ _MISSING = InvalidInput(
 
 
 class Arrival:
-    """Calls whose message has not come yet; one a server, used on its event loop only."""
+    """Calls whose request message has not arrived yet; one instance a server, used on its event loop only."""
 
     def __init__(self, message_seconds: float, most_metadata_bytes: int) -> None:
         """
         Args:
-            message_seconds: from the metadata of a call to its message; a call without is refused then.
-            most_metadata_bytes: of the metadata of a call; one with more is refused.
+            message_seconds: limit of the time from the metadata of a call to its message; later, the call is refused.
+            most_metadata_bytes: limit of the metadata of a call; a call with more is refused.
         """
         self._seconds = message_seconds
         self._most_bytes = most_metadata_bytes
         self._waiting: dict[asyncio.Task[Any], float] = {}
-        """Task of a call to the time of the loop at which it is late."""
+        """Deadline of each call's task, in the time of the loop."""
         self._late: set[asyncio.Task[Any]] = set()
-        """Tasks that were woken since they are."""
+        """Tasks that were cancelled because they passed it."""
         self._timer: asyncio.TimerHandle | None = None
 
     def bounded(self, handler: Any) -> Any:
-        """Return a handler that waits for the one message of a call itself, and refuses a call without in words.
+        """Return a handler that awaits the one message of a call itself, and refuses a call without one.
 
-        The library calls it as one of a stream, which has a context before its first message; ``unary_unary`` or
-        ``unary_stream`` are as they were, so that one can tell what the method is. Streams of requests are returned
-        unchanged: they may be silent.
+        The library calls it as the handler of a stream of requests, which has its context before the first message;
+        ``unary_unary`` and ``unary_stream`` stay as they are, to show the kind of the method. Handlers of streams of
+        requests are returned unchanged: streams may be silent.
         """
         if handler.request_streaming:
             return handler
@@ -57,11 +57,11 @@ class Arrival:
         return handler._replace(request_streaming=True, stream_stream=reading)
 
     def admit(self, metadata: Any, handler: Any) -> Any:
-        """Return the handler of a new call, in whose task this runs: the one given, or one that refuses it.
+        """Return the handler of a new call: the given one, or one that refuses it. Runs in the task of the call.
 
         Args:
-            metadata: pairs of the call.
-            handler: a bounded one.
+            metadata: name and value pairs of the call.
+            handler: as ``bounded`` returns it.
         """
         size = sum(len(name) + len(value) + _ENTRY_BYTES for name, value in metadata or ())
         return handler if size <= self._most_bytes else refusing(_too_large(size, self._most_bytes))
@@ -80,7 +80,7 @@ class Arrival:
         return call
 
     async def _message(self, context: Any) -> Any:
-        """The one message of a call; where there is none, or not in time, the call is refused."""
+        """Return the one message of a call; refuse the call if there is none, or not in time."""
         task = asyncio.current_task()
         assert task is not None
         loop = asyncio.get_running_loop()
@@ -90,7 +90,7 @@ class Arrival:
         try:
             message = await context.read()
         except asyncio.CancelledError:
-            if task not in self._late:  # the caller went away, or the server stops
+            if task not in self._late:  # the caller disconnected, or the server stops
                 raise
             task.uncancel()
             await abort(context, _late(self._seconds))
@@ -106,7 +106,7 @@ class Arrival:
         return min(_SWEEP_SECONDS, self._seconds)
 
     def _sweep(self) -> None:
-        """Wake the calls that are late, as long as any are waited for."""
+        """Cancel late calls; run again as long as any call waits."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         for task, end in list(self._waiting.items()):
@@ -118,16 +118,16 @@ class Arrival:
 
 
 class Bounded(grpc.GenericRpcHandler):
-    """The handlers of a service that is not ours, such as health, within the same bounds."""
+    """Handlers of a service without a gate, such as health, within the same bounds."""
 
     def __init__(self, handlers: grpc.GenericRpcHandler, arrival: Arrival) -> None:
         self._handlers = handlers
         self._arrival = arrival
         self._bounded: dict[str, Any] = {}
-        """By method, as far as it was called."""
+        """Handlers by method, once it was called."""
 
     def service(self, handler_call_details: Any) -> Any:
-        """Return the handler of one new call; None: the method is not of this service."""
+        """Return the handler of a new call; None if the method is not of this service."""
         method = handler_call_details.method
         handler = self._bounded.get(method)
         if handler is None:
@@ -149,14 +149,14 @@ def refusing(error: DemurError) -> Any:
 
 def _late(seconds: float) -> DeadlineExceeded:
     return DeadlineExceeded(
-        f"the message of this call did not come within {seconds:g} s of its metadata (DEMUR_MESSAGE_SECONDS)",
+        f"the message of this call did not arrive within {seconds:g} s of its metadata (DEMUR_MESSAGE_SECONDS)",
         code="deadline_exceeded",
     )
 
 
 def _too_large(size: int, most: int) -> TooLarge:
     return TooLarge(
-        f"the metadata of this call are {size} bytes, at most {most} are taken (DEMUR_MAX_HEADER_BYTES); send less",
+        f"the metadata of this call have {size} bytes; at most {most} are allowed (DEMUR_MAX_HEADER_BYTES); send less",
         code="header_too_large",
         field="metadata",
         value=str(size),

@@ -1,8 +1,8 @@
-"""Requests that callers compress with gzip, decompressed within the limit of a message.
+"""Decompression of gzip-compressed requests, within the limit of a message.
 
-The library would decompress a message of any size before it looks at the limit, so 16 kB could become 16 MB, and 16 MB
-could become 16 GB. The server therefore turns that off (``OPTIONS``) and sees compressed messages as they came. No
-protobuf message begins as gzip does: the first byte would be a field of wire type 7, which does not exist.
+The library would decompress a message of any size before it checks the limit, so 16 kB could become 16 MB, and 16 MB
+could become 16 GB. The server therefore turns that off (``OPTIONS``) and receives messages still compressed. No
+protobuf message begins like gzip: the first byte would be a field of wire type 7, which does not exist.
 Encodings other than gzip are refused by the library (UNIMPLEMENTED, naming the encoding).
 """
 
@@ -25,22 +25,22 @@ OPTIONS = (
 """Options of a server whose handlers are ``Decompressing``."""
 _MAGIC = b"\x1f\x8b"
 _MOST_EXPANSION = 1032
-"""Bytes that DEFLATE makes of one byte, at most."""
+"""Largest expansion of one byte by DEFLATE."""
 _SMALL_BYTES = 64 << 10
-"""Limit of messages that are decompressed on the event loop, those of health and reflection."""
+"""Limit of messages that are decompressed on the event loop: those of health and reflection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compressed:
-    """A message as it came, and how it is read once it is decompressed."""
+    """A message that is still compressed, with the decoder of its content."""
 
     data: bytes
     decode: Callable[[bytes], Any]
     refuse: Callable[[DemurError], Any]
-    """Makes a request of the error that takes its place."""
+    """Makes the request that carries an error in place of the message."""
 
     async def opened(self, limit: int, offload: Offload) -> Any:
-        """Decompress and decode; ``limit`` is that of the decompressed message, bytes."""
+        """Decompress and decode; ``limit`` is the largest decompressed size, bytes."""
         try:
             nbytes = min(len(self.data) * _MOST_EXPANSION, limit)
             return self.decode(await offload.run(nbytes, decompress, self.data, limit))
@@ -49,16 +49,16 @@ class Compressed:
 
 
 def is_compressed(data: bytes) -> bool:
-    """Return whether the bytes of a message are gzip."""
+    """Return whether a message is gzip."""
     return data.startswith(_MAGIC)
 
 
 def decompress(data: bytes, limit: int) -> bytes:
-    """Decompress the one member of gzip that a message is; memory is bounded by ``limit`` bytes.
+    """Decompress a message of one gzip member; memory is bounded by ``limit`` bytes.
 
     Raises:
-        TooLarge: there are more than ``limit`` bytes in it.
-        InvalidInput: it is broken, ends too early, or something follows it.
+        TooLarge: it decompresses to more than ``limit`` bytes.
+        InvalidInput: the member is broken or truncated, or bytes follow it.
     """
     member = zlib.decompressobj(wbits=31)
     try:
@@ -88,7 +88,7 @@ def _broken(reason: str) -> InvalidInput:
 
 
 def small(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
-    """A decoder of small messages that may be compressed; what it raises, the library answers with INTERNAL."""
+    """Return a decoder of small messages that may be compressed; the library answers its errors with INTERNAL."""
 
     def decode_any(data: bytes) -> Any:
         return decode(decompress(data, _SMALL_BYTES) if is_compressed(data) else data)
@@ -97,7 +97,7 @@ def small(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
 
 
 class Decompressing(grpc.GenericRpcHandler):
-    """Handlers whose decoders may answer ``Compressed``; these are decompressed before the handler sees them."""
+    """Handlers whose decoders may return ``Compressed``, which is decompressed before the handler gets it."""
 
     def __init__(self, handlers: grpc.GenericRpcHandler, limit: int, offload: Offload) -> None:
         self._handlers = handlers
@@ -128,7 +128,7 @@ class Decompressing(grpc.GenericRpcHandler):
 
 
 class _Opened:
-    """The requests of a stream, decompressed one by one as they are read."""
+    """Requests of a stream, decompressed one by one as they are read."""
 
     def __init__(self, requests: AsyncIterator[Any], limit: int, offload: Offload) -> None:
         self._requests = requests

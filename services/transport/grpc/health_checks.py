@@ -1,4 +1,4 @@
-"""Handlers of ``grpc.health.v1.Health`` for the library's servicer; requests may be compressed."""
+"""Handlers of ``grpc.health.v1.Health`` over the library's servicer, which accept compressed requests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from services.transport.grpc.compression import small
 
 
 def handlers(servicer: Any) -> grpc.GenericRpcHandler:
-    """Handlers of a ``grpc_health.v1.health.aio.HealthServicer``."""
+    """Return handlers for a ``grpc_health.v1.health.aio.HealthServicer``."""
     codec = {
         "request_deserializer": small(health_pb2.HealthCheckRequest.FromString),
         "response_serializer": health_pb2.HealthCheckResponse.SerializeToString,

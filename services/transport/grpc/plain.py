@@ -1,7 +1,7 @@
-"""Answers whose numbers are repeated fields, for people and for bridges to JSON, instead of packed bytes.
+"""Answers with repeated fields in place of packed bytes, for people and for bridges to JSON.
 
-What is packed in a field ``x`` stands in its twin ``plain_x``, whose type says how the bytes are read: that is the one
-rule, and a message that follows it needs no code here.
+The values packed in a field ``x`` go to its twin ``plain_x``, whose type says how to read the bytes. A message that
+follows this rule needs no code here.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _PACKED: dict[int, str] = {
     FieldDescriptor.TYPE_UINT64: "<u8",
     FieldDescriptor.TYPE_ENUM: "u1",
 }
-"""Type of a twin to that of the packed numbers."""
+"""NumPy type of the packed numbers, by the protobuf type of the twin."""
 Unpack = Callable[[Any], list[Any]]
 
 
 def plain(message: Any) -> Any:
-    """Move what is packed in a message, and in those within it, into its twins; change and return the message.
+    """Move the packed values of a message, and of messages within it, to their twins; change and return the message.
 
-    Identities (``UnitIds``) stay beside their texts, since other calls take them as they are.
+    Unit ids (``UnitIds``) stay beside their texts, since other calls take them in this form.
     """
     twins, inner = _fields(message.DESCRIPTOR)
     for name, unpack, keeps in twins:
@@ -42,32 +42,35 @@ def plain(message: Any) -> Any:
                 message.ClearField(name)
     for name, repeated in inner:
         if repeated:
-            for one in getattr(message, name):
-                plain(one)
+            for part in getattr(message, name):
+                plain(part)
         elif message.HasField(name):
             plain(getattr(message, name))
     return message
 
 
 def encoded(binding: GrpcBinding, answers: list[Any], *, in_plain: bool) -> bytes:
-    """All answers of one request as the bytes of one message; ``in_plain``: with numbers as repeated fields.
+    """Encode all answers of one request as one message.
+
+    Args:
+        in_plain: whether numbers are repeated fields.
 
     Raises:
-        DemurError: all of the request failed.
+        DemurError: all items of the request failed.
     """
     response = binding.answer(answers)
     return binding.response.encode(plain(response) if in_plain else response)
 
 
 def _filled(message: Any, name: str) -> Any:
-    """The value of a field; nothing where it is absent or empty."""
+    """Return the value of a field; None or empty bytes if there is none."""
     value = getattr(message, name)
     return value if isinstance(value, bytes) or message.HasField(name) else None
 
 
 @lru_cache(maxsize=256)
 def _fields(descriptor: Descriptor) -> tuple[tuple[tuple[str, Unpack, bool], ...], tuple[tuple[str, bool], ...]]:
-    """Fields that have a twin, with how they are unpacked and whether they stay; fields that hold messages."""
+    """Return fields with a twin (name, unpacking, whether they stay), and fields of messages (name, repeated)."""
     return tuple(_twins(descriptor)), tuple(_inner(descriptor))
 
 
@@ -106,6 +109,6 @@ def _shifts(content: bytes) -> list[Any]:
 
 
 def _bits(bits: int) -> Any:
-    """The bits of a byte one by one, also those that have no name yet."""
+    """Return the bits of a byte one by one, including those without a name."""
     shifts: list[Any] = [bits & (1 << place) for place in range(8) if bits & (1 << place)]
     return common_pb2.Shifts(shifts=shifts or [common_pb2.SHIFT_NONE])

@@ -23,7 +23,7 @@ _METHOD = "ServerReflectionInfo"
 
 
 def handlers(services: Iterable[str]) -> tuple[grpc.GenericRpcHandler, ...]:
-    """Handlers of both versions for a ``grpc.aio`` server.
+    """Return handlers of both versions for a ``grpc.aio`` server.
 
     Args:
         services: full names of the other services of the server, whose descriptors are in the default pool.
@@ -38,7 +38,7 @@ def handlers(services: Iterable[str]) -> tuple[grpc.GenericRpcHandler, ...]:
 
 
 class _Pools:
-    """The default descriptor pool, and the descriptor of v1 where that pool has none."""
+    """The default descriptor pool, with the descriptor of v1 as a fallback."""
 
     def __init__(self) -> None:
         v1 = descriptor_pool.DescriptorPool()
@@ -46,7 +46,7 @@ class _Pools:
         self._pools = (descriptor_pool.Default(), v1)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """A ``Find…`` method, as ``DescriptorPool`` has it; raises ``KeyError`` where no pool knows the name."""
+        """Return a ``Find…`` method of ``DescriptorPool``, which raises ``KeyError`` if neither pool knows the name."""
 
         def find(*arguments: Any) -> Any:
             first, second = (getattr(pool, name) for pool in self._pools)
@@ -59,7 +59,7 @@ class _Pools:
 
 
 def _renamed(file: Any) -> Any:
-    """The descriptor of v1alpha as that of v1, under the path that other implementations give it."""
+    """Return the descriptor of v1alpha as that of v1, under the path that other implementations use."""
     proto = descriptor_pb2.FileDescriptorProto()
     file.CopyToProto(proto)
     old, proto.name, proto.package = f".{proto.package}.", "grpc/reflection/v1/reflection.proto", V1.rpartition(".")[0]

@@ -1,4 +1,4 @@
-"""Names that a JSON object has twice: parsers keep the last in silence, so they are looked for and refused."""
+"""Refusal of duplicate names in JSON objects, of which parsers silently keep the last."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import msgspec
 from services.errors import InvalidInput, shortened
 
 _LONG = 64
-"""Bytes of a value that is taken out before names are read: it may be a file."""
+"""Values above this number of bytes, such as files, are taken out before names are read."""
 
 
 def check(body: bytes, parsed: msgspec.Struct) -> None:
-    """Refuse a top-level name that is given twice.
+    """Refuse a body in which a top-level name is given twice.
 
-    A colon follows each name. So no name is doubled where the body has as many colons as ``parsed`` proves to have
-    come; else, where texts or inner objects hold colons, the values are split off and those outside are counted.
+    A colon follows each name. If the body has no more colons than ``parsed`` has names that must be present, no name is
+    duplicate. Otherwise texts or inner objects may hold colons, so only those outside of values are counted.
 
     Args:
-        body: an object.
-        parsed: what was decoded of it; unknown names were refused.
+        body: a JSON object.
+        parsed: the decoded body; unknown names were refused.
 
     Raises:
-        InvalidInput: it is.
+        InvalidInput: a name is given twice.
     """
     if not _more_colons(body, _proven(parsed)):
         return
@@ -39,24 +39,24 @@ def check(body: bytes, parsed: msgspec.Struct) -> None:
 
 
 def load(text: bytes, *, code: str = "doubled_column") -> None:
-    """Read all objects of a JSON text.
+    """Read all objects of a JSON text, and refuse duplicate names in them.
 
     Raises:
-        InvalidInput: one has a name twice.
-        msgspec.DecodeError: it is no JSON.
+        InvalidInput: an object has a name twice.
+        msgspec.DecodeError: the text is not JSON.
     """
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, value in items:
-            if name in found:
+            if name in members:
                 raise InvalidInput(f"{shortened(name)!r} is given twice; give each name once", code=code, field=name)
-            found[name] = value
-        return found
+            members[name] = value
+        return members
 
     try:
         json.loads(text, object_pairs_hook=pairs, parse_int=float)  # int() refuses thousands of digits
-    except json.JSONDecodeError as error:  # in what msgspec only passed over
+    except json.JSONDecodeError as error:  # in a part that msgspec skipped
         raise msgspec.DecodeError(f"JSON is malformed: {error.msg} (byte {error.pos})") from error
 
 
@@ -70,14 +70,14 @@ def _more_colons(body: bytes, most: int) -> bool:
 
 
 def _proven(parsed: msgspec.Struct) -> int:
-    """Count of different names that must have come: the required ones, and those whose value is no default."""
+    """Return the number of names that must be present: required ones, and those whose value is not the default."""
     required, optional = _names(type(parsed))
     return required + sum(bool(getattr(parsed, name)) for name in optional)
 
 
 @lru_cache(maxsize=64)
 def _names(kind: type[msgspec.Struct]) -> tuple[int, tuple[str, ...]]:
-    """The count of required names, and the names whose default is false in a condition, so that what is not came."""
+    """Return the number of required names, and the names with a falsy default: if true, the value was in the body."""
     fields = msgspec.structs.fields(kind)
     required = sum(field.required for field in fields)
     return required, tuple(

@@ -1,8 +1,8 @@
 """Named subschemas of an OpenAPI document as components.
 
-Generators of clients name a class for each object and each enumeration. Of an inline one they make up the name, number
-those that collide, and some do not follow references below a component. So schemas are written where they belong, with
-a ``title`` where they are to have a name, and become components here.
+Client generators make a class for each object and each enumeration. For inline ones they invent names, and number
+those that collide; some do not follow references below a component. So schemas are written where they belong, with a
+``title`` if they need a name, and become components here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def hoisted(document: Json) -> Json:
         document: an OpenAPI document; it is not changed. A component's own title is dropped.
 
     Raises:
-        ValueError: two different schemas have one name.
+        ValueError: two different schemas have the same name.
     """
     components: Json = {}
     named = document["components"]["schemas"]
@@ -31,13 +31,13 @@ def hoisted(document: Json) -> Json:
 
 
 def _walked(node: Any, components: Json) -> Any:
-    """The node with references in place of titled schemas, which are added to the components."""
+    """Return a node with references in place of titled schemas, which are added to the components."""
     if isinstance(node, list | tuple):
         return [_walked(item, components) for item in node]
     if not isinstance(node, dict):
         return node
     walked = {key: _walked(value, components) for key, value in node.items()}
-    if not isinstance(walked.get("title"), str):  # of a property that has this name it is a schema
+    if not isinstance(walked.get("title"), str):  # a property named "title" is a schema
         return walked
     name = walked.pop("title")
     _add(components, name, walked)

@@ -1,4 +1,4 @@
-"""Why a JSON body could not be decoded, and what to send instead; runs only after a decode failed."""
+"""Errors for JSON bodies that could not be decoded: the cause, and what to send instead."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from services.errors import InvalidInput, shortened
 
 BOM = b"\xef\xbb\xbf"
 _BYTE = re.compile(r"\(byte (\d+)\)")
-"""Where msgspec says that it stopped."""
+"""Position at which msgspec reports that it stopped."""
 _LITERAL = re.compile(rb"(?<![\w\"])-?(NaN|nan|Infinity|inf|None|True|False|undefined)\b")
 _AROUND = 12
-"""Bytes before the place where msgspec stopped in which such a literal may begin, and behind it in which it may end."""
+"""Largest distance of the ends of a literal from the position at which msgspec stopped, bytes."""
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^"\[\]{}]+', re.DOTALL)
 _MOST_TOKENS = 1_000_000
-"""Longer texts are not walked through to name the place of a value: it would cost more than the refused work."""
+"""Texts with more tokens are not searched for the path of a value: that would cost more than the refused work."""
 _REPLACEMENTS = {b"None": "null", b"undefined": "null", b"True": "true", b"False": "false"}
 _SHOWN = 120
-"""Characters of msgspec's own message that are passed on: it quotes names whole."""
+"""Characters of msgspec's own message that are kept, since it quotes names in full."""
 Path = tuple[str | int, ...]
 
 
 class Literal(NamedTuple):
-    """A word that JSON does not have, in the place of a value."""
+    """A word in place of a value that JSON does not have."""
 
     text: str
     """``NaN``, ``-Infinity``, ``None`` ..."""
@@ -34,21 +34,21 @@ class Literal(NamedTuple):
 
     @property
     def missing(self) -> bool:
-        """Whether it is not a finite number, which writers of JSON use for missing values."""
+        """Whether it is a number that is not finite, which some JSON writers use for missing values."""
         return self.text.lstrip("-").lower() in ("nan", "infinity", "inf")
 
     @property
     def replacement(self) -> str:
-        """What JSON has instead."""
+        """The JSON equivalent."""
         return _REPLACEMENTS.get(self.text.lstrip("-").encode(), "null")
 
 
 def literal(body: bytes, error: Exception) -> Literal | None:
     """Return the word at which decoding stopped, if it is a literal of Python or JavaScript that JSON lacks."""
-    found = _BYTE.search(str(error))
-    if found is None:
+    position = _BYTE.search(str(error))
+    if position is None:
         return None
-    stop = int(found[1])
+    stop = int(position[1])
     start = max(0, stop - _AROUND)
     for match in _LITERAL.finditer(body, start, stop + _AROUND):
         if match.start() <= stop <= match.end() + 1:
@@ -57,12 +57,12 @@ def literal(body: bytes, error: Exception) -> Literal | None:
 
 
 def explained(body: bytes, error: Exception, example: str, *, field: str = "") -> InvalidInput:
-    """Return the refusal of a body that could not be decoded.
+    """Return the error for a body that could not be decoded.
 
     Args:
         error: what the decoder raised.
-        example: a body that the route takes; empty: none is shown.
-        field: of the refusal, where no value of the body is to blame.
+        example: a body that the route accepts; empty to show none.
+        field: field of the error, if no value of the body is the cause.
     """
     hint = f"; send {example}" if example else ""
     if not body.strip():
@@ -79,7 +79,7 @@ def explained(body: bytes, error: Exception, example: str, *, field: str = "") -
         return _of_literal(word, field)
     reason = shortened(str(error), _SHOWN)
     if "keys must be strings" in reason and b"'" in body[:_SHOWN]:
-        reason += " (names stand in double quotes; Python's json.dumps writes them)"
+        reason += " (names need double quotes; Python's json.dumps writes them)"
     return InvalidInput(
         f"the body is not the JSON that this route takes: {reason}{hint}", code="not_a_body", field=field
     )
@@ -102,20 +102,20 @@ def _of_literal(word: Literal, field: str) -> InvalidInput:
 
 
 def ends(path: Path) -> tuple[str, int]:
-    """Return the last name and the last index of a path; empty and -1 where there is none."""
+    """Return the last name and the last index of a path; empty and -1 if there is none."""
     names = [part for part in path if isinstance(part, str)]
     indices = [part for part in path if isinstance(part, int)]
     return (names[-1] if names else ""), (indices[-1] if indices else -1)
 
 
 def written(path: Path) -> str:
-    """Return a path as it is written in Python and JavaScript: ``rows[3].speed``."""
+    """Return a path in the notation of Python and JavaScript: ``rows[3].speed``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{shortened(part)}" for part in path)
     return text.removeprefix(".")
 
 
 def _path(body: bytes, end: int) -> Path:
-    """Names and indices that lead to the value that begins at byte ``end``; what stands before it is JSON."""
+    """Return the names and indices that lead to the value at byte ``end``; everything before it is valid JSON."""
     frames: list[bytes | int] = []
     tokens = _TOKEN.finditer(body, 0, end)
     for match in islice(tokens, _MOST_TOKENS):
@@ -134,7 +134,7 @@ def _path(body: bytes, end: int) -> Path:
 
 
 def _name(quoted: bytes) -> str:
-    """A name as JSON, which nothing has checked yet where the values around it were only passed over."""
+    """Decode a quoted name, which may be malformed if the decoder only skipped the values around it."""
     text = quoted.decode(errors="replace")
     try:
         name: str = json.loads(text, strict=False)

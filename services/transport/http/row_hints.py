@@ -1,4 +1,4 @@
-"""Refusals of JSON bodies of rows that say which form, column and row are meant."""
+"""Errors for JSON bodies of rows, which name the form, column and row at fault."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from services.transport.http.json_errors import Literal, ends, explained, litera
 from services.validate import LISTED, allowed
 
 _WHOLE_ROW = 16
-"""Columns up to which an example has all of them, so that it can be sent as it stands."""
+"""Largest number of columns of which an example has all, so that it can be sent as it is."""
 _SOME = 3
+"""Columns of an example otherwise."""
 
 
 def explain(body: bytes, error: Exception, schema: Schema) -> InvalidInput:
-    """Return the refusal of a body of rows that could not be decoded.
+    """Return the error for a body of rows that could not be decoded.
 
     Args:
         error: what the decoder raised.
@@ -35,7 +36,7 @@ def explain(body: bytes, error: Exception, schema: Schema) -> InvalidInput:
 
 
 def example(schema: Schema) -> str:
-    """Return a body of one row as JSON, with the first columns only where there are many."""
+    """Return a body of one row as JSON; if there are many columns, with the first ones only."""
     features = schema.features if len(schema) <= _WHOLE_ROW else schema.features[:_SOME]
     pairs = ", ".join(f"{json.dumps(one.name)}: {_value(one)}" for one in features)
     rest = "" if len(features) == len(schema) else f", ... and the other {len(schema) - _SOME} columns of /v1/schema"
@@ -43,7 +44,7 @@ def example(schema: Schema) -> str:
 
 
 def unknown_units(names: Sequence[str], schema: Schema) -> InvalidInput:
-    """Return the refusal of units of columns that the body does not have."""
+    """Return the error for units of columns that the body does not have."""
     listed = ", ".join(repr(shortened(name)) for name in names[:LISTED])
     more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
     which = "which is not a column" if len(names) == 1 else "which are not columns"
@@ -81,21 +82,25 @@ def _not_finite(word: Literal, schema: Schema) -> InvalidInput:
 
 
 def _bare(body: bytes, schema: Schema) -> str:
-    """What a body is that holds rows without the object around them; empty: it is something else."""
+    """Describe a body of rows without the enclosing object; return an empty text for any other body."""
     try:
-        found: Any = msgspec.json.decode(body, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
-        if isinstance(found, list):
+        content: Any = msgspec.json.decode(body, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
+        if isinstance(content, list):
             return "a list by itself"
     except ERRORS:
         return ""
     known = {*schema.names, *schema.metadata}
-    if known.isdisjoint(found):
+    if known.isdisjoint(content):
         return ""
-    return "one row by itself" if not any(bytes(one)[:1] == b"[" for one in found.values()) else "columns by themselves"
+    return (
+        "one row by itself"
+        if not any(bytes(value)[:1] == b"[" for value in content.values())
+        else "columns by themselves"
+    )
 
 
 def _value(feature: Feature) -> str:
-    """A value within the range of a column, of few digits."""
+    """Return a value within the range of a column, with few digits."""
     if feature.values:
         return f"{feature.values[0]:g}"
     lower, upper = feature.lower, feature.upper

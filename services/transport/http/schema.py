@@ -13,6 +13,11 @@ from services.transport.http.components import DECISION, PURPOSE, PURPOSE_OR_NUL
 _SYNTAX = re.compile(r"[\\^$.|?*+()\[\]{}]")
 _ESCAPED = r"\\\g<0>"
 """Of regular expressions; ``re.escape`` escapes more than those of JavaScript allow."""
+_SHIFT_REASON: Json = {
+    "type": "string",
+    "description": f"One of {', '.join(SHIFT['enum'])}.",
+}
+"""Text instead of the component: openapi-generator's Python clients cannot read lists of lists of an enumeration."""
 _OPTIONAL = {"intervals", "member_means", "member_variances", "member_probabilities"}
 """Of a head: what is not in all answers."""
 
@@ -226,7 +231,7 @@ def _decided(unit: str) -> Json:
         "deferred": {"type": "array", "items": {"type": "boolean"}},
         "shifted": {
             "type": "array",
-            "items": {"type": "array", "items": SHIFT},
+            "items": {"type": "array", "items": _SHIFT_REASON},
         },
         "policy": {"type": "string", "description": "Version of the policy that decided."},
         "prediction_ids": {"type": "array", "items": {"type": "string"}},

@@ -131,8 +131,8 @@ def test_large_end_first_and_old_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"DimSize": "9 9 9"}, "1458 bytes of voxels are declared, 4 are there"),
-        ({"DimSize": "99999 99999 99999"}, "the header claims"),
+        ({"DimSize": "9 9 9"}, "the header declares 1458 bytes of voxels; the file has 4"),
+        ({"DimSize": "99999 99999 99999"}, "the header declares"),
         ({"DimSize": "2 1"}, "DimSize = 2 1; three sizes of at least 1 are needed"),
         ({"DimSize": "2 x 1"}, "cannot be read as MetaImage"),
         ({"NDims": "4"}, "NDims = 4; three axes are needed"),
@@ -158,7 +158,7 @@ def test_what_is_refused(tmp_path: Path, more: dict[str, str], says: str) -> Non
 
 def test_what_is_no_metaimage(tmp_path: Path) -> None:
     (tmp_path / "a.mha").write_bytes(b"\x1f\x8b\x08" * 100)
-    with pytest.raises(BadFile, match="the header is not lines"):
+    with pytest.raises(BadFile, match="the header is not made of lines"):
         metaimage.read(tmp_path / "a.mha")
     with pytest.raises(BadFile, match="cannot be read"):
         metaimage.read(tmp_path / "b.mha")

@@ -113,17 +113,21 @@ def test_every_form_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("in.xlsx", b"PK\x03\x04", "in.xlsx is no file of rows that is read; give CSV, JSON (a list of rows)"),
+        (
+            "in.xlsx",
+            b"PK\x03\x04",
+            "in.xlsx is not a file of rows in a supported format; give CSV, JSON (a list of rows)",
+        ),
         ("in.npz", b"PK\x03\x04", "give CSV, JSON"),
         ("in.csv.bz2", b"BZh91AY", "give CSV, JSON"),
         ("in.sav", b"\0\1\2\3", "give CSV, JSON"),
-        ("in.json", b'{"a": {"0": 1}, "b": {"0": 1}, "flag": {"0": 1}}', "holds columns; needed is a list of rows"),
-        ("in.json", b'{\n "a": [1],\n "b": [2]\n}', "needed is a list of rows"),
-        ("in.json", b"3", "the file begins with '3'; needed is a list of rows"),
-        ("in.json", b"", "the file begins with ''; needed is a list of rows"),
+        ("in.json", b'{"a": {"0": 1}, "b": {"0": 1}, "flag": {"0": 1}}', "holds columns; a list of rows is needed"),
+        ("in.json", b'{\n "a": [1],\n "b": [2]\n}', "a list of rows is needed"),
+        ("in.json", b"3", "the file begins with '3'; a list of rows is needed"),
+        ("in.json", b"", "the file begins with ''; a list of rows is needed"),
         ("in.json", b'[{"a": 1, "b": 2}]', "the file has no column 'flag'; it has a, b"),
-        ("in.json", b'[{"a": 1, "b": 2, "flag": 0}; {}]', "behind row 0 (from 0) stands"),
-        ("in.json", b'[{"a": 1, "b": 2, "flag": 0}', "behind row 0 (from 0) stands ''; a comma or ]"),
+        ("in.json", b'[{"a": 1, "b": 2, "flag": 0}; {}]', "row 0 (from 0) is followed by"),
+        ("in.json", b'[{"a": 1, "b": 2, "flag": 0}', "row 0 (from 0) is followed by ''; a comma or ]"),
         ("in.json", b'[{"a": 1, "b": 2, "flag": 0}, {"a', "row 1 (from 0) of the list is not JSON"),
         ("in.json", b'[{"a": 1, "b": 2, "flag": 0}, ' + b"[" * 9999, "row 1 (from 0) of the list is not JSON"),
         ("in.feather", b"FEA1", "neither Arrow IPC nor Feather of version 2"),
@@ -141,7 +145,7 @@ def test_others_are_refused_in_a_line(tmp_path: Path, name: str, content: bytes,
 def test_a_gzipped_file_that_breaks_off_is_said(tmp_path: Path) -> None:
     whole = gzip.compress(csv_bytes())
     (tmp_path / "in.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="breaks off"), row_input.opened(tmp_path / "in.csv.gz", WANTED) as (read, _):
+    with pytest.raises(ValueError, match="is truncated"), row_input.opened(tmp_path / "in.csv.gz", WANTED) as (read, _):
         list(read)
 
 

@@ -143,7 +143,7 @@ def test_a_submission_that_lacks_a_row_is_refused(
     assert len(submission.read_text().splitlines()) == N
     judging = ["evaluate", "--task", "weather", "--predictions", str(submission)]
     assert main([*judging, "--ground-truth", str(source)]) == 2
-    assert "has no prediction of row 7 (from 0)" in capsys.readouterr().err
+    assert "has no prediction for row 7 (from 0)" in capsys.readouterr().err
     assert main(judging) == 2
     assert "give --ground-truth, the official file with the column fact_temperature" in capsys.readouterr().err
 
@@ -187,7 +187,7 @@ def test_precipitation_is_a_head_of_the_same_table(tmp_path: Path, capsys: pytes
             "vessel",
             "time_id,mean,total,data,knowledge,uncertainty",
             [],
-            "column power is missing, which holds the labels",
+            "column power with the labels is missing",
         ),
         ("vessel", "time_id,power", [], "column mean is missing; `demur score` writes it"),
         ("vessel", "power,mean,total,data,knowledge,uncertainty", [], "no row has both a prediction and a label"),
@@ -213,10 +213,10 @@ def test_tables_that_cannot_be_judged_are_refused(
         ('[{"time_id": 1, "power": 2}]', "time_id, power, uncertainty are needed"),
         ('[{"time_id": 1, "power": NaN, "uncertainty": 1}]', "power is nan; a finite number is needed"),
         ('[{"time_id": 1, "power": "2", "uncertainty": 1}]', "power is '2'; a finite number is needed"),
-        ('[{"time_id": 1, "power": 2, "uncertainty": 1}, {"time_id": 1, "power": 2, "uncertainty": 1}]', "comes twice"),
-        ('[{"time_id": 1, "power": 2, "uncertainty": 1}]', "has no prediction of row 1 (from 0)"),
+        ('[{"time_id": 1, "power": 2, "uncertainty": 1}, {"time_id": 1, "power": 2, "uncertainty": 1}]', "id occurs"),
+        ('[{"time_id": 1, "power": 2, "uncertainty": 1}]', "has no prediction for row 1 (from 0)"),
         ("".join(["[", *(f'{{"time_id": {i}, "power": 2, "uncertainty": 1}},' for i in (1, 2)),
-                  '{"time_id": 3, "power": 2, "uncertainty": 1}]']), "'3' is no row of"),
+                  '{"time_id": 3, "power": 2, "uncertainty": 1}]']), "'3' is not a row of"),
         ("nonsense", "cannot be read as JSON"),
     ],
 )  # fmt: skip

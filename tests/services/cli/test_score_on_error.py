@@ -154,7 +154,7 @@ def test_a_file_that_breaks_off_is_scored_as_far_as_it_goes(
     error = capsys.readouterr().err
     number = len(table(tmp_path / "out.csv"))
     assert 100 < number < ROWS
-    assert f"row {number} (from 0) of the list is not JSON, or the file breaks off" in error
+    assert f"row {number} (from 0) of the list is not JSON, or the file is truncated" in error
     assert f"after {number} rows, which are in {tmp_path / 'out.csv'}" in error
 
 
