@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,19 @@ async def test_deferred_units_have_items_when_their_answer_leaves(ledger_url: st
         (segment,) = snapshot.segments
         assert (segment["count"], segment["deferred"], segment["purpose"]) == (4, 2, "decide")
         assert counted(snapshot) == {one: 1 for one in ids_of(ids)}
+
+
+async def test_the_measure_of_an_impossible_prediction_is_kept_beside_its_infinity(
+    ledger_url: str, tmp_path: Path
+) -> None:
+    async with recording(ledger_url, tmp_path) as found:
+        portion = found.portion({POWER.name: [0.5, np.inf, 2.0, np.inf]})
+        verdict = replace(portion.verdicts[POWER.name], raw=np.array([0.5, 0.25, 2.0, np.nan], np.float32))
+        assert await found.ledger.record(replace(portion, verdicts={POWER.name: verdict}), inputs(4))
+        snapshot = found.read()
+    assert [row["uncertainty"] for row in snapshot.items] == [np.inf, 2.0, np.inf]
+    assert [row["raw_uncertainty"] for row in snapshot.items] == [0.25, None, None]
+    assert scores_of(snapshot)[1] == np.inf
 
 
 async def test_audited_units_are_those_of_the_keyed_draw(ledger_url: str, tmp_path: Path) -> None:

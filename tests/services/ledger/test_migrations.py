@@ -46,6 +46,16 @@ def test_a_later_migration_is_applied_once(ledger_url: str) -> None:
     engine.dispose()
 
 
+def test_a_ledger_of_the_first_version_gets_the_measure_of_impossible_predictions(ledger_url: str) -> None:
+    engine = Database(ledger_url).writing()
+    assert migrate(engine, now, MIGRATIONS[:1]) == 1
+    with engine.begin() as connection:
+        connection.execute(text("ALTER TABLE item DROP COLUMN raw_uncertainty"))
+    assert migrate(engine, now) == len(MIGRATIONS)
+    assert "raw_uncertainty" in {column["name"] for column in inspect(engine).get_columns("item")}
+    engine.dispose()
+
+
 def test_a_migration_that_fails_leaves_the_schema_as_it_was(ledger_url: str) -> None:
     engine = Database(ledger_url).writing()
     migrate(engine, now)
