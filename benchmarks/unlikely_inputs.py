@@ -106,7 +106,7 @@ def _section(
     lines = [f"| rows | outside the range | {' | '.join(heads)} |", "|---" * (2 + len(heads)) + "|"]
     for name, values in sets.items():
         rows = values.astype(np.float32)
-        gone = familiarity.missing(rows, schema)
+        gone = schema.missing(rows)
         outside = (((rows < lower) | (rows > upper)) & ~gone).any(axis=1)
         scores = known.score(rows, gone)
         shares = [_percent(_flagged(known, scores, outside, size)) for size in REQUESTS]

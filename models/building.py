@@ -132,9 +132,7 @@ def missing_as_nan(features: NDArray[Any], schema: Schema) -> NDArray[Any]:
     if not schema.sentinels:
         return features
     found = features.copy()
-    for position, value in schema.sentinels:
-        column = found[:, position]
-        column[column.astype(np.float32) == value] = np.nan
+    found[schema.missing(features)] = np.nan
     return found
 
 

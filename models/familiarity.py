@@ -239,7 +239,7 @@ def departures(
     if not len(flagged):
         return NO_DEPARTURES
     chosen = rows[flagged]
-    gone = missing(chosen, schema)
+    gone = schema.missing(chosen)
     with np.errstate(invalid="ignore"):  # a missing value is NaN
         beyond = np.maximum(chosen - upper, 0.0) + np.minimum(chosen - lower, 0.0)
     if known is not None:
@@ -259,14 +259,6 @@ def departures(
     return Departures(
         flagged[entries], columns, chosen[entries, columns], deviations.astype(np.float32), expected[entries, columns]
     )
-
-
-def missing(rows: NDArray[Any], schema: Schema) -> NDArray[np.bool_]:
-    """Return a mask of the missing values of rows [N, F]: NaN, or a documented sentinel."""
-    gone: NDArray[np.bool_] = np.isnan(rows)
-    for position, value in schema.sentinels:
-        gone[:, position] |= rows[:, position] == value
-    return gone
 
 
 def encode(known: Familiarity) -> bytes:

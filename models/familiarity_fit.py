@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.familiarity import REQUEST_LEVEL, ROW_LEVEL, Familiarity, missing
+from models.familiarity import REQUEST_LEVEL, ROW_LEVEL, Familiarity
 from models.schema import Schema
 
 COMPONENTS = 16
@@ -37,7 +37,7 @@ def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, s
 
     generator = np.random.default_rng(seed)
     count = len(train)
-    gone = missing(train, schema)
+    gone = schema.missing(train)
     present = np.where(gone, np.nan, train.astype(np.float64))
     empty = gone.all(axis=0)
     present[:, empty] = 0.0
@@ -61,7 +61,7 @@ def fit(train: NDArray[Any], held_out: NDArray[Any] | None, schema: Schema, *, s
         factors=mixture.precisions_cholesky_.astype(np.float32),
     )
     reference = train if held_out is None else held_out
-    limit = _quantile(fitted.score(reference, missing(reference, schema)), ROW_LEVEL)
+    limit = _quantile(fitted.score(reference, schema.missing(reference)), ROW_LEVEL)
     capped = np.minimum(fitted.score(train[:REQUEST_ROWS], gone[:REQUEST_ROWS]), limit)
     limits = {
         size: _quantile(capped[: len(capped) // size * size].reshape(-1, size).mean(axis=1), REQUEST_LEVEL)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,13 @@ class Schema:
         """Columns with a list of possible values, each with that list."""
         found = ((index, feature.values) for index, feature in enumerate(self.features) if feature.values)
         return tuple((index, np.array(values, np.float32)) for index, values in found)
+
+    def missing(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return a mask of the missing values of rows [N, F]: NaN, or a documented sentinel (compared in float32)."""
+        mask: NDArray[np.bool_] = np.isnan(rows)
+        for position, value in self.sentinels:
+            mask[:, position] |= rows[:, position].astype(np.float32, copy=False) == value
+        return mask
 
     @cached_property
     def nullable(self) -> NDArray[np.bool_]:

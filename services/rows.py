@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import uncertainty
-from models.familiarity import NO_DEPARTURES, Departures, Familiarity, departures, missing
+from models.familiarity import NO_DEPARTURES, Departures, Familiarity, departures
 from models.predictive import Categorical, Gaussian, Predictives
 from services.pipeline import Description, Portion
 from services.policy import Shift, Verdict
@@ -130,7 +130,7 @@ class RowTask:
         unseen = outside(rows, self._lower, self._upper, self.schema)
         shifts = unseen * _OUTSIDE
         if self._familiarity is not None:
-            gone = missing(rows, self.schema) if self._has_missing else None
+            gone = self.schema.missing(rows) if self._has_missing else None
             unlikely = self._familiarity.unlikely(self._familiarity.score(rows, gone))
             if np.logical_or.reduce(unlikely):
                 shifts[unlikely & ~unseen] = _UNLIKELY

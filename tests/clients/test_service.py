@@ -10,6 +10,7 @@ import pytest
 
 import demur
 from demur.v1 import common_pb2, vessel_pb2
+from examples.predict import USUAL
 from tests.vessel_service import vessel_service
 
 
@@ -72,19 +73,8 @@ def test_wrong_names_read_the_same_here_and_there(target: str, asked: np.ndarray
             assert vars(here.value) == vars(there.value)
 
 
-USUAL = {
-    "draft_aft_telegram": 13.2,
-    "draft_fore_telegram": 12.9,
-    "stw": 15.55075593952484,
-    "diff_speed_overground": 0.0,
-    "awind_vcomp_provider": 14.0,
-    "awind_ucomp_provider": 3.0,
-    "rcurrent_vcomp": -0.2,
-    "rcurrent_ucomp": 0.1,
-    "comb_wind_swell_wave_height": 1.4,
-    "timeSinceDryDock": 525_600.0,
-}
-"""A row in the declared units; the speed is 8 m/s."""
+ROW = USUAL | {"stw": 15.55075593952484, "timeSinceDryDock": 525_600.0}
+"""A row in the declared units: 8 m/s, and 365 days since the dry dock."""
 
 
 @pytest.mark.parametrize("library", ["astropy", "pint", "xarray"])
@@ -95,9 +85,9 @@ def test_a_speed_is_the_same_in_every_unit(target: str, library: str) -> None:
         "pint": lambda: module.UnitRegistry().Quantity([8.0], "m/s"),
         "xarray": lambda: module.DataArray([8.0], dims="time", attrs={"units": "m s-1"}),
     }
-    rows = USUAL | {"stw": metres_a_second[library](), "timeSinceDryDock": np.timedelta64(365, "D")}
+    rows = ROW | {"stw": metres_a_second[library](), "timeSinceDryDock": np.timedelta64(365, "D")}
     with demur.connect(target) as client:
-        plain = client.vessel.predict(USUAL, purpose="explore")
+        plain = client.vessel.predict(ROW, purpose="explore")
         converted = client.vessel.predict(rows, purpose="explore")
         (streamed,) = client.vessel.stream([rows])
     np.testing.assert_allclose(converted.mean, plain.mean, rtol=1e-6)
@@ -105,9 +95,9 @@ def test_a_speed_is_the_same_in_every_unit(target: str, library: str) -> None:
 
 
 async def test_declared_units_are_converted_here_and_checked_there(target: str) -> None:
-    rows, units = USUAL | {"stw": 8.0}, {"stw": "m/s"}
+    rows, units = ROW | {"stw": 8.0}, {"stw": "m/s"}
     with demur.connect(target) as client:
-        plain = client.vessel.predict(USUAL, purpose="explore")
+        plain = client.vessel.predict(ROW, purpose="explore")
         np.testing.assert_allclose(
             client.vessel.predict(rows, units=units, purpose="explore").mean, plain.mean, rtol=1e-6
         )

@@ -38,6 +38,7 @@ def test_curl_example(served: Installation) -> None:
     for field in ("mean", "variance", "total", "data", "knowledge", "uncertainty"):
         np.testing.assert_allclose(given["power"][field], shown["power"][field], rtol=1e-3)
     assert given["power"]["decision"] == shown["power"]["decision"]
+    assert given["shifted_inputs"] == shown["shifted_inputs"]
 
 
 def test_python_example(served: Installation) -> None:

@@ -10,21 +10,9 @@ import numpy as np
 import pytest
 
 import demur
+from examples.predict import USUAL
 from models.tasks.vessel.simulator.dataset import simulate
 from tests.e2e.conftest import Installation
-
-AT_SEA = {
-    "draft_aft_telegram": 12.4,
-    "draft_fore_telegram": 12.1,
-    "stw": 15.55,
-    "diff_speed_overground": 0.0,
-    "awind_vcomp_provider": 17.0,
-    "awind_ucomp_provider": 5.0,
-    "rcurrent_vcomp": 0.0,
-    "rcurrent_ucomp": 0.0,
-    "comb_wind_swell_wave_height": 1.4,
-    "timeSinceDryDock": 700_000.0,
-}
 
 
 @pytest.fixture
@@ -39,8 +27,8 @@ def posted(served: Installation, rows: list[dict[str, float]]) -> dict[str, Any]
 
 
 def test_a_shift_names_its_columns_everywhere(served: Installation, client: demur.Client) -> None:
-    rows = [AT_SEA, AT_SEA | {"stw": 27.0, "comb_wind_swell_wave_height": 9.0}]
-    columns = {name: [row[name] for row in rows] for name in AT_SEA}
+    rows = [USUAL, USUAL | {"stw": 27.0, "comb_wind_swell_wave_height": 9.0}]
+    columns = {name: [row[name] for row in rows] for name in USUAL}
     answer = client.vessel.predict(columns, purpose="explore")
     assert answer.shifted_inputs[0] == ()
     waves, speed = answer.shifted_inputs[1]
@@ -78,7 +66,7 @@ def test_a_shift_names_its_columns_everywhere(served: Installation, client: demu
 def test_metres_per_second_in_a_column_of_knots_are_noticed_by_the_request(client: demur.Client) -> None:
     """Nearly every speed is within the range of training; so many of them at once are not like training."""
     table = simulate(0.05, 3)["eval_in"]
-    columns = {name: table.features[:, position] for position, name in enumerate(AT_SEA)}
+    columns = {name: table.features[:, position] for position, name in enumerate(USUAL)}
     right = client.vessel.predict(columns, purpose="explore")
     assert flagged(right, "unlikely_inputs") < 0.05
     wrong = client.vessel.predict(columns | {"stw": columns["stw"] * np.float32(0.514444)}, purpose="explore")
@@ -97,7 +85,7 @@ def flagged(answer: demur.Answer, reason: str) -> float:
 
 def test_what_cannot_be_is_deferred_whatever_the_threshold(served: Installation, client: demur.Client) -> None:
     """A tail wind of a hundred knots would drive the ship: the model extrapolates to negative power."""
-    row = AT_SEA | {"awind_vcomp_provider": -100.0, "stw": 3.0, "diff_speed_overground": -10.0}
+    row = USUAL | {"awind_vcomp_provider": -100.0, "stw": 3.0, "diff_speed_overground": -10.0}
     answer = client.vessel.predict(row)
     assert answer.mean[0] < 0
     assert answer.deferred.all()
@@ -112,5 +100,5 @@ def test_what_cannot_be_is_deferred_whatever_the_threshold(served: Installation,
 
 def test_at_rest_the_reference_model_is_right(client: demur.Client) -> None:
     speeds = np.array([0.0, 1.0, 2.0])
-    answer = client.vessel.predict(AT_SEA | {"stw": speeds, "awind_vcomp_provider": 2.0}, purpose="explore")
+    answer = client.vessel.predict(USUAL | {"stw": speeds, "awind_vcomp_provider": 2.0}, purpose="explore")
     assert ((answer.mean > 0) & (answer.mean < 1_000)).all()

@@ -10,26 +10,14 @@ import numpy as np
 import pytest
 
 import demur
+from examples.predict import USUAL
 from tests.e2e.conftest import Installation
-
-ROW = {
-    "draft_aft_telegram": 13.2,
-    "draft_fore_telegram": 12.9,
-    "stw": 15.55075593952484,
-    "diff_speed_overground": 0.0,
-    "awind_vcomp_provider": 14.0,
-    "awind_ucomp_provider": 3.0,
-    "rcurrent_vcomp": -0.2,
-    "rcurrent_ucomp": 0.1,
-    "comb_wind_swell_wave_height": 1.4,
-    "timeSinceDryDock": 525_600.0,
-}
 
 
 def test_the_service_of_another_task(served: Installation) -> None:
     weather = f"127.0.0.1:{4001 + served.offset}"
     with demur.connect(weather) as client, pytest.raises(demur.WrongAddress) as raised:
-        client.vessel.predict(ROW, purpose="explore")
+        client.vessel.predict(USUAL, purpose="explore")
     assert str(raised.value) == (
         f"the service at {weather} is weather, not vessel; give the gRPC port of vessel, by default 4005 "
         f"(here {served.grpc})"
@@ -43,18 +31,18 @@ async def test_the_port_of_http(served: Installation) -> None:
     words = rf"{target} is an HTTP port; .* \(here {served.grpc}\)"
     with demur.connect(target) as client:
         with pytest.raises(demur.WrongAddress, match=words):
-            client.vessel.predict(ROW, purpose="explore")
+            client.vessel.predict(USUAL, purpose="explore")
         with pytest.raises(demur.WrongAddress, match=words):
             client.ready(30)
     async with demur.aconnect(target) as client:
         with pytest.raises(demur.WrongAddress, match=words):
-            await client.vessel.predict(ROW, purpose="explore")
+            await client.vessel.predict(USUAL, purpose="explore")
     with pytest.raises(demur.WrongAddress, match=f"such as '{served.grpc}'"):
         demur.connect(f"{served.http}/v1/predict")
 
 
 def test_a_client_in_another_process(served: Installation) -> None:
-    rows = [ROW | {"stw": stw} for stw in (14.0, 16.0)]
+    rows = [USUAL | {"stw": stw} for stw in (14.0, 16.0)]
     with demur.connect(served.grpc) as client:
         expected = [client.vessel.cost(row) for row in rows]
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from models import npz
-from models.familiarity import Familiarity, decode, departures, encode, missing
+from models.familiarity import Familiarity, decode, departures, encode
 from models.familiarity_fit import fit
 from models.schema import Feature, Schema
 
@@ -109,7 +109,7 @@ def test_missing_values_count_as_the_mean() -> None:
     scores = known.score(rows, np.isnan(rows))
     assert scores[0] == pytest.approx(scores[1])
     sentinel = Schema.of([replace(schema(1).features[0], sentinels=(-9999.0,))])
-    assert missing(np.array([[-9999.0], [1.0], [np.nan]], np.float32), sentinel).tolist() == [[True], [False], [True]]
+    assert sentinel.missing(np.array([[-9999.0], [1.0], [np.nan]], np.float32)).tolist() == [[True], [False], [True]]
 
 
 def test_values_outside_the_range_are_named_worst_first() -> None:

@@ -58,8 +58,8 @@ class HeadAnswer:
     recorded: bool
     """Whether the decisions are durable in the service's ledger."""
     shifted_inputs: ShiftedInputs
-    """Of each row the inputs that make it unlike training, at most three, worst first; empty where it is not shifted
-    by its inputs."""
+    """Inputs that make each row unlike training: at most three a row, worst first; empty where it is not shifted by its
+    inputs."""
 
     def __len__(self) -> int:
         return len(self.decisions)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import overload
+from itertools import chain
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from demur._errors import ServiceFailure
+from demur._numbers import FLOAT32
 from demur.v1 import common_pb2 as common
 
 
@@ -41,22 +43,23 @@ class ShiftedInput:
         return text if np.isnan(self.deviations) else f"{text}, {abs(self.deviations):.1f} sd beyond"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ShiftedInputs(Sequence[tuple[ShiftedInput, ...]]):
     """Inputs that make each of N rows unlike training: at most three a row, worst first; empty for most rows."""
 
-    def __init__(self, rows: int, entries: Iterable[tuple[int, ShiftedInput]]) -> None:
-        """
-        Args:
-            rows: N.
-            entries: row and input, ascending by row.
-        """
-        self._rows = rows
-        self._by_row: dict[int, list[ShiftedInput]] = {}
-        for row, entry in entries:
-            self._by_row.setdefault(row, []).append(entry)
+    length: int
+    """N."""
+    rows: NDArray[np.integer[Any]]
+    """Row of each entry, ascending [S]."""
+    columns: NDArray[np.integer[Any]]
+    """Position of each entry in ``inputs`` [S]."""
+    numbers: NDArray[np.float32]
+    """Values, deviations and expected values, as in :class:`ShiftedInput` [3, S]."""
+    inputs: tuple[common.ShiftedInput, ...]
+    """The columns that entries are about, with unit and range."""
 
     def __len__(self) -> int:
-        return self._rows
+        return self.length
 
     @overload
     def __getitem__(self, index: int) -> tuple[ShiftedInput, ...]: ...
@@ -64,17 +67,19 @@ class ShiftedInputs(Sequence[tuple[ShiftedInput, ...]]):
     def __getitem__(self, index: slice) -> Sequence[tuple[ShiftedInput, ...]]: ...
     def __getitem__(self, index: int | slice) -> tuple[ShiftedInput, ...] | Sequence[tuple[ShiftedInput, ...]]:
         if isinstance(index, slice):
-            return tuple(self[row] for row in range(self._rows)[index])
-        return tuple(self._by_row.get(range(self._rows)[index], ()))
+            return tuple(self[row] for row in range(self.length)[index])
+        first, last = np.searchsorted(self.rows, (row := range(self.length)[index], row + 1))
+        return tuple(map(self._entry, range(first, last)))
 
-    def entries(self) -> Iterator[tuple[int, ShiftedInput]]:
-        """Yield row and input of all shifted inputs, ascending by row."""
-        for row, entries in self._by_row.items():
-            for entry in entries:
-                yield row, entry
+    def _entry(self, place: int) -> ShiftedInput:
+        about = self.inputs[self.columns[place]]
+        value, deviations, expected = self.numbers[:, place].tolist()
+        return ShiftedInput(
+            about.name, value, about.unit, about.trained_lower, about.trained_upper, deviations, expected
+        )
 
     def __repr__(self) -> str:
-        return f"<ShiftedInputs: {len(self._by_row)} of {self._rows} rows>"
+        return f"<ShiftedInputs: {len(np.unique(self.rows))} of {self.length} rows>"
 
 
 def shifted_inputs(message: common.ShiftedInputs, n: int) -> ShiftedInputs:
@@ -83,39 +88,23 @@ def shifted_inputs(message: common.ShiftedInputs, n: int) -> ShiftedInputs:
     Raises:
         ServiceFailure: its arrays differ in length, or name rows or columns that do not exist.
     """
-    if not message.rows:
-        return ShiftedInputs(n, ())
     rows, columns = np.frombuffer(message.rows, "<u4"), np.frombuffer(message.columns, "<u4")
-    numbers = [np.frombuffer(packed, "<f4") for packed in (message.values, message.deviations, message.expected)]
+    numbers = [np.frombuffer(packed, FLOAT32) for packed in (message.values, message.deviations, message.expected)]
     if {len(one) for one in (columns, *numbers)} != {len(rows)}:
         raise ServiceFailure("arrays of shifted inputs differ in length", code="malformed")
     if len(rows) and (int(rows.max()) >= n or int(columns.max()) >= len(message.inputs)):
         raise ServiceFailure("shifted inputs name rows or columns that do not exist", code="malformed")
-    return ShiftedInputs(n, _entries(message, rows, columns, numbers))
+    return ShiftedInputs(n, rows, columns, np.stack(numbers), tuple(message.inputs))
 
 
 def joined(parts: Sequence[ShiftedInputs]) -> ShiftedInputs:
     """Join the shifted inputs of consecutive parts of a batch."""
-    entries: list[tuple[int, ShiftedInput]] = []
-    before = 0
-    for part in parts:
-        entries += [(before + row, entry) for row, entry in part.entries()]
-        before += len(part)
-    return ShiftedInputs(before, entries)
-
-
-def _entries(
-    message: common.ShiftedInputs,
-    rows: NDArray[np.uint32],
-    columns: NDArray[np.uint32],
-    numbers: Sequence[NDArray[np.float32]],
-) -> Iterator[tuple[int, ShiftedInput]]:
-    inputs = message.inputs
-    for row, column, value, deviations, expected in zip(
-        rows.tolist(), columns.tolist(), *(one.tolist() for one in numbers), strict=True
-    ):
-        about = inputs[column]
-        yield (
-            row,
-            ShiftedInput(about.name, value, about.unit, about.trained_lower, about.trained_upper, deviations, expected),
-        )
+    rows_before = np.cumsum([0, *(part.length for part in parts)])
+    inputs_before = np.cumsum([0, *(len(part.inputs) for part in parts)])
+    return ShiftedInputs(
+        int(rows_before[-1]),
+        np.concatenate([part.rows + before for part, before in zip(parts, rows_before[:-1], strict=True)]),
+        np.concatenate([part.columns + before for part, before in zip(parts, inputs_before[:-1], strict=True)]),
+        np.concatenate([part.numbers for part in parts], axis=1),
+        tuple(chain.from_iterable(part.inputs for part in parts)),
+    )
