@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import grpc
 
-from demur._errors import DemurError, WrongAddress, from_call
+from demur._errors import WROTE_TOO_LATE, DemurError, WrongAddress, from_call
 
 REFLECTION_METHOD = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 LIST_SERVICES = b"\x3a\x00"
@@ -56,13 +56,17 @@ def check_target(target: str) -> None:
 
 
 def asked_task(failed: grpc.RpcError, method: Any) -> str | None:
-    """Return the task of a call whose service does not exist at the target; None for any other failure.
+    """Return the task of a call whose service may not exist at the target; None for any other failure.
+
+    A stream may lose the status that says so, if its first frame was written while the status was under way.
 
     Args:
         method: the callable of the channel that was called.
     """
     call: Any = failed
-    if call.code() is not grpc.StatusCode.UNIMPLEMENTED or not _NO_METHOD.search(call.details() or ""):
+    code, text = call.code(), call.details() or ""
+    missing = code is grpc.StatusCode.UNIMPLEMENTED and _NO_METHOD.search(text)
+    if not missing and text != WROTE_TOO_LATE:
         return None
     path = getattr(method, "_method", b"")  # the library offers no other way to the name
     match = _TASK_SERVICE.search(path.decode() if isinstance(path, bytes) else str(path))

@@ -185,7 +185,7 @@ _TOO = "too_"
 _OWN_CANCEL = ("Locally cancelled", "Channel closed")
 """The library's words for a call that this side ended."""
 
-_WROTE_TOO_LATE = "Internal error from Core"
+WROTE_TOO_LATE = "Internal error from Core"
 """The library's words for a frame written to a stream whose end, with its status, is still under way."""
 
 _NOBODY = re.compile(r"(?:ipv4|ipv6|unix):(\S+?): (?:Failed to connect|connect failed)")
@@ -216,7 +216,7 @@ def _ended_under(kind: type[DemurError], text: str) -> bool:
     """Whether the connection or stream ended under the call, without a word of the service."""
     if kind is Cancelled:
         return not any(words in text for words in _OWN_CANCEL)
-    return kind is ServiceFailure and text == _WROTE_TOO_LATE
+    return kind is ServiceFailure and text == WROTE_TOO_LATE
 
 
 def from_detail(detail: ErrorDetail) -> DemurError:
