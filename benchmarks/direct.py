@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from models.artefact import Artefact
 from models.executors.onnx import OnnxGraph
 from models.executors.reduced import Reduced
-from models.tasks.weather import serving
+from models.tasks.weather.inference import serving
 
 Call = Callable[[NDArray[np.float32]], list[NDArray[np.float32]]]
 

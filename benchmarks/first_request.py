@@ -24,11 +24,11 @@ from prometheus_client import CollectorRegistry
 
 from benchmarks import inputs
 from models import artefact
-from services.assembly import assemble
-from services.metrics import Metrics
-from services.pipeline import Call
-from services.reference import folder
-from services.settings import Settings
+from services.app.assembly import assemble
+from services.app.reference import folder
+from services.request.metrics import Metrics
+from services.request.pipeline import Call
+from services.runtime.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ _TEXTS = (
 def requests(task: str, source: artefact.Artefact, size: int) -> Any:
     """A request of so many units."""
     if task in ("vessel", "weather"):
-        from services.rows import Packed, RowsRequest
+        from services.request.row_task import Packed, RowsRequest
 
         return RowsRequest(Packed(size, inputs.rows(source, size).astype("<f4").tobytes()))
     if task == "translation":
@@ -65,8 +65,8 @@ def requests(task: str, source: artefact.Artefact, size: int) -> Any:
 
         return TranslationRequest(tuple(_TEXTS[n % len(_TEXTS)] for n in range(size)))
     if task == "motion":
-        from models.tasks.motion import recipe
-        from models.tasks.motion.members import MAPS, enlarged
+        from models.tasks.motion.artefact import recipe
+        from models.tasks.motion.inference.members import MAPS, enlarged
         from services.tasks.motion.request import MotionRequest, TensorForm
 
         with np.load(source.path(source.manifest.golden)) as recorded:

@@ -24,12 +24,15 @@ from models import artefact as artefacts
 from models import building, card, replay
 from models.building import Provenance
 from models.executors.device import Device
-from models.tasks.lesion import build, calibrating, examples, official, recipe, spec, training
-from models.tasks.lesion import members as members_of
-from models.tasks.lesion.build import TUNING
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.simulator.dataset import LICENCE, SIMULATOR
-from models.tasks.lesion.train import assembled
+from models.tasks.lesion import spec
+from models.tasks.lesion.artefact import build, calibration, recipe
+from models.tasks.lesion.artefact.build import TUNING
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data import examples, official
+from models.tasks.lesion.inference import members as members_of
+from models.tasks.lesion.training import member
+from models.tasks.lesion.training.train import assembled
+from simulators.lesion.dataset import LICENCE, SIMULATOR
 
 ROOT = Path(__file__).resolve().parents[1]
 JUDGED = ("eval_in", "dev_out", "eval_out")
@@ -56,7 +59,7 @@ def main() -> None:
     train = [known[entry.id] for entry in plan.entries("train")]
     for family in asked.families:
         settings = plan.settings(family)
-        trained = [training.finished(asked.work / "members" / f"{family}-{seed}", seed) for seed in range(plan.members)]
+        trained = [member.finished(asked.work / "members" / f"{family}-{seed}", seed) for seed in range(plan.members)]
         if None in trained:
             raise SystemExit(
                 f"{asked.work} has not all members of {family}: run benchmarks.lesion_tables --parts train"
@@ -111,7 +114,7 @@ def rejudge(
             scores[case.id] = found.scores
             kept.write_text(json.dumps(scores, indent=1))
             _tell(f"{directory.name}: {len(scores)} judged, {case.id} {found.scores}")
-    quality = {split: calibrating.quality([scores[case.id] for case in cases]) for split, cases in judge.items()}
+    quality = {split: calibration.quality([scores[case.id] for case in cases]) for split, cases in judge.items()}
     known = manifest.quality["calibration"]
     calibrated = {"scans": float(_rows(manifest, "calibration")), **{name: known[name] for name in SCORES}}
     manifest = msgspec.structs.replace(manifest, quality={"calibration": calibrated, **quality})

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from benchmarks import machine
-from models.tasks.lesion import official, volumes
+from models.tasks.lesion.data import official, volumes
 
 COLOURS = {
     "site_a": "#1b7837",

@@ -25,7 +25,7 @@ from services.monitor.estimates import by_panes, exactly
 from services.monitor.exporter import Exporter
 from services.monitor.http import Routes, application
 from services.monitor.setup import monitor
-from services.settings import Settings
+from services.runtime.settings import Settings
 from tests.ports import free_port
 from tests.services.monitor.simulated import Book, simulate
 

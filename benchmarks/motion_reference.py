@@ -14,9 +14,10 @@ from pathlib import Path
 from benchmarks.motion_tables.plan import Plan
 from benchmarks.motion_tables.train import ensemble
 from models.executors.device import Device
-from models.tasks.motion import gathering, train
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.workbench import provenance
+from models.tasks.motion.data import gathering
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.training import train
+from models.tasks.motion.training.workbench import provenance
 
 ROOT = Path(__file__).resolve().parents[1]
 

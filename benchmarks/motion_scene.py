@@ -23,14 +23,14 @@ from benchmarks import machine, service
 from benchmarks.figures import Figure, table
 from benchmarks.timing import interleaved
 from models import artefact as artefacts
-from models.tasks.motion import members as members_of
-from models.tasks.motion import scenes
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.simulator import scene as simulator
-from models.tasks.motion.simulator.cities import CITIES
-from models.tasks.motion.simulator.drivers import NONE
-from services.cores import available_cores
+from models.tasks.motion.inference import members as members_of
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.render import Renderer
+from services.runtime.cores import available_cores
+from simulators.motion import scene as simulator
+from simulators.motion.cities import CITIES
+from simulators.motion.drivers import NONE
 
 ROOT = Path(__file__).resolve().parents[1]
 MANY = 60

@@ -24,9 +24,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from benchmarks import machine
-from models.tasks.motion import folders, messages
-from models.tasks.motion.frame import driving_yaw
-from models.tasks.motion.futures import futures
+from models.tasks.motion.data import folders, messages
+from models.tasks.motion.data.futures import futures
+from models.tasks.motion.inference.frame import driving_yaw
 from models.tasks.motion.protocol import motion_pb2
 
 COLOURS = {

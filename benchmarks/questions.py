@@ -48,9 +48,9 @@ def question(task: str, count: int = 1) -> Question:
 
 
 def _scene() -> Question:
-    from models.tasks.motion.simulator.cities import CITIES
-    from models.tasks.motion.simulator.drivers import NONE
-    from models.tasks.motion.simulator.scene import simulate
+    from simulators.motion.cities import CITIES
+    from simulators.motion.drivers import NONE
+    from simulators.motion.scene import simulate
 
     for seed in range(100):
         scene = simulate(np.random.default_rng(seed), CITIES["TelAviv"], NONE, "capacity", 1)
@@ -67,10 +67,10 @@ def _sentence() -> Question:
 
 
 def _scan() -> Question:
-    from models import nifti
-    from models.tasks.lesion.simulator import template
-    from models.tasks.lesion.simulator.scan import draw
-    from models.tasks.lesion.simulator.sites import SITES
+    from models.imaging import nifti
+    from simulators.lesion import template
+    from simulators.lesion.scan import draw
+    from simulators.lesion.sites import SITES
 
     flair = draw(np.random.default_rng(0), template.load(), SITES["site_a"]).flair
     message = lesion_pb2.LesionPredictRequest(flair=nifti.write(flair, np.diag([1.0, 1.0, 1.0, 1.0])))

@@ -26,9 +26,9 @@ from models.assessment.convention import CONVENTIONS
 from models.evaluation.evaluate import Evaluation, evaluate, select
 from models.evaluation.judged import Asked, Judged
 from models.executors.onnx import OnnxGraph
-from models.tasks.vessel import predictions
-from models.tasks.vessel.scoring import predict_members, rows_per_pass
-from models.tasks.vessel.simulator.dataset import simulate
+from models.tasks.vessel.data import predictions
+from models.tasks.vessel.inference.scoring import predict_members, rows_per_pass
+from simulators.vessel.dataset import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED = 0

@@ -96,28 +96,29 @@ def _units(one: Artefact) -> int:
 
 
 def _vessel() -> tuple[bytes, str]:
-    from models.tasks.vessel import replaying
-    from models.tasks.vessel.simulator.dataset import simulate
+    from models.tasks.vessel.artefact import replay_set
+    from simulators.vessel.dataset import simulate
 
     data = simulate(VESSEL_SCALE, SEED)
-    content = replaying.encode(data["dev_in"].features, data["dev_out"].features)
+    content = replay_set.encode(data["dev_in"].features, data["dev_out"].features)
     return content, _simulated("vessel", "dev_in and dev_out", "CC0-1.0")
 
 
 def _weather() -> tuple[bytes, str]:
-    from models.tasks.weather import replaying
-    from models.tasks.weather.simulator.dataset import simulate
+    from models.tasks.weather.artefact import replay_set
+    from simulators.weather.dataset import simulate
 
     data = simulate(WEATHER_SCALE, SEED)
-    content = replaying.encode(data["dev_in"].features, data["dev_out"].features)
+    content = replay_set.encode(data["dev_in"].features, data["dev_out"].features)
     return content, _simulated("weather", "dev_in and dev_out", "CC0-1.0")
 
 
 def _motion() -> tuple[bytes, str]:
-    from models.tasks.motion import replaying, scenes
-    from models.tasks.motion.grid import OFFICIAL
-    from models.tasks.motion.render.renderer import Renderer
-    from models.tasks.motion.simulator.dataset import LICENCE, Entry, Job, make
+    from models.tasks.motion.artefact import replay_set
+    from models.tasks.motion.inference import scenes
+    from models.tasks.motion.inference.grid import OFFICIAL
+    from models.tasks.motion.inference.render.renderer import Renderer
+    from simulators.motion.dataset import LICENCE, Entry, Job, make
 
     maps = []
     for (split, city), count in MOTION_SCENES.items():
@@ -126,17 +127,18 @@ def _motion() -> tuple[bytes, str]:
             renderer = Renderer(scene, OFFICIAL)
             maps += [renderer.draw(scenes.agent(scene, track)) for track in scenes.requested(scene)]
     order = replay.shuffled(len(maps))
-    content = replaying.packed([maps[at] for at in order.tolist()])
+    content = replay_set.packed([maps[at] for at in order.tolist()])
     return content, _simulated("motion", "dev, a third of them shifted cities", LICENCE)
 
 
 def _lesion() -> tuple[bytes, str]:
-    from models.tasks.lesion import official, replaying
-    from models.tasks.lesion.recipe import Recipe
-    from models.tasks.lesion.simulator import scan, template
-    from models.tasks.lesion.simulator.cohort import Entry
-    from models.tasks.lesion.simulator.dataset import LICENCE, NAMES, write
-    from models.tasks.lesion.simulator.sites import SITES
+    from models.tasks.lesion.artefact import replay_set
+    from models.tasks.lesion.artefact.recipe import Recipe
+    from models.tasks.lesion.data import official
+    from simulators.lesion import scan, template
+    from simulators.lesion.cohort import Entry
+    from simulators.lesion.dataset import LICENCE, NAMES, write
+    from simulators.lesion.sites import SITES
 
     brain = template.load()
     with tempfile.TemporaryDirectory() as scratch:
@@ -153,15 +155,15 @@ def _lesion() -> tuple[bytes, str]:
         parts: tuple[list[official.Case], list[official.Case]] = ([], [])
         for case in known:
             parts[not any(site in case.flair.parts for site in inside)].append(case)
-        content = replaying.chosen(*parts, Recipe().channels, Recipe().window)
+        content = replay_set.chosen(*parts, Recipe().channels, Recipe().window)
     return content, _simulated("lesion", "scans of six sites, two of them shifted", LICENCE)
 
 
 def _translation() -> tuple[bytes, str]:
-    from models.tasks.translation import replaying
+    from models.tasks.translation.artefact import replay_set
 
     plain, shifted = replay_sentences.plain(), replay_sentences.shifted()
-    return replaying.encode(plain, shifted), replay_sentences.SOURCE
+    return replay_set.encode(plain, shifted), replay_sentences.SOURCE
 
 
 def _simulated(task: str, what: str, licence: str) -> str:

@@ -65,7 +65,7 @@ def running(
     Args:
         project: the checkout that is served.
         environment: variables beside the settings.
-        settings: names as in ``services.settings``; ports are free ones unless given.
+        settings: names as in ``services.runtime.settings``; ports are free ones unless given.
     """
     with tempfile.TemporaryDirectory(prefix="demur-bench-") as home:
         ports = {name: settings.pop(name, "") or str(free_port()) for name in ("http_port", "grpc_port")}

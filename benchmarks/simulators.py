@@ -50,8 +50,8 @@ def timed(call: Callable[[], Found]) -> tuple[Found, float]:
 
 
 def vessel() -> Iterator[str]:
-    from models.tasks.vessel.simulator.dataset import generalisation, simulate
-    from models.tasks.vessel.simulator.vessel import Vessel
+    from simulators.vessel.dataset import generalisation, simulate
+    from simulators.vessel.vessel import Vessel
 
     few = generalisation(ROWS // 10, SEED).features
     rows = np.tile(few, (10, 1))
@@ -62,8 +62,8 @@ def vessel() -> Iterator[str]:
 
 
 def weather() -> Iterator[str]:
-    from models.tasks.weather.official import write
-    from models.tasks.weather.simulator.dataset import simulate
+    from models.tasks.weather.data.official import write
+    from simulators.weather.dataset import simulate
 
     splits, seconds = timed(lambda: simulate(WEATHER_SCALE, SEED))
     rows = sum(map(len, splits.values()))
@@ -76,9 +76,9 @@ def weather() -> Iterator[str]:
 
 
 def lesion() -> Iterator[str]:
-    from models.tasks.lesion.simulator import scan, template
-    from models.tasks.lesion.simulator.cohort import Entry
-    from models.tasks.lesion.simulator.sites import SITES
+    from simulators.lesion import scan, template
+    from simulators.lesion.cohort import Entry
+    from simulators.lesion.sites import SITES
 
     brain, seconds = timed(template.load)
     yield f"maps {seconds:.1f} s"
@@ -91,7 +91,7 @@ def lesion() -> Iterator[str]:
 
 
 def motion() -> Iterator[str]:
-    from models.tasks.motion.simulator.dataset import simulate
+    from simulators.motion.dataset import simulate
 
     with tempfile.TemporaryDirectory() as folder:
         scenes, seconds = timed(lambda: simulate(Path(folder) / "data", MOTION_SCALE, SEED))

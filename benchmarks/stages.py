@@ -13,11 +13,11 @@ from benchmarks.direct import direct
 from benchmarks.figures import Figure
 from benchmarks.inputs import artefact, rows
 from benchmarks.timing import interleaved
-from services.assembly import assemble
-from services.metrics import Metrics
-from services.pipeline import Call
-from services.policy import decide
-from services.settings import Settings
+from services.app.assembly import assemble
+from services.policy.decision import decide
+from services.request.metrics import Metrics
+from services.request.pipeline import Call
+from services.runtime.settings import Settings
 from services.transport.http.body import json_response
 
 

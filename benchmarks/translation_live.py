@@ -28,10 +28,10 @@ import numpy as np
 import demur
 from benchmarks.live import Figure, Sent, compared, parser, report, window, windows
 from models.assessment.text import egleu_error, n_best_gleu
-from models.tasks.translation import pairs_folder
-from models.tasks.translation.corpus import Corpus, Pair
-from models.tasks.translation.documents import document
+from models.tasks.translation.data import pairs_folder
+from models.tasks.translation.data.corpus import Corpus, Pair
 from models.tasks.translation.spec import HYPOTHESES
+from models.tasks.translation.text.documents import document
 
 NEAR = 1e-4
 """Nats: how far answers over both protocols may lie apart."""

@@ -28,12 +28,13 @@ from models.executors.onnx import OnnxGraph
 from models.npz import decode
 from models.profile import profile
 from models.qualification.order import rank_correlation
-from models.tasks.translation import members, recipe
-from models.tasks.translation.decoding.search import search
-from models.tasks.translation.members import PIECES
-from models.tasks.translation.replaying import decoded
+from models.tasks.translation.artefact import recipe
+from models.tasks.translation.artefact.replay_set import decoded
+from models.tasks.translation.inference import members
+from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.members import PIECES
+from models.tasks.translation.inference.translator import Translator, predictive
 from models.tasks.translation.spec import HYPOTHESES
-from models.tasks.translation.translator import Translator, predictive
 from models.uncertainty import score
 
 ROOT = Path(__file__).resolve().parents[1]

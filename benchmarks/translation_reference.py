@@ -16,10 +16,11 @@ from pathlib import Path
 
 from models.executors.device import Device
 from models.side_by_side import seeds
-from models.tasks.translation import pairs_folder, train
-from models.tasks.translation import settings as presets
-from models.tasks.translation.members import PIECES
-from models.tasks.translation.pieces import Pieces
+from models.tasks.translation.data import pairs_folder
+from models.tasks.translation.inference.members import PIECES
+from models.tasks.translation.networks import settings as presets
+from models.tasks.translation.text.pieces import Pieces
+from models.tasks.translation.training import train
 
 ROOT = Path(__file__).resolve().parents[1]
 SEED, MEMBERS, PRESET = 1, 3, "small"

@@ -19,8 +19,8 @@ from benchmarks import machine
 from models import artefact as artefacts
 from models import familiarity
 from models.artefact import Artefact
-from models.tasks.vessel.workbench import read_files as read_vessel
-from models.tasks.weather.workbench import read_files as read_weather
+from models.tasks.vessel.training.workbench import read_files as read_vessel
+from models.tasks.weather.training.workbench import read_files as read_weather
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "quality" / "unlikely-inputs.md"

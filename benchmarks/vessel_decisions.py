@@ -18,11 +18,11 @@ from models.assessment.coverage import coverage
 from models.assessment.errors import rmse
 from models.executors.onnx import OnnxGraph
 from models.profile import profile
-from models.tasks.vessel.scoring import predict
-from models.tasks.vessel.simulator.dataset import generalisation, simulate
-from models.tasks.vessel.simulator.table import Table
+from models.tasks.vessel.data.table import Table
+from models.tasks.vessel.inference.scoring import predict
 from models.tasks.vessel.spec import POWER
-from services.policy import Decision, Shift, choose, decide
+from services.policy.decision import Decision, Shift, choose, decide
+from simulators.vessel.dataset import generalisation, simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 LEVELS = (0.5, 0.9, 0.95)

@@ -19,10 +19,10 @@ import torch
 
 from models.executors.graph import Graph, Value
 from models.executors.onnx import OnnxGraph
-from models.tasks.vessel import networks
-from models.tasks.vessel.ensemble import SAMPLED, Family, Scaling, TrainedEnsemble
-from models.tasks.vessel.export import export
-from models.tasks.vessel.features import FEATURES, NAMES
+from models.tasks.vessel.artefact.ensemble import SAMPLED, Family, Scaling, TrainedEnsemble
+from models.tasks.vessel.artefact.export import export
+from models.tasks.vessel.data.features import FEATURES, NAMES
+from models.tasks.vessel.networks import families
 
 BATCHES = (1, 64, 1000)
 FUSED: dict[str, tuple[Family, int, int]] = {
@@ -68,7 +68,7 @@ def untrained(family: Family, members: int, samples: int) -> TrainedEnsemble:
     middle = np.array([(feature.lower + feature.upper) / 2 for feature in FEATURES])
     scaling = Scaling(middle, np.abs(middle) + 1, 18_000.0, 8_000.0)
     seeds = tuple(range(members))
-    weights = networks.export(networks.build(family, seeds, scaling, NAMES))
+    weights = families.export(families.build(family, seeds, scaling, NAMES))
     return TrainedEnsemble(family, scaling, weights, seeds, samples=samples if family in SAMPLED else 1)
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 import torch
 
 from models.building import Provenance
-from models.tasks.vessel import build, train
-from models.tasks.vessel.ensemble import FAMILIES, SAMPLED
-from models.tasks.vessel.simulator.dataset import simulate
+from models.tasks.vessel.artefact import build
+from models.tasks.vessel.artefact.ensemble import FAMILIES, SAMPLED
+from models.tasks.vessel.training import train
+from simulators.vessel.dataset import simulate
 
 SEED = 0
 MEMBERS = 10

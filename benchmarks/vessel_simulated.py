@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from benchmarks import machine
 from models.assessment.errors import rmse
-from models.tasks.vessel.features import NAMES
-from models.tasks.vessel.simulator.dataset import Noise, Table, generalisation, simulate
-from models.tasks.vessel.simulator.vessel import Vessel
+from models.tasks.vessel.data.features import NAMES
+from simulators.vessel.dataset import Noise, Table, generalisation, simulate
+from simulators.vessel.vessel import Vessel
 
 SPEED, ACCELERATION = NAMES.index("stw"), NAMES.index("diff_speed_overground")
 CLEAN_FEATURES = Noise(draft=0, stw=0, acceleration=0, wind_speed=0, current=0, wave=0)

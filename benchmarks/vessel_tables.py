@@ -26,8 +26,8 @@ from models.artefact import Artefact
 from models.assessment import errors, retention
 from models.assessment.errors import rmse
 from models.tasks.vessel import tables
-from models.tasks.vessel.simulator.dataset import Table, generalisation, simulate
-from models.tasks.vessel.simulator.vessel import Vessel
+from simulators.vessel.dataset import Table, generalisation, simulate
+from simulators.vessel.vessel import Vessel
 
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = {"mc_dropout": "10x10", "variational": "10x10", "dnn": "10", "symbolic": "10"}

@@ -20,12 +20,13 @@ import msgspec
 from benchmarks.weather_tables.__main__ import RECIPE, SEED
 from benchmarks.weather_tables.served import Work, teller
 from models.building import Labelled, Provenance
-from models.tasks.weather import boosting, build
-from models.tasks.weather.ensemble import VIRTUAL, Ensemble, join
-from models.tasks.weather.features import SCHEMA
-from models.tasks.weather.simulator.dataset import simulate
+from models.tasks.weather.artefact import build
+from models.tasks.weather.artefact.ensemble import VIRTUAL, Ensemble, join
+from models.tasks.weather.data.features import SCHEMA
 from models.tasks.weather.spec import HEADS
-from models.tasks.weather.training import NETWORK_ROWS, labelled
+from models.tasks.weather.training import boosting
+from models.tasks.weather.training.train import NETWORK_ROWS, labelled
+from simulators.weather.dataset import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 NETWORKS = 5
@@ -38,9 +39,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "artefacts" / "weather")
     asked = parser.parse_args()
     data = {name: labelled(rows) for name, rows in simulate(asked.scale, SEED).items()}
-    source = Provenance(
-        f"simulated by models/tasks/weather/simulator of Demur, seed {SEED}, scale {asked.scale:g}", "CC0-1.0"
-    )
+    source = Provenance(f"simulated by simulators/weather of Demur, seed {SEED}, scale {asked.scale:g}", "CC0-1.0")
     for name, ensemble in ensembles(Work(asked.work), data).items():
         found = build.build(ensemble, data, asked.out / name, schema=SCHEMA, provenance=source, progress=_teller(name))
         size = sum(path.stat().st_size for path in found.directory.iterdir())

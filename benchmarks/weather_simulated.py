@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from benchmarks import machine
 from models.assessment.detection import roc_auc
-from models.tasks.weather import dummies, partition
-from models.tasks.weather.simulator import dataset
+from models.tasks.weather.data import dummies, partition
+from models.tasks.weather.data.table import CLIMATES, Table
 from models.tasks.weather.spec import CLASS_NAMES, CLASSES
-from models.tasks.weather.table import CLIMATES, Table
 from models.uncertainty import categorical
+from simulators.weather import dataset
 
 COLOURS = {"tropical": "#1b7837", "dry": "#e08214", "mild temperate": "#4393c3", "snow": "#762a83", "polar": "#35978f"}
 SHADES = {"train": "#1f77b4", "dev_in": "#6baed6", "eval_in": "#9ecae1", "dev_out": "#d62728", "eval_out": "#ff9896"}

@@ -1,7 +1,7 @@
 """Impossible predictions: predictives outside the range of possible values of their target.
 
 A model can extrapolate to values that its target never takes, such as negative power, with little uncertainty. Such a
-prediction is deferred whatever its score (``services.policy``).
+prediction is deferred whatever its score (``services.policy.decision``).
 """
 
 from __future__ import annotations

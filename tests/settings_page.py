@@ -1,4 +1,4 @@
-"""Writes docs/settings.md from ``services/settings.py``; with ``--check`` only says whether it is up to date."""
+"""Writes docs/settings.md from ``services/runtime/settings.py``; with ``--check`` only says whether it is up to date."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from services import settings
-from services.ranges import RANGES, TASK_DEFAULTS
-from services.settings import Settings
+from services.runtime import settings
+from services.runtime.ranges import RANGES, TASK_DEFAULTS
+from services.runtime.settings import Settings
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "settings.md"
 
@@ -99,7 +99,8 @@ def main() -> int:
     if check:
         if stale:
             print(
-                "docs/settings.md differs from services/settings.py; run python -m tests.settings_page", file=sys.stderr
+                "docs/settings.md differs from services/runtime/settings.py; run python -m tests.settings_page",
+                file=sys.stderr,
             )
         return int(stale)
     PAGE.write_text(fresh)

@@ -62,7 +62,7 @@ def test_the_engine_imports_no_protocol() -> None:
         "metrics",
         "lifecycle",
     )
-    outside = ("grpc", "starlette", "httpx", "uvicorn", "bentoml", "demur", "services.transport", "services.bento")
+    outside = ("grpc", "starlette", "httpx", "uvicorn", "bentoml", "demur", "services.transport", "services.app.bento")
     found = [
         f"{name} imports {module}"
         for name in engine
@@ -78,7 +78,7 @@ def test_nothing_imports_the_outermost_layer() -> None:
         for path in sources(PROJECT / "services")
         if not path.is_relative_to(PROJECT / "services" / "cli") and path.name != "bento.py"
         for module in imported(path)
-        if module.startswith(("services.bento", "services.cli"))
+        if module.startswith(("services.app.bento", "services.cli"))
     ]
     assert found == []
 
@@ -108,8 +108,8 @@ def without_torch(program: str) -> subprocess.CompletedProcess[str]:
 def test_serving_needs_no_torch() -> None:
     program = (
         "import importlib\n"
-        "import services.assembly, services.transport.grpc.server, services.transport.http.app\n"
-        "import services.store, services.cli.serve, services.cli.up, services.bento\n"
+        "import services.app.assembly, services.transport.grpc.server, services.transport.http.app\n"
+        "import services.app.model_store, services.cli.serve, services.cli.up, services.app.bento\n"
         "from services.tasks import TENANTS\n"
         "for tenant in TENANTS.values(): importlib.import_module(tenant.partition(':')[0])\n"
         "print('served')\n"
@@ -159,8 +159,8 @@ def test_nobody_else_provides_our_top_level_names() -> None:
 
 
 ALLOWED_NAMES = {
-    "services/settings.py": "the list of tasks and the default",
-    "services/ranges.py": "defaults in which tasks differ",
+    "services/runtime/settings.py": "the list of tasks and the default",
+    "services/runtime/ranges.py": "defaults in which tasks differ",
     "services/tasks/__init__.py": "the registry",
 }
 ALLOWED_TERMS = {

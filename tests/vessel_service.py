@@ -11,9 +11,9 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry
 
 from models import artefact
-from services.assembly import assemble
-from services.metrics import Metrics
-from services.settings import Settings
+from services.app.assembly import assemble
+from services.request.metrics import Metrics
+from services.runtime.settings import Settings
 from services.transport.grpc.server import GrpcServer
 from services.transport.serving import Serving
 

@@ -18,7 +18,7 @@ from models.executors import nvidia
 from models.executors.device import Device
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
-from models.tasks.vessel.scoring import rows_per_pass
+from models.tasks.vessel.inference.scoring import rows_per_pass
 
 VESSEL = "variational-10x10"
 TIMES, QUICK_TIMES = 20, 3
@@ -46,7 +46,7 @@ def transformer(setting: Setting) -> dict[str, Any]:
     """Rows through an ensemble of FT-Transformers of the paper's size, untrained."""
     from benchmarks import weather_transformer as cases
     from models.executors.graph_members import GraphMembers
-    from models.tasks.weather.serving import ROWS_PER_PASS
+    from models.tasks.weather.inference.serving import ROWS_PER_PASS
     from models.tasks.weather.transformer.export import export
     from models.tasks.weather.transformer.settings import PAPER, SMALL
 
@@ -67,9 +67,9 @@ def transformer(setting: Setting) -> dict[str, Any]:
 def scan(setting: Setting) -> dict[str, Any]:
     """A scan from file to maps: time by stage, and memory of the device."""
     from benchmarks.lesion_volume import ensembles
-    from models.tasks.lesion import segment
-    from models.tasks.lesion.image import read_scan
-    from models.tasks.lesion.preparation import prepare
+    from models.tasks.lesion.data.image import read_scan
+    from models.tasks.lesion.inference import segment
+    from models.tasks.lesion.inference.preparation import prepare
 
     memory = _Memory(setting.device)
     reference = str(inputs.ARTEFACTS / "lesion" / "unet-5")
@@ -110,11 +110,11 @@ def scan(setting: Setting) -> dict[str, Any]:
 def motion(setting: Setting) -> dict[str, Any]:
     """A request's map to ranked plans, with members of the released size."""
     from benchmarks.motion_planning.ensembles import members as drawn
-    from models.tasks.motion.export import export
-    from models.tasks.motion.members import opened
-    from models.tasks.motion.planning import Planning
-    from models.tasks.motion.recipe import Recipe
-    from models.tasks.motion.settings import RELEASED_BC, SMALL_BC
+    from models.tasks.motion.artefact.export import export
+    from models.tasks.motion.artefact.recipe import Recipe
+    from models.tasks.motion.inference.members import opened
+    from models.tasks.motion.inference.planning import Planning
+    from models.tasks.motion.networks.settings import RELEASED_BC, SMALL_BC
 
     sizes = SMALL_BC if setting.quick else RELEASED_BC
     path = setting.folder / "members.onnx"
@@ -131,7 +131,7 @@ def translation(setting: Setting) -> dict[str, Any]:
     """A sentence of 25 tokens, beam 5: fp16 on a GPU, int8 on a CPU, weights of the released size."""
     from benchmarks.translation_decoding import full_size
     from benchmarks.translation_decoding.ensembles import MEMBERS, drawn, write
-    from models.tasks.translation.settings import PRESETS, RELEASED
+    from models.tasks.translation.networks.settings import PRESETS, RELEASED
 
     precision = "fp16" if setting.device.provider == "cuda" else "int8"
     sizes = PRESETS["tiny"].sizes if setting.quick else RELEASED
@@ -179,7 +179,7 @@ def service(setting: Setting) -> dict[str, Any]:
 
 def _small_scan() -> bytes:
     """Noise of 96 voxels a side, as a NIfTI file."""
-    from models import nifti
+    from models.imaging import nifti
 
     draw = np.random.default_rng(0)
     return nifti.write(draw.gamma(9, 10, (96, 96, 96)).astype(np.float32), np.diag([1.0, 1.0, 1.0, 1.0]))

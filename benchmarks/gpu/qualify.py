@@ -10,11 +10,11 @@ from benchmarks.gpu.parts import PartFailed, Setting
 from models import artefact, replay
 from models.artefact import Artefact
 from models.qualification.record import Record
-from services.assembly import qualify
+from services.app.assembly import qualify
+from services.app.reference import folder
 from services.qualification.measure import PIECE_UNITS, Measurement
 from services.qualification.tables import own
-from services.reference import folder
-from services.settings import Settings
+from services.runtime.settings import Settings
 from services.tasks import DEFAULT_MODELS
 
 QUICK_UNITS = 8

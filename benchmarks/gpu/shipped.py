@@ -8,7 +8,7 @@ from pathlib import Path
 
 from models import artefact
 from models.artefact import ArtefactError
-from services.reference import folder
+from services.app.reference import folder
 
 
 def tag(name: str) -> str:

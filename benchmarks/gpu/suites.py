@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.parts import MOST_SECONDS, PartFailed, Setting
-from services.settings import TASKS
+from services.runtime.settings import TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 FULL = (

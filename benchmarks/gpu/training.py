@@ -21,19 +21,19 @@ from benchmarks import weather_transformer
 from benchmarks.gpu.parts import PartFailed, Setting
 from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
-from models.tasks.lesion import export as lesion_export
-from models.tasks.lesion import networks as lesion
-from models.tasks.lesion import settings as lesion_settings
-from models.tasks.motion import settings as motion_settings
-from models.tasks.motion.members import STEPS
+from models.tasks.lesion.artefact import export as lesion_export
+from models.tasks.lesion.networks import architectures as lesion
+from models.tasks.lesion.networks import settings as lesion_settings
+from models.tasks.motion.inference.members import STEPS
+from models.tasks.motion.networks import settings as motion_settings
 from models.tasks.motion.networks.network import Network as MotionNetwork
-from models.tasks.translation import settings as translation_settings
+from models.tasks.translation.networks import settings as translation_settings
 from models.tasks.translation.networks.transformer import Transformer
-from models.tasks.translation.tokens import SPECIAL
-from models.tasks.vessel import networks as vessel
-from models.tasks.vessel.ensemble import Scaling, TrainedEnsemble
-from models.tasks.vessel.export import export as vessel_export
-from models.tasks.vessel.features import NAMES
+from models.tasks.translation.text.tokens import SPECIAL
+from models.tasks.vessel.artefact.ensemble import Scaling, TrainedEnsemble
+from models.tasks.vessel.artefact.export import export as vessel_export
+from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.networks import families as vessel
 from models.tasks.weather.transformer import network as weather
 from models.tasks.weather.transformer.export import export as weather_export
 from models.tasks.weather.transformer.settings import PAPER, SMALL

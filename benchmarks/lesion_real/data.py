@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models import nifti
-from models.tasks.lesion.image import Scan, read_scan
-from models.tasks.lesion.recipe import Channel
+from models.imaging import nifti
+from models.tasks.lesion.artefact.recipe import Channel
+from models.tasks.lesion.data.image import Scan, read_scan
 
 ROOT = Path(__file__).resolve().parents[2]
 ATTRIBUTION = (

@@ -16,15 +16,16 @@ from models import artefact as artefacts
 from models.artefact import Artefact, numeric_profile
 from models.assessment import segmentation
 from models.assessment.segmentation_retention import voxel_curve, voxel_r_aac
-from models.tasks.lesion import members, recipe
-from models.tasks.lesion.image import Scan
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segment import Members, segment
-from models.tasks.lesion.segmentation import Segmentation
-from models.tasks.lesion.slices import PLANES, View, bounds, crossing, upright
+from models.tasks.lesion.artefact import recipe
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data.image import Scan
+from models.tasks.lesion.inference import members
+from models.tasks.lesion.inference.segment import Members, segment
+from models.tasks.lesion.inference.segmentation import Segmentation
+from models.tasks.lesion.pictures.slices import PLANES, View, bounds, crossing, upright
 from models.tasks.lesion.spec import LESIONS
-from services.policy import Decision, Policy, Shift, Verdict, choose, decide
-from services.settings import TASK_DEFAULTS
+from services.policy.decision import Decision, Policy, Shift, Verdict, choose, decide
+from services.runtime.settings import TASK_DEFAULTS
 
 Mask = NDArray[np.bool_]
 

@@ -14,7 +14,7 @@ from benchmarks.lesion_tables.judge import FIGURES, Model
 from benchmarks.lesion_tables.plan import LAST, SITES, TABLE_5, Plan
 from benchmarks.lesion_tables.tables import WAYS, Crossed, Excluded
 from benchmarks.lesion_tables.train import Member, Train
-from models.tasks.lesion.simulator.cohort import Entry
+from simulators.lesion.cohort import Entry
 
 Float64 = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from benchmarks.lesion_tables.tables import (
     Row,
 )
 from benchmarks.lesion_tables.train import Train, families
-from models.tasks.lesion.settings import FAMILIES, SAMPLES
+from models.tasks.lesion.networks.settings import FAMILIES, SAMPLES
 
 Float64 = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from benchmarks.lesion_tables import judge, scans
 from benchmarks.lesion_tables.judge import Float64, Judged, Model
 from benchmarks.lesion_tables.train import Member, differences
 from models import resume
-from models.tasks.lesion.simulator.cohort import Entry
+from simulators.lesion.cohort import Entry
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from models.assessment import segmentation
 from models.assessment.convention import OFFICIAL
 from models.assessment.segmentation_retention import POINTS, log_grid, voxel_curve, voxel_r_aac
-from models.tasks.lesion import tuning
+from models.tasks.lesion.training import tuning
 from models.uncertainty.voxels import scan_structural_uncertainty, voxel_uncertainty
 
 Float32 = NDArray[np.float32]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from models.tasks.lesion.settings import PRESETS, Settings, UNetSizes, preset
-from models.tasks.lesion.simulator.cohort import CANONICAL, Entry
+from models.tasks.lesion.networks.settings import PRESETS, Settings, UNetSizes, preset
+from simulators.lesion.cohort import CANONICAL, Entry
 
 INSIDE = ("site_a", "site_b", "site_c", "site_d")
 TABLE_5 = (*INSIDE, "site_e")

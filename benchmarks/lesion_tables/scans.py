@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.jobs import Tell
-from models.tasks.lesion import examples
-from models.tasks.lesion.official import NAMES, Case
-from models.tasks.lesion.preparation import prepare
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.simulator import dataset, scan, template
-from models.tasks.lesion.simulator.cohort import Entry
-from models.tasks.lesion.simulator.sites import SITES
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data import examples
+from models.tasks.lesion.data.official import NAMES, Case
+from models.tasks.lesion.inference.preparation import prepare
+from simulators.lesion import dataset, scan, template
+from simulators.lesion.cohort import Entry
+from simulators.lesion.sites import SITES
 
 Mask = NDArray[np.bool_]
 

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from benchmarks.jobs import Tell
 from benchmarks.lesion_tables import scans
-from models.tasks.lesion import networks, training
-from models.tasks.lesion.examples import Example
-from models.tasks.lesion.settings import SAMPLES, Settings, UNetSizes
-from models.tasks.lesion.simulator.cohort import Entry
+from models.tasks.lesion.data.examples import Example
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import SAMPLES, Settings, UNetSizes
+from models.tasks.lesion.training import member as training
+from simulators.lesion.cohort import Entry
 
 OVERLAP = 0.25
 SAMPLE_SEED = 0
@@ -74,14 +75,14 @@ class Member:
             raise FileNotFoundError(
                 f"{self.folder} has no finished member of seed {self.seed}: run the part train first"
             )
-        one = networks.folded(trained.network(self.settings))
+        one = architectures.folded(trained.network(self.settings))
         if not self.samples:
-            return [networks.Plain(one)]
+            return [architectures.Plain(one)]
         assert isinstance(self.settings.sizes, UNetSizes)
-        masks = networks.channel_masks(
+        masks = architectures.channel_masks(
             self.settings.sizes, sample_seed=SAMPLE_SEED, seed=self.seed, samples=self.samples
         )
-        sampled = networks.Sampled(one, masks)
+        sampled = architectures.Sampled(one, masks)
         return [_Sample(sampled, number) for number in range(self.samples)]
 
 

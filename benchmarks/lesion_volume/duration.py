@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.figures import Figure
-from models.tasks.lesion import files, segment
-from models.tasks.lesion.image import read_scan
-from models.tasks.lesion.members import Members
-from models.tasks.lesion.preparation import prepare
-from models.tasks.lesion.recipe import Recipe
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data import files
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference import segment
+from models.tasks.lesion.inference.members import Members
+from models.tasks.lesion.inference.preparation import prepare
 
 EVERY = 4
 """Windows of a member between two bare runs."""

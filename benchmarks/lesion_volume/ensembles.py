@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from models import nifti
 from models.artefact import read
 from models.executors.device import CPU, Device
 from models.executors.onnx import OnnxGraph
-from models.tasks.lesion import members as ensembles
-from models.tasks.lesion import networks
-from models.tasks.lesion import recipe as recipes
-from models.tasks.lesion.export import export
-from models.tasks.lesion.members import Members
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.settings import RELEASED
-from models.tasks.lesion.simulator import template
-from models.tasks.lesion.simulator.scan import draw
-from models.tasks.lesion.simulator.sites import SITES
+from models.imaging import nifti
+from models.tasks.lesion.artefact import recipe as recipes
+from models.tasks.lesion.artefact.export import export
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.inference import members as ensembles
+from models.tasks.lesion.inference.members import Members
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import RELEASED
+from simulators.lesion import template
+from simulators.lesion.scan import draw
+from simulators.lesion.sites import SITES
 
 SHAPE = (182, 218, 182)
 """Voxels of 1 mm: the MNI grid."""
@@ -52,7 +52,7 @@ def opened(name: str, *, as_served: bool = True, device: Device = CPU) -> tuple[
 def _full(seed: int) -> bytes:
     recipe = Recipe()
     torch.manual_seed(seed)
-    member = networks.Plain(networks.folded(networks.network(RELEASED, recipe.window[0]))).eval()
+    member = architectures.Plain(architectures.folded(architectures.network(RELEASED, recipe.window[0]))).eval()
     with torch.no_grad():  # few voxels are lesions, as in heads
         said = member(torch.randn(1, len(recipe.channels), *recipe.window))
         last = [parameter for name, parameter in member.named_parameters() if name.endswith("bias")][-1]

@@ -14,8 +14,8 @@ import psutil
 
 from benchmarks.figures import Figure
 from benchmarks.lesion_volume.ensembles import SHAPE, opened
-from models.tasks.lesion import segment
-from models.tasks.lesion.image import read_scan
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference import segment
 
 MIB = 1 << 20
 

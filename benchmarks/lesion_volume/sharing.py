@@ -14,12 +14,12 @@ from benchmarks.figures import Figure
 from models.artefact import read
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
-from models.tasks.lesion.members import Members
-from models.tasks.lesion.recipe import Recipe
-from services.cores import available_cores
-from services.schedule import Limits, Scheduler
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.inference.members import Members
+from services.request.schedule import Limits, Scheduler
+from services.request.work import Done, Priority, Progress, RowBatch, Work
+from services.runtime.cores import available_cores
 from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
-from services.work import Done, Priority, Progress, RowBatch, Work
 
 VESSEL = Path(__file__).resolve().parents[2] / "artefacts" / "vessel" / "dnn-10"
 EVERY_SECONDS = 0.02

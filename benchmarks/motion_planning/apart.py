@@ -11,14 +11,14 @@ import numpy as np
 
 from benchmarks.motion_planning.ensembles import Array, noise, opened
 from models.executors.graph import Graph, Value
-from models.tasks.motion import export_encoders
-from models.tasks.motion.export_encoders import array
-from models.tasks.motion.export_plans import input_weights
-from models.tasks.motion.grid import CHANNELS
-from models.tasks.motion.members import STEPS
+from models.tasks.motion.artefact import export_encoders
+from models.tasks.motion.artefact.export_encoders import array
+from models.tasks.motion.artefact.export_plans import input_weights
+from models.tasks.motion.inference.grid import CHANNELS
+from models.tasks.motion.inference.members import STEPS
 from models.tasks.motion.networks.decoders import SCALE_FLOOR
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import SAMPLES
+from models.tasks.motion.networks.settings import SAMPLES
 
 Scoring = Literal["cells", "gru"]
 

@@ -15,12 +15,12 @@ from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, ch
 from benchmarks.timing import interleaved
 from models.executors.graph import Graph, Steps, Value
 from models.executors.onnx import OnnxGraph
-from models.tasks.motion.export_encoders import array
-from models.tasks.motion.export_plans import Counts, Start, input_weights, planned
-from models.tasks.motion.members import STEPS
+from models.tasks.motion.artefact.export_encoders import array
+from models.tasks.motion.artefact.export_plans import Counts, Start, input_weights, planned
+from models.tasks.motion.inference.members import STEPS
 from models.tasks.motion.networks.decoders import SCALE_FLOOR
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import SAMPLES, Sizes
+from models.tasks.motion.networks.settings import SAMPLES, Sizes
 
 PLANS = MEMBERS * SAMPLES
 EXPORTED = "side by side, as exported"

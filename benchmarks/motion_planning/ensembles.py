@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
-from models.tasks.motion.members import STEPS
+from models.tasks.motion.inference.members import STEPS
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import RELEASED_BC, RELEASED_DIM, SAMPLES, SMALL_BC, SMALL_DIM, Sizes
+from models.tasks.motion.networks.settings import RELEASED_BC, RELEASED_DIM, SAMPLES, SMALL_BC, SMALL_DIM, Sizes
 from tests.models.motion.toys import untrained
 
 Array = NDArray[np.float32]

@@ -15,11 +15,11 @@ from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, ch
 from benchmarks.timing import interleaved
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
-from models.tasks.motion import export_encoders
-from models.tasks.motion.export import export
-from models.tasks.motion.grid import CHANNELS
+from models.tasks.motion.artefact import export_encoders
+from models.tasks.motion.artefact.export import export
+from models.tasks.motion.inference.grid import CHANNELS
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import SAMPLES, Sizes
+from models.tasks.motion.networks.settings import SAMPLES, Sizes
 from tests.models.motion.toys import maps
 
 AT_MOST = {512: 0.85, 64: 0.6}

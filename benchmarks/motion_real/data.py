@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.tasks.motion import folders, scenes
-from models.tasks.motion.argoverse import convert
-from models.tasks.motion.frame import Float32
-from models.tasks.motion.futures import futures
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.scenes import Agent
+from models.tasks.motion.data import folders
+from models.tasks.motion.data.argoverse import convert
+from models.tasks.motion.data.futures import futures
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.frame import Float32
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scenes import Agent
 
 ROOT = Path(__file__).resolve().parents[2]
 ATTRIBUTION = (

@@ -13,12 +13,13 @@ from benchmarks.motion_real.data import Real
 from models import artefact as artefacts
 from models.artefact import numeric_profile
 from models.assessment.figures import Errors, Figures, Rules, figures
-from models.tasks.motion import appearance, calibrating, members, recipe, rip
+from models.tasks.motion.artefact import calibration, recipe
+from models.tasks.motion.artefact.recipe import Recipe
 from models.tasks.motion.errors import ACCEPTABLE, request_errors
-from models.tasks.motion.members import Planners
-from models.tasks.motion.recipe import Recipe
+from models.tasks.motion.inference import appearance, members, rip
+from models.tasks.motion.inference.members import Planners
 from models.tasks.motion.spec import TRAJECTORIES
-from services.policy import Decision, Policy, Shift, choose, decide
+from services.policy.decision import Decision, Policy, Shift, choose, decide
 
 RETENTION = 0.95
 """In-domain requests that the threshold keeps: the services' default."""
@@ -96,10 +97,10 @@ def judged(one: Opened, real: Sequence[Real]) -> Judged:
     """All requests, as a service would answer them."""
     future = np.stack([each.future for each in real])
     said = []
-    for start in range(0, len(real), calibrating.BATCH):
-        maps = np.stack([each.drawn for each in real[start : start + calibrating.BATCH]])
+    for start in range(0, len(real), calibration.BATCH):
+        maps = np.stack([each.drawn for each in real[start : start + calibration.BATCH]])
         said.append(rip.predictive(*one.members(maps), one.recipe))
-    predictive = calibrating.joined(said)
+    predictive = calibration.joined(said)
     weights = np.asarray(predictive.weights, np.float64)
     odd = [
         Shift.OUTSIDE_TRAINING_RANGE

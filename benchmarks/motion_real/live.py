@@ -28,7 +28,7 @@ import demur
 from benchmarks.live import Figure, Sent, compared, parser, report, window, windows
 from benchmarks.motion_real import data
 from models.tasks.motion.errors import request_errors
-from models.tasks.motion.grid import OFFICIAL
+from models.tasks.motion.inference.grid import OFFICIAL
 from models.tasks.motion.spec import TRAJECTORIES
 
 NEAR = 1e-4

@@ -35,13 +35,14 @@ from benchmarks.motion_tables.rows import BACKBONES, FAMILIES, METHODS, ROWS, SI
 from benchmarks.motion_tables.train import trainings
 from models.artefact import Artefact, Source, read
 from models.resume import claim
-from models.tasks.motion import gathering, shares
-from models.tasks.motion.examples import Examples
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.shares import DEV
-from models.tasks.motion.simulator import dataset
-from models.tasks.motion.writer import PROVENANCE
+from models.tasks.motion.data import gathering
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.data.writer import PROVENANCE
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.training import shares
+from models.tasks.motion.training.shares import DEV
 from models.workbench import Progress
+from simulators.motion import dataset
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("simulate", "train", "imagine", "judge", "diagnostics", "page")

@@ -13,13 +13,14 @@ from benchmarks.motion_tables.imagined import Imagined
 from benchmarks.motion_tables.plan import Plan
 from benchmarks.motion_tables.train import ensemble
 from models.artefact import read
-from models.tasks.motion import build, shares
-from models.tasks.motion import members as members_of
-from models.tasks.motion.examples import Examples
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.members import Members
-from models.tasks.motion.recipe import Recipe
-from models.tasks.motion.shares import DEV
+from models.tasks.motion.artefact import build
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.inference import members as members_of
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.members import Members
+from models.tasks.motion.training import shares
+from models.tasks.motion.training.shares import DEV
 
 BATCH = 16
 

@@ -14,9 +14,9 @@ from models import uncertainty
 from models.assessment import retention
 from models.assessment.figures import Errors, Rules, figures
 from models.predictive import Trajectories
-from models.tasks.motion import rip
+from models.tasks.motion.artefact.recipe import Recipe
 from models.tasks.motion.errors import ACCEPTABLE, request_errors
-from models.tasks.motion.recipe import Recipe
+from models.tasks.motion.inference import rip
 from models.uncertainty.trajectories import Operator
 
 SETS = ("in", "shifted", "full")

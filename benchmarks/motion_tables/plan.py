@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from benchmarks.motion_tables.rows import FAMILIES
-from models.tasks.motion import presets
-from models.tasks.motion.presets import Settings
+from models.tasks.motion.training import presets
+from models.tasks.motion.training.presets import Settings
 
 
 @dataclass(frozen=True)

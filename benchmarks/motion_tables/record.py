@@ -13,7 +13,7 @@ from benchmarks.motion_tables.judge import MEASURES, NAMES, SETS, Score
 from benchmarks.motion_tables.plan import Plan
 from benchmarks.motion_tables.relations import DECIMALS, Results
 from benchmarks.motion_tables.rows import ROWS, Row
-from models.tasks.motion.shares import DEV
+from models.tasks.motion.training.shares import DEV
 
 Compared = Mapping[tuple[str, Row, str], Score]
 """(split, row, measure) to the figures of the full set."""

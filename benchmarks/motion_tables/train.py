@@ -8,12 +8,12 @@ from pathlib import Path
 
 from benchmarks.jobs import Tell
 from benchmarks.motion_tables.plan import Plan
-from models.tasks.motion import shares, train, training
-from models.tasks.motion.ensemble import Ensemble
-from models.tasks.motion.examples import Examples
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.presets import Settings
-from models.tasks.motion.shares import DEV, TRAIN
+from models.tasks.motion.artefact.ensemble import Ensemble
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.training import member, shares, train
+from models.tasks.motion.training.presets import Settings
+from models.tasks.motion.training.shares import DEV, TRAIN
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Training:
 
     @property
     def done(self) -> bool:
-        return training.finished(self.folder, self.seed) is not None
+        return member.finished(self.folder, self.seed) is not None
 
     def __call__(self, tell: Tell) -> None:
         grid = Grid(self.settings.sizes.grid)
@@ -63,7 +63,7 @@ def ensemble(plan: Plan, family: str, stored: Mapping[str, Path], folder: Path) 
         FileNotFoundError: some are not trained yet.
     """
     settings = plan.settings()[family]
-    missing = [seed for seed in plan.seeds if training.finished(folder / family, seed) is None]
+    missing = [seed for seed in plan.seeds if member.finished(folder / family, seed) is None]
     if missing:
         raise FileNotFoundError(f"{folder / family} has no member of seed {missing[0]}: run the part train first")
     requests = len(shares.training(Examples.load(stored[TRAIN], Grid(settings.sizes.grid))))

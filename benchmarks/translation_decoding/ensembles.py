@@ -11,21 +11,21 @@ import torch
 
 from models.executors.device import CPU, Device
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation import settings as presets
-from models.tasks.translation import train
-from models.tasks.translation.decoding.decoder import Decoder
-from models.tasks.translation.decoding.rules import Rules
-from models.tasks.translation.ensemble import Ensemble
-from models.tasks.translation.export.blocks import Weights
-from models.tasks.translation.export.reading import reading_graph
-from models.tasks.translation.export.stepping import stepping_graph
-from models.tasks.translation.graph_names import READING, STEPPING
-from models.tasks.translation.members import PIECES
+from models.tasks.translation.artefact.ensemble import Ensemble
+from models.tasks.translation.artefact.export.blocks import Weights
+from models.tasks.translation.artefact.export.reading import reading_graph
+from models.tasks.translation.artefact.export.stepping import stepping_graph
+from models.tasks.translation.artefact.graph_names import READING, STEPPING
+from models.tasks.translation.inference.decoding.decoder import Decoder
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.inference.members import PIECES
+from models.tasks.translation.networks import settings as presets
+from models.tasks.translation.networks.settings import Precision, Sizes
 from models.tasks.translation.networks.transformer import Transformer
-from models.tasks.translation.pieces import Pieces
-from models.tasks.translation.settings import Precision, Sizes
-from models.tasks.translation.tokens import SPECIAL
-from models.tasks.translation.vocabulary import END
+from models.tasks.translation.text.pieces import Pieces
+from models.tasks.translation.text.tokens import SPECIAL
+from models.tasks.translation.text.vocabulary import END
+from models.tasks.translation.training import train
 
 MEMBERS, BEAM, CANDIDATES = 3, 5, 10
 SMALL = replace(presets.preset("small").sizes, source=3307, target=5750, shared=False)

@@ -18,13 +18,13 @@ import numpy as np
 from benchmarks.translation_decoding.ensembles import BEAM, drawn, loaded, write
 from models.executors.device import Device
 from models.profile import Provider
-from models.tasks.translation.decoding.decoder import Decoder, Source
-from models.tasks.translation.decoding.rules import Rules
-from models.tasks.translation.decoding.search import search
-from models.tasks.translation.graph_names import READING, STEPPING
-from models.tasks.translation.settings import RELEASED, Precision, Sizes
-from models.tasks.translation.tokens import SPECIAL
-from models.tasks.translation.vocabulary import END
+from models.tasks.translation.artefact.graph_names import READING, STEPPING
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.networks.settings import RELEASED, Precision, Sizes
+from models.tasks.translation.text.tokens import SPECIAL
+from models.tasks.translation.text.vocabulary import END
 
 SOURCE, SAID = 25, 28
 """Tokens of a sentence, and of its hypotheses: random weights have no length of their own, so they are cut there."""

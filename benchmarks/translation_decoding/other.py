@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.translation.export.blocks import Weights
-from models.tasks.translation.settings import Sizes
-from models.tasks.translation.vocabulary import END, PAD, START, UNKNOWN
+from models.tasks.translation.artefact.export.blocks import Weights
+from models.tasks.translation.networks.settings import Sizes
+from models.tasks.translation.text.vocabulary import END, PAD, START, UNKNOWN
 
 Compute = Literal["float32", "int8"]
 

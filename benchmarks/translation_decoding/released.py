@@ -14,8 +14,8 @@ import psutil
 from benchmarks.figures import Figure
 from benchmarks.translation_decoding.full_size import SAID, SOURCE, TOGETHER
 from models.profile import Provider
-from models.tasks.translation.graph_names import READING, STEPPING
-from models.tasks.translation.settings import Precision
+from models.tasks.translation.artefact.graph_names import READING, STEPPING
+from models.tasks.translation.networks.settings import Precision
 
 AT_MOST_GPU = 800.0  # ms a sentence
 NEEDED_GIB = {"int8": 8, "fp16": 10, "fp32": 14}

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.translation_decoding import ensembles
 from benchmarks.translation_decoding.ensembles import Members
-from models.tasks.translation import members
-from models.tasks.translation.decoding.decoder import Source
+from models.tasks.translation.inference import members
+from models.tasks.translation.inference.decoding.decoder import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = ("tatoeba1000", "wmt22")

@@ -16,11 +16,11 @@ from benchmarks.timing import Timed, interleaved
 from benchmarks.translation_decoding.ensembles import BEAM, CANDIDATES, SMALL, drawn
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation import graph_names
-from models.tasks.translation.export.blocks import Weights
-from models.tasks.translation.export.stepping import members_say, stepping_graph
-from models.tasks.translation.settings import Precision, Sizes
-from models.tasks.translation.tokens import SPECIAL
+from models.tasks.translation.artefact import graph_names
+from models.tasks.translation.artefact.export.blocks import Weights
+from models.tasks.translation.artefact.export.stepping import members_say, stepping_graph
+from models.tasks.translation.networks.settings import Precision, Sizes
+from models.tasks.translation.text.tokens import SPECIAL
 
 SENTENCES = (1, 4, 16)
 AT_MOST, AT_LEAST = 1.2, 2.5

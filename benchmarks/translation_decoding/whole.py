@@ -15,11 +15,11 @@ from benchmarks.figures import Figure
 from benchmarks.translation_decoding import ensembles, sentences
 from benchmarks.translation_decoding.ensembles import Members
 from benchmarks.translation_decoding.other import Compute, Found, Other
-from models.tasks.translation.decoding.beams import Hypothesis
-from models.tasks.translation.decoding.decoder import Decoder, Source
-from models.tasks.translation.decoding.rules import Rules
-from models.tasks.translation.decoding.search import search
-from models.tasks.translation.settings import Precision
+from models.tasks.translation.inference.decoding.beams import Hypothesis
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.networks.settings import Precision
 
 AT_MOST = 1.5
 WIDTH = 16

@@ -11,10 +11,10 @@ from benchmarks.translation_tables.judge import Judged
 from benchmarks.translation_tables.kept import Kept
 from benchmarks.translation_tables.plan import ENSEMBLE, RETENTION, SERVED
 from models.artefact import numeric_profile
-from models.tasks.translation import calibrating
-from models.tasks.translation.ensemble import executor
+from models.tasks.translation.artefact import calibration as calibrating
+from models.tasks.translation.artefact.ensemble import executor
 from models.tasks.translation.spec import HYPOTHESES
-from services.policy import Decision, Policy, Shift, choose, decide
+from services.policy.decision import Decision, Policy, Shift, choose, decide
 
 _NO_REMARKS = np.empty(0, np.uint8)
 

@@ -19,9 +19,9 @@ from benchmarks.translation_tables.page import Measured
 from benchmarks.translation_tables.plan import ENSEMBLE, EXACT, OTHERS, Plan, single
 from benchmarks.translation_tables.rows import AWAY, BY_NAME, FULL, IN, MAIN, PUBLIC, ROWS, Row
 from benchmarks.translation_tables.tokens import tokenisation
-from models.tasks.translation import calibrating
-from models.tasks.translation.ensemble import Ensemble
-from services.policy import Policy
+from models.tasks.translation.artefact import calibration as calibrating
+from models.tasks.translation.artefact.ensemble import Ensemble
+from services.policy.decision import Policy
 
 _REDDIT = "wmt22-social"
 

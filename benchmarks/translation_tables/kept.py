@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.predictive import Sequences
-from models.tasks.translation.corpus import Pair
-from models.tasks.translation.translator import Translation
+from models.tasks.translation.data.corpus import Pair
+from models.tasks.translation.inference.translator import Translation
 from models.uncertainty.sequences import SCORES
 
 Doubt = tuple[int, int, float]

@@ -14,7 +14,7 @@ from benchmarks.translation_tables.judge import MEASURES, SINGLE, TOGETHER, Resu
 from benchmarks.translation_tables.plan import RETENTION
 from benchmarks.translation_tables.rows import AWAY, BY_NAME, FULL, IN, ROWS
 from models.assessment.figures import Figures
-from services.policy import Policy
+from services.policy.decision import Policy
 
 RETENTION_PICTURE, DEFERRAL_PICTURE = "translation-retention.png", "translation-deferral.png"
 _QUALITY = {"bleu": "BLEU", "egleu": "eGLEU", "maxgleu": "maxGLEU"}

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from models.tasks.translation.settings import Precision
-from services.settings import TASK_DEFAULTS
+from models.tasks.translation.networks.settings import Precision
+from services.runtime.settings import TASK_DEFAULTS
 
 Thing = TypeVar("Thing")
 ENSEMBLE, EXACT = "ensemble", "ensemble-fp32"

@@ -23,7 +23,7 @@ WHITESPACE = Tokenisation("whitespace", "what whitespace separates (Moses' scrip
 def tokenisation() -> Tokenisation:
     """Moses' where it is there, else what whitespace separates."""
     try:
-        moses = import_module("models.tasks.translation.moses")
+        moses = import_module("models.tasks.translation.text.moses")
         import_module("sacremoses")
     except ImportError:
         return WHITESPACE

@@ -17,13 +17,14 @@ from benchmarks.translation_tables.kept import Doubt, Kept
 from benchmarks.translation_tables.plan import ENSEMBLE, EXACT, Model, Plan
 from benchmarks.translation_tables.tokens import tokenisation
 from models.assessment.text import n_best_gleu
-from models.tasks.translation import settings, train
-from models.tasks.translation.corpus import Pair
-from models.tasks.translation.documents import as_one, document
-from models.tasks.translation.ensemble import Ensemble, opened
-from models.tasks.translation.members import PIECES
-from models.tasks.translation.pieces import Pieces
-from models.tasks.translation.translator import Translation, Translator
+from models.tasks.translation.artefact.ensemble import Ensemble, opened
+from models.tasks.translation.data.corpus import Pair
+from models.tasks.translation.inference.members import PIECES
+from models.tasks.translation.inference.translator import Translation, Translator
+from models.tasks.translation.networks import settings
+from models.tasks.translation.text.documents import as_one, document
+from models.tasks.translation.text.pieces import Pieces
+from models.tasks.translation.training import train
 from models.uncertainty.sequences import SCORES
 
 

@@ -17,9 +17,10 @@ from benchmarks.weather_real.forecasts import SEEDS, TREES
 from benchmarks.weather_real.realset import Part, RealSet
 from models.artefact import Artefact
 from models.building import Labelled, Provenance
-from models.tasks.weather import boosting, build
-from models.tasks.weather.boosting import Settings
-from models.tasks.weather.boosting import Trees as Size
+from models.tasks.weather.artefact import build
+from models.tasks.weather.training import boosting
+from models.tasks.weather.training.boosting import Settings
+from models.tasks.weather.training.boosting import Trees as Size
 
 SETTINGS = Settings(Size(4, TREES, 0.1), Size(4, TREES, 0.1), patience=50, threads=1)
 

@@ -29,13 +29,16 @@ from models import building
 from models.artefact import Artefact
 from models.building import Labelled
 from models.executors.members import Members
-from models.tasks.weather import boosting, build, serving, tables
-from models.tasks.weather.features import SCHEMA
-from models.tasks.weather.partition import EXPERIMENTS
-from models.tasks.weather.simulator.dataset import simulate
+from models.tasks.weather import tables
+from models.tasks.weather.artefact import build
+from models.tasks.weather.data.features import SCHEMA
+from models.tasks.weather.data.partition import EXPERIMENTS
+from models.tasks.weather.inference import serving
 from models.tasks.weather.spec import HEADS
 from models.tasks.weather.tables import Row, Truth
-from models.tasks.weather.training import labelled
+from models.tasks.weather.training import boosting
+from models.tasks.weather.training.train import labelled
+from simulators.weather.dataset import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 0

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import npy_header
+from models.imaging.nifti import Affine, BadImage, read_voxels
 from models.judging.refusals import BadLabel
-from models.nifti import Affine, BadImage, read_voxels
 from models.unzip import BadStream, Source
 
 MOST_VOXELS = 1 << 27

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from models import nifti
 from models.assessment.segmentation import ndsc
 from models.head import Head
+from models.imaging import nifti
+from models.imaging.nifti import Affine
+from models.imaging.orientation import reoriented
 from models.judging.mask_files import read_mask
 from models.judging.refusals import BadLabel
-from models.nifti import Affine
 from models.predictive import Volumes
-from models.reoriented import reoriented
 
 Mask = NDArray[np.bool_]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from services.access.tokens import SOURCES, Token
-from services.errors import Busy, Forbidden
+from services.runtime.errors import Busy, Forbidden
 
 
 class Meter(Protocol):

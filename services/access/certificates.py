@@ -17,7 +17,7 @@ from typing import Protocol
 
 from services.access.validity import validity
 from services.access.watched import content
-from services.logging import get_logger
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"

@@ -9,7 +9,7 @@ from services.access.caller import Caller
 from services.access.rates import Bucket
 from services.access.scopes import Rule
 from services.access.tokens import Token, Tokens
-from services.errors import Busy, Forbidden, Unauthenticated
+from services.runtime.errors import Busy, Forbidden, Unauthenticated
 
 _MOST_CHARACTERS = 256
 """Of a header; tokens have 66 and the scheme."""

@@ -14,8 +14,8 @@ from services.access.metrics import AccessMetrics
 from services.access.token_file import TokenFile
 from services.access.tokens import TokensError
 from services.access.watched import Watched
-from services.settings import Settings
-from services.variables import SettingsError
+from services.runtime.settings import Settings
+from services.runtime.variables import SettingsError
 
 
 @dataclass(frozen=True)

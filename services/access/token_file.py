@@ -10,7 +10,7 @@ from typing import Protocol
 
 from services.access.tokens import Token, Tokens, TokensError, read, write
 from services.access.watched import content
-from services.logging import get_logger
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 

@@ -12,7 +12,7 @@ from models.artefact import ArtefactError
 from models.executors.failures import DeviceFailed, ProviderUnavailable
 from services import __version__
 from services.cli.output import BadInput, CommandError
-from services.variables import SettingsError
+from services.runtime.variables import SettingsError
 
 COMMANDS = {
     "up": "start every service and wait until they are ready",

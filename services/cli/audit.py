@@ -13,7 +13,7 @@ from services.access.trail import KINDS
 from services.cli.asking import ask, refusal
 from services.cli.output import CommandError, print_json
 from services.cli.places import announced
-from services.settings import Settings, address
+from services.runtime.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur audit vessel --kind policy --days 30"

@@ -10,7 +10,7 @@ import time
 from services.cli.lock import Held, check_free
 from services.cli.output import CommandError
 from services.cli.places import alive
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur down"
 

@@ -9,7 +9,7 @@ from services.cli.ledger_places import add_choice, failures, in_use
 from services.cli.output import BadInput, ProgressLine, print_json
 from services.ledger.backup.archive import Archive
 from services.ledger.backup.backup import back_up
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur ledger backup --to s3://backups/demur --keep 14"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from services.cli.ledger_places import add_choice, failures, in_use
 from services.cli.output import print_json
 from services.ledger.backup import tombstones
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur ledger erasures --to erasures.csv"
 

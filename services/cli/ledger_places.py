@@ -12,14 +12,14 @@ from pathlib import Path
 from sqlalchemy.exc import SQLAlchemyError
 
 from services.cli.output import CommandError
-from services.errors import DemurError
 from services.ledger.backup.archive import BadBackup
 from services.ledger.backup.backup import name_of_ledger
 from services.ledger.database import Database, LedgerHeld, LedgerRefused
 from services.ledger.failures import words
 from services.ledger.store import Store
 from services.monitor.setup import followed
-from services.settings import Settings
+from services.runtime.errors import DemurError
+from services.runtime.settings import Settings
 
 
 @dataclass(frozen=True)

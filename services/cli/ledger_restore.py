@@ -14,7 +14,7 @@ from services.ledger.backup import tombstones
 from services.ledger.backup.archive import Archive
 from services.ledger.backup.hand import Loss
 from services.ledger.backup.restore import Restored, Wishes, restore
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur ledger restore --from /backups --erasures erasures.csv"
 

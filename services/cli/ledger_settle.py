@@ -15,7 +15,7 @@ from services.cli.output import BadInput, print_json
 from services.ledger.backup import tombstones
 from services.ledger.backup.hand import Hand, Loss, Open, bury, open_writers, refuse_living, settle
 from services.ledger.migrations import migrate
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur ledger settle --erasures erasures.csv"
 _REASON = "the ledger was restored from a backup"

@@ -13,7 +13,7 @@ from services.ledger.backup.archive import DATABASE, Archive, BadBackup
 from services.ledger.backup.soundness import examine
 from services.ledger.database import Database
 from services.ledger.store import Store
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur ledger verify --from /backups"
 

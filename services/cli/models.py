@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from services.app.model_store import Store
 from services.cli import models_fetch, models_qualify
 from services.cli.output import CommandError, print_json
 from services.cli.providers import NO_REPLAY_SET, NO_REPLAY_SET_HELP, PROVIDER_HELP, PROVIDERS, device
 from services.qualification.records import Records
 from services.qualification.standing import recorded
-from services.settings import Settings
-from services.store import Store
+from services.runtime.settings import Settings
 from services.tasks import IMPORTERS, WORKBENCHES
 
 EXAMPLE = "demur models import vessel ./baselines"

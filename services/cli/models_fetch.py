@@ -14,9 +14,9 @@ import msgspec
 
 from models import artefact
 from models.artefact import MANIFEST, Artefact, ArtefactError, Manifest
-from services.archives import ArchiveError, unpack
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json
-from services.fetching import FetchError, below, beside, download
+from services.runtime.archives import ArchiveError, unpack
+from services.runtime.fetching import FetchError, below, beside, download
 
 EXAMPLE = "demur models fetch https://host/vessel-dnn-10.tar.gz --sha256 5f1d… --to /artefacts"
 MOST_MEGABYTES = 4096.0

@@ -16,14 +16,14 @@ from models import replay
 from models.artefact import Artefact, ArtefactError
 from models.executors.failures import DeviceFailed
 from models.qualification.record import Record
-from services.assembly import profile, qualify
+from services.app.assembly import profile, qualify
+from services.app.model_store import Store
+from services.app.reference import folder
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.providers import PROVIDERS
 from services.qualification.records import Records
 from services.qualification.tables import own
-from services.reference import folder
-from services.settings import Settings
-from services.store import Store
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur models qualify vessel-dnn-10 --provider cuda"
 

@@ -16,7 +16,7 @@ from services.monitor.export import Table, Wanted, export
 from services.monitor.follow import Follower
 from services.monitor.setup import followed
 from services.monitor.stream import SOURCES
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 EXAMPLE = "demur monitor export --events events.csv --labels labels.csv --head power"
 _ROWS = 100_000

@@ -11,7 +11,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
-from services import logging
 from services.access.opening import Access, check_access, opened
 from services.access.rules import MONITOR_ROUTES, HttpRules
 from services.access.watched import follow
@@ -21,8 +20,9 @@ from services.cli.ports import holder
 from services.monitor.exporter import Exporter
 from services.monitor.http import Routes, application
 from services.monitor.setup import monitor
-from services.settings import Settings, address
-from services.system import die_with_parent
+from services.runtime import logging
+from services.runtime.settings import Settings, address
+from services.runtime.system import die_with_parent
 from services.transport.http.access import Guard
 from services.transport.http.probes import Probes
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from services.settings import address
+from services.runtime.settings import address
 
 MONITOR = "monitor"
 """Name under which the monitor announces itself, beside those of tasks."""

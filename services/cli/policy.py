@@ -17,8 +17,8 @@ import demur
 from services.cli.asking import ask, identified, refusal
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.places import MONITOR, announced
-from services.policy_changes import AUDITS
-from services.settings import Settings, address
+from services.policy.changes import AUDITS
+from services.runtime.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur policy set vessel --target-retention 0.9 --reason 'fewer deferrals at night'"

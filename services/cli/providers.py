@@ -8,7 +8,7 @@ from typing import get_args
 
 from models.executors.device import Device
 from models.profile import Provider
-from services.settings import Settings
+from services.runtime.settings import Settings
 
 PROVIDERS: tuple[str, ...] = get_args(Provider)
 NO_REPLAY_SET = "--no-replay-set"

@@ -11,9 +11,9 @@ import demur
 from services.cli import options, score_rows
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.places import announced
-from services.scoring import Asked, OnError, Scorer
-from services.settings import Settings, address
+from services.runtime.settings import Settings, address
 from services.tasks import SCORERS, TENANTS
+from services.tasks.scoring import Asked, OnError, Scorer
 
 EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
 

@@ -25,9 +25,9 @@ from services.cli.replacing import replacing
 from services.cli.row_chunks import Chunk, Table, Wanted
 from services.cli.salvage import salvaged, without_row
 from services.cli.scored import Answered, Columns, Scored, member_columns
-from services.scoring import Asked, Outcome, Scorer, Stopped
+from services.request.validate import possible, refusal
 from services.tasks import ROW_FILES
-from services.validate import possible, refusal
+from services.tasks.scoring import Asked, Outcome, Scorer, Stopped
 
 OUTPUT = (
     "CSV (also .csv.gz), which `demur evaluate` reads: time_id where the input has it, else the row's number; answers, "

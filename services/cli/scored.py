@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import demur
 from services.cli.row_chunks import IDENTITY, Chunk
-from services.scoring import INVALID
+from services.tasks.scoring import INVALID
 
 Columns = Mapping[str, NDArray[Any]]
 

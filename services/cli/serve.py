@@ -9,12 +9,12 @@ from dataclasses import replace
 
 from models.artefact import ArtefactError
 from services.access.opening import check_access
+from services.app.model_store import Store
+from services.app.reference import PROJECT, find
 from services.cli.output import BadInput, CommandError
 from services.cli.places import Running, announce, started
 from services.cli.ports import holder
-from services.reference import PROJECT, find
-from services.settings import Settings
-from services.store import Store
+from services.runtime.settings import Settings
 from services.tasks import TENANTS
 
 EXAMPLE = "demur serve vessel --model vessel-variational-10x10"
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
         "DEMUR_GRPC_PORT": str(grpc_port),
         "GRPC_VERBOSITY": os.environ.get("GRPC_VERBOSITY", "NONE"),  # its lines are no JSON
     }
-    command = [sys.executable, "-m", "bentoml", "serve", "services.bento:Demur", "--working-dir", str(PROJECT)]
+    command = [sys.executable, "-m", "bentoml", "serve", "services.app.bento:Demur", "--working-dir", str(PROJECT)]
     command += ["--host", settings.host, "--port", str(http_port)]
     command += ["--timeout-graceful-shutdown", str(int(settings.drain_seconds) + 5)]
     sys.stdout.flush()

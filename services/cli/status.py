@@ -10,7 +10,7 @@ import msgspec
 from services.cli.asking import ask
 from services.cli.output import print_json
 from services.cli.places import MONITOR, Running, announced
-from services.settings import Settings, address
+from services.runtime.settings import Settings, address
 from services.tasks import TENANTS
 
 EXAMPLE = "demur status --json"

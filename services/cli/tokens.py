@@ -18,7 +18,7 @@ from services.access.token_file import tokens_of
 from services.access.tokens import SOURCES, Token, TokensError, check_name, hashed, mint, read, write
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.places import MONITOR
-from services.settings import Settings
+from services.runtime.settings import Settings
 from services.tasks import TENANTS
 
 EXAMPLE = "demur tokens create bridge --scope predict --days 90"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from models import replay
+from services.app.model_store import Store
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.cli.providers import NO_REPLAY_SET, NO_REPLAY_SET_HELP, PROVIDER_HELP, PROVIDERS, device
-from services.settings import Settings
-from services.store import Store
+from services.runtime.settings import Settings
 from services.tasks import WORKBENCHES
 
 EXAMPLE = "demur train vessel --family symbolic --members 10 --data data/vessel --out runs/symbolic-10"

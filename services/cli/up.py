@@ -19,8 +19,8 @@ from services.cli.output import CommandError
 from services.cli.places import MONITOR, Running, announced
 from services.cli.ports import holder
 from services.cli.status import monitored, ready, unready
-from services.settings import Settings, address
-from services.system import die_with_parent
+from services.runtime.settings import Settings, address
+from services.runtime.system import die_with_parent
 from services.tasks import TENANTS
 
 EXAMPLE = "demur up --detach"

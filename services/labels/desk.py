@@ -13,8 +13,6 @@ from sqlalchemy import Connection
 from models.head import Head
 from models.judging import FittingJudging, Judging, judging
 from models.schema import Schema
-from services.addresses import checked
-from services.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge, shortened
 from services.labels.feed import Claimed, Feed, Lease
 from services.labels.fit import Fit
 from services.labels.given import GivenLabel, Row, Rules
@@ -41,7 +39,9 @@ from services.labels.words import (
 )
 from services.ledger.secret import shared_secret
 from services.ledger.writer import Place
-from services.offload import Offload
+from services.runtime.addresses import checked
+from services.runtime.errors import InvalidInput, LedgerUnavailable, NotFound, TooLarge, shortened
+from services.runtime.offload import Offload
 
 T = TypeVar("T")
 PAUSES_SECONDS = (0.05, 0.2, 0.8)

@@ -12,7 +12,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, func, select, update
 
-from services.errors import Conflict, NotFound
 from services.labels.given import GivenLabel, Rules
 from services.labels.identity import RequestIds, Unit
 from services.labels.intake import KEY_REUSED, Outcome, Taken, note, of_units, take
@@ -33,6 +32,7 @@ from services.labels.sweeps import SERVICE, drawn, due, end_leases, for_update
 from services.ledger.tables import UNASKED, item
 from services.ledger.tables import label as labels
 from services.ledger.writer import Place
+from services.runtime.errors import Conflict, NotFound
 
 
 @dataclass(frozen=True, slots=True)

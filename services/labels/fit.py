@@ -10,13 +10,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from models.judging import BadLabel, FittingJudging
-from services.errors import InvalidInput
 from services.labels.given import Rejection, Row
 from services.labels.identity import Unit
 from services.labels.intake import of_units
 from services.labels.words import Blobs
 from services.ledger.tables import item
-from services.logging import get_logger
+from services.runtime.errors import InvalidInput
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 

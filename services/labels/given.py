@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from models.judging import BadLabel, Judging
 from models.judging.refusals import shown
-from services.errors import InvalidInput
 from services.labels.identity import Unit, checked_unit, parse_unit
+from services.runtime.errors import InvalidInput
 
 Source = Literal["requested", "census", "volunteered"]
 """``requested``: the service asked, so that the propensity is known; ``census``: of a declared population every unit is

@@ -8,14 +8,14 @@ from typing import Any
 
 from sqlalchemy import Connection, exists, select
 
-from services.errors import DemurError
 from services.labels.desk import Desk
 from services.labels.outbox import ASK_PIECE, release_waiting, tell_of_requests
 from services.labels.sweeps import PIECE, draw_second_phase, end_leases, expire, lease_over
 from services.labels.webhooks import Webhooks
 from services.ledger.tables import delivery
 from services.ledger.writer import Place
-from services.logging import get_logger
+from services.runtime.errors import DemurError
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 LEASES_SECONDS = 2.0

@@ -6,7 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 
 Unit = tuple[int, int]
 """Epoch of the process that decided, and sequence number."""

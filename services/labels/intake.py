@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, select, tuple_, update
 
-from services.errors import InvalidInput
 from services.labels.bulk import insert_new
 from services.labels.given import Rejection, Row
 from services.labels.identity import Unit, unit_text
@@ -18,6 +17,7 @@ from services.labels.requests import LABEL
 from services.ledger.tables import delivery, item, request_event, writer
 from services.ledger.tables import label as labels
 from services.ledger.writer import Place
+from services.runtime.errors import InvalidInput
 
 PIECE = 1024
 """Labels of one change: the writer goes on to other changes, those of answers that wait, after so many."""

@@ -12,9 +12,9 @@ from services.labels.words import Options
 from services.ledger.erasure import Erasure
 from services.ledger.store import Store
 from services.ledger.writer import Writer
-from services.offload import Offload
-from services.pipeline import Description
-from services.settings import Settings
+from services.request.pipeline import Description
+from services.runtime.offload import Offload
+from services.runtime.settings import Settings
 
 
 @dataclass(frozen=True)

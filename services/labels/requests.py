@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from services.errors import Conflict, InvalidInput
+from services.runtime.errors import Conflict, InvalidInput
 
 State = Literal["requested", "claimed", "labelled", "skipped", "expired", "unlabelable"]
 STATES: tuple[State, ...] = ("requested", "claimed", "labelled", "skipped", "expired", "unlabelable")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from models.schema import Schema
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 
 ROW_TYPE = "application/x-demur-row-f32"
 """Media type of a row of the declared schema, float32 little-endian."""

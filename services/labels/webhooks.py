@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
-from services.errors import DemurError
 from services.labels.outbox import Delivery, is_due, settle, take_due
 from services.labels.signature import HEADER, sign
 from services.ledger.writer import Place
-from services.logging import get_logger
+from services.runtime.errors import DemurError
+from services.runtime.logging import get_logger
 
 T = TypeVar("T")
 _log = get_logger(__name__)

@@ -9,13 +9,13 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection
 
 from models.head import Head
-from services.errors import InvalidInput
 from services.labels.feed import Claimed
 from services.labels.given import Rejection, Source
 from services.labels.identity import Unit, unit_text
 from services.labels.resolution import Status
 from services.labels.values import to_json
 from services.ledger.writer import Place
+from services.runtime.errors import InvalidInput
 
 T = TypeVar("T")
 MOST_CLAIMED = 100
@@ -50,7 +50,7 @@ class Blobs(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an operator decides; see ``services.settings``."""
+    """What an operator decides; see ``services.runtime.settings``."""
 
     census: tuple[str, ...] = ()
     request_days: float = 30.0

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from services.errors import LedgerUnavailable
 from services.ledger.failures import refused, unavailable, words
+from services.runtime.errors import LedgerUnavailable
 
 T = TypeVar("T")
 

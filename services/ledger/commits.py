@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from services.errors import LedgerUnavailable
 from services.ledger.decided import Decided
 from services.ledger.explored import COMMITTED, HELD, UNDER_WAY, Explored, Held
 from services.ledger.outstanding import Outstanding
 from services.ledger.waiting import Waiting
 from services.ledger.writer import Place, Writer
-from services.pipeline import Committed
+from services.request.pipeline import Committed
+from services.runtime.errors import LedgerUnavailable
 
 Chosen = tuple[Held, NDArray[np.intp]]
 """Units of a held portion, counted from its first."""
@@ -50,7 +50,7 @@ class Commits:
         self._turn = asyncio.Lock()
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
-        """See ``services.pipeline.Ledger``. Many ids go in several flushes, so that answers get their turn between."""
+        """See ``services.request.pipeline.Ledger``. Many ids go in several flushes, so that answers get their turn between."""
         known, unknown = 0, list[tuple[int, int]]()
         async with self._turn:
             for start in range(0, len(ids), PIECE):

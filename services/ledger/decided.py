@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.ledger.segments import Runs, join
-from services.policy import Decision
+from services.policy.decision import Decision
 
 _HEAD = struct.Struct("<HQdIBd")
 _NONE = np.zeros(0, np.intp)

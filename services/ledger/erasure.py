@@ -17,7 +17,7 @@ from models.judging import BadLabel, Judging
 from services.ledger.store import Store
 from services.ledger.tables import OPEN, erasure, item, label, request_event, segment
 from services.ledger.writer import Place
-from services.logging import get_logger
+from services.runtime.logging import get_logger
 
 T = TypeVar("T")
 Unit = tuple[int, int]

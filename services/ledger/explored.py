@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from services.ledger.decided import Key
 from services.ledger.segments import histogram, pack_histogram
-from services.pipeline import Payload, Portion
-from services.policy import Decision
+from services.policy.decision import Decision
+from services.request.pipeline import Payload, Portion
 
 _SAMPLE = 256
 """Scores of one portion that go into the histogram: drift needs a sample, counts are exact."""

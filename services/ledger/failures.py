@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy.exc import DataError, DBAPIError
 
-from services.errors import DemurError, InvalidInput, LedgerUnavailable
 from services.ledger.database import LedgerHeld
+from services.runtime.errors import DemurError, InvalidInput, LedgerUnavailable
 
 
 def unavailable(reason: str) -> LedgerUnavailable:

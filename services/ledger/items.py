@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, insert
 
-from services.ledger.audits import Draws
 from services.ledger.database import driver
 from services.ledger.decided import Decided, Key
 from services.ledger.segments import Runs, join, pack
 from services.ledger.store import INLINE_BYTES, Store
 from services.ledger.tables import UNASKED, segment
 from services.ledger.writer import Place
-from services.policy import Decision
+from services.policy.audit_draws import Draws
+from services.policy.decision import Decision
 
 _FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payload_type", "census")
 """Columns that all items of a portion have in common."""

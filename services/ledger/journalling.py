@@ -13,7 +13,7 @@ from services.ledger.journal import Identity, Journal
 from services.ledger.outstanding import Outstanding
 from services.ledger.recovery import move
 from services.ledger.writer import Place, Writer
-from services.logging import get_logger
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 EMPTY_BYTES = 1 << 20

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 
 from models.head import Head
 from models.judging import Judging, judging
-from services.errors import LedgerUnavailable
-from services.ledger.audits import Draws, propensity
 from services.ledger.commits import Commits
 from services.ledger.decided import Decided, Key
 from services.ledger.deployments import Deployment, Deployments
@@ -36,9 +34,11 @@ from services.ledger.recovery import FORGOTTEN, take_over
 from services.ledger.store import Store
 from services.ledger.waiting import Waiting
 from services.ledger.writer import Writer
-from services.logging import get_logger
-from services.pipeline import Committed, Payload, Portion
-from services.policy import Decision, Verdict
+from services.policy.audit_draws import Draws, propensity
+from services.policy.decision import Decision, Verdict
+from services.request.pipeline import Committed, Payload, Portion
+from services.runtime.errors import LedgerUnavailable
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 TEND_SECONDS = 0.25
@@ -182,7 +182,7 @@ class DurableLedger:
         return recorded
 
     async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
-        """See ``services.pipeline.Ledger``."""
+        """See ``services.request.pipeline.Ledger``."""
         return await self._commits.commit(ids)
 
     def _decided(self, head: str, verdict: Verdict, portion: Portion, payload: Payload | None) -> Decided:

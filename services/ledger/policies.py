@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, insert, select
 
 from services.ledger.tables import policy as table
 from services.ledger.writer import Place
-from services.policy import Policy, split_profile
-from services.policy_changes import from_json, to_json
+from services.policy.changes import from_json, to_json
+from services.policy.decision import Policy, split_profile
 
 
 @dataclass(frozen=True, slots=True)

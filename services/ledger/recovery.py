@@ -17,7 +17,7 @@ from services.ledger.journal import SUFFIX, Journal, Lost
 from services.ledger.lost import write_gap
 from services.ledger.tables import writer as writers
 from services.ledger.writer import Place, Writer
-from services.logging import get_logger
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 MOVE_BYTES = 1 << 20

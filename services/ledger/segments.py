@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.policy import Decision
+from services.policy.decision import Decision
 
 _HEAD = struct.Struct("<BBxxIId")
 _FORMAT = 1
@@ -34,7 +34,7 @@ class Runs:
     """When each run was decided [k], seconds since 1970."""
     uncertainty: NDArray[np.float32]
     decisions: NDArray[np.uint8]
-    """Values of ``services.policy.Decision`` [n]."""
+    """Values of ``services.policy.decision.Decision`` [n]."""
     propensity: float | NDArray[np.float32]
     """Probability of a label request for units within the policy's threshold: one number, or of each unit [n]
     (1 for those that the policy deferred)."""

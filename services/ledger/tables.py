@@ -4,7 +4,7 @@ Every row that a reader follows carries the place at which it was written: the e
 the flush (one transaction). A writer commits its flushes in order, so that (epoch, flush) is a cursor without holes.
 
 There are no foreign keys: a writer's row is there before anything of its own, and the check of a row costs more than
-the row. Times are seconds since 1970; epoch and sequence are the identity of a unit (``services.pipeline.UnitIds``).
+the row. Times are seconds since 1970; epoch and sequence are the identity of a unit (``services.request.pipeline.UnitIds``).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ policy = Table(
     Column("time", Double, nullable=False),
     Column("author", String(128), nullable=False),
     Column("reason", Text, nullable=False),
-    Column("document", Text, nullable=False),  # JSON of services.policy.Policy
+    Column("document", Text, nullable=False),  # JSON of services.policy.decision.Policy
 )
 
 segment = Table(

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from services.errors import LedgerUnavailable
-from services.ledger.audits import Draws
 from services.ledger.decided import Decided
 from services.ledger.deployments import Deployments
 from services.ledger.items import Parts, by_key, keep_large, write_items, write_segments
@@ -17,7 +15,9 @@ from services.ledger.lost import Gaps
 from services.ledger.outstanding import Outstanding
 from services.ledger.store import INLINE_BYTES, Store
 from services.ledger.writer import Place, Writer
-from services.logging import get_logger
+from services.policy.audit_draws import Draws
+from services.runtime.errors import LedgerUnavailable
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 

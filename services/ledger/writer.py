@@ -21,14 +21,14 @@ from typing import Any, Protocol, TypeVar
 from sqlalchemy import Connection, Engine, insert, select, update
 from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
-from services.errors import LedgerUnavailable
 from services.ledger.changes import Done, Entry, Place, apply, resolve, rolled_back, tell
 from services.ledger.clock import Clock
 from services.ledger.database import Database, LedgerHeld, LedgerRefused
 from services.ledger.failures import kind, refused, unavailable, words
 from services.ledger.migrations import migrate
 from services.ledger.tables import writer as writers
-from services.logging import get_logger
+from services.runtime.errors import LedgerUnavailable
+from services.runtime.logging import get_logger
 
 __all__ = ["Clock", "Place", "Writer"]
 

@@ -14,7 +14,7 @@ from services.monitor.follow import Follower
 from services.monitor.requests import Requested
 from services.monitor.stream import Profile, profile
 from services.monitor.units import CENSUS, Key, Labels, Units, names, no_units
-from services.policy import Decision
+from services.policy.decision import Decision
 
 _WORDS = np.array([one.name.lower() for one in Decision])
 Table = dict[str, NDArray[Any]]
@@ -130,7 +130,7 @@ def _labels(parts: list[Labels], wanted: Wanted) -> Table:
 
 
 def _ids(epoch: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDArray[Any]:
-    """As ``services.pipeline.UnitIds.text``."""
+    """As ``services.request.pipeline.UnitIds.text``."""
     return np.array([f"{one:016x}-{two}" for one, two in zip(epoch.tolist(), sequence.tolist(), strict=True)], object)
 
 

@@ -20,10 +20,10 @@ from models.head import Head
 from services.ledger.deployments import head_of
 from services.ledger.segments import unpack, unpack_histogram
 from services.ledger.tables import deployment, gap, item, policy, request_event, segment, writer
-from services.logging import get_logger
 from services.monitor.join import Changes, Fetch, Joiner
 from services.monitor.requests import CODES, Requested, States
 from services.monitor.units import Key, Units
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _FLUSHES = 5_000

@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from services.errors import DemurError, InvalidInput, MethodNotAllowed, NotFound, internal, shortened
-from services.logging import get_logger
 from services.monitor.document import document, what_if_document
 from services.monitor.exporter import Exporter
 from services.monitor.judge import Windows
 from services.monitor.page import Pages
 from services.monitor.published import Published
+from services.runtime.errors import DemurError, InvalidInput, MethodNotAllowed, NotFound, internal, shortened
+from services.runtime.logging import get_logger
 from services.transport.http.body import error_response, json_response
 
 _log = get_logger(__name__)

@@ -19,8 +19,8 @@ from models.head import Head
 from models.judging import judging
 from services.labels.order import rank
 from services.ledger.tables import UNASKED, item, label
-from services.logging import get_logger
 from services.monitor.units import CENSUS, Key, Labels
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _CHUNK = 10_000

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from models.estimation.figures import WhatIf
 from models.estimation.sketch import Sketch
 from models.estimation.weights import Estimator
-from services.errors import InvalidInput, NotFound
 from services.monitor.baseline import Baselines, Normal, Promised
 from services.monitor.estimates import by_panes, exactly
 from services.monitor.judgement import Drift, Judgement, Risk
@@ -27,6 +26,7 @@ from services.monitor.obstacles import Obstacles, Obstructing
 from services.monitor.spans import Span
 from services.monitor.stream import SOURCES, Stream
 from services.monitor.units import Key
+from services.runtime.errors import InvalidInput, NotFound
 
 LAST = "last"
 """Name of the window by count."""

@@ -19,7 +19,6 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from services.ledger.deployments import head_of
-from services.logging import get_logger
 from services.monitor.follow import Deployed, Follower, Gap, HistoryChanged, News, PolicySet, WriterState
 from services.monitor.judge import Judge
 from services.monitor.obstacles import Obstacles
@@ -27,6 +26,7 @@ from services.monitor.published import CYCLE_SECONDS, Distribution, InForce, Led
 from services.monitor.spans import LONGEST
 from services.monitor.stream import SOURCES, Stream, profile
 from services.monitor.units import Key
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 

@@ -14,8 +14,8 @@ from services.monitor.judge import Judge, Options
 from services.monitor.places import ledgers, shown
 from services.monitor.process import Monitor, Place
 from services.monitor.spans import spans
-from services.settings import Settings
-from services.variables import SettingsError
+from services.runtime.settings import Settings
+from services.runtime.variables import SettingsError
 
 REQUEST_UNITS = 500_000
 """Newest units with a request that are held one by one, at least."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from services.policy import Decision
+from services.policy.decision import Decision
 
 CENSUS = "census"
 """Source of the labels of a declared population."""

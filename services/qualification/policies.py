@@ -9,7 +9,7 @@ from dataclasses import replace
 from models.calibration import Calibration
 from models.qualification import record as records
 from models.qualification.record import Record
-from services.policy import DEFER_ALL, Policy, split_profile
+from services.policy.decision import DEFER_ALL, Policy, split_profile
 
 
 def carried_policy(policy: Policy, record: Record, calibration: Calibration | None, profile: str) -> tuple[Policy, str]:

@@ -12,7 +12,7 @@ import msgspec
 from models.artefact import Artefact
 from models.profile import Profile
 from models.qualification.record import Record, decode, encode
-from services.logging import get_logger
+from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 

@@ -12,12 +12,12 @@ from models.executors.failures import DeviceFailed
 from models.qualification import record as records
 from models.qualification.record import Record
 from models.replay import Replayer
-from services.logging import get_logger
 from services.qualification.measure import Measurement
 from services.qualification.records import Records
 from services.qualification.standing import Standing
 from services.qualification.tables import Origin, Tables, own, reference
 from services.qualification.verdict import Machine, agrees, verdict
+from services.runtime.logging import get_logger
 
 Mode = Literal["auto", "require", "off"]
 _log = get_logger(__name__)

@@ -21,29 +21,29 @@ DEFAULT_MODELS = {
 """Task name to the reference artefact that is served unless another is named."""
 
 IMPORTERS = {
-    "lesion": "models.tasks.lesion.released:import_released",
-    "motion": "models.tasks.motion.released:import_released",
-    "translation": "models.tasks.translation.importing:import_released",
-    "vessel": "models.tasks.vessel.official:import_released",
-    "weather": "models.tasks.weather.released:import_released",
+    "lesion": "models.tasks.lesion.artefact.released:import_released",
+    "motion": "models.tasks.motion.artefact.released:import_released",
+    "translation": "models.tasks.translation.artefact.importing:import_released",
+    "vessel": "models.tasks.vessel.artefact.released:import_released",
+    "weather": "models.tasks.weather.artefact.released:import_released",
 }
 """Task name to the function that turns a released checkpoint folder into an artefact folder."""
 
 WORKBENCHES = {
-    "lesion": "models.tasks.lesion.workbench",
-    "motion": "models.tasks.motion.workbench",
-    "translation": "models.tasks.translation.workbench",
-    "vessel": "models.tasks.vessel.workbench",
-    "weather": "models.tasks.weather.workbench",
+    "lesion": "models.tasks.lesion.training.workbench",
+    "motion": "models.tasks.motion.training.workbench",
+    "translation": "models.tasks.translation.training.workbench",
+    "vessel": "models.tasks.vessel.training.workbench",
+    "weather": "models.tasks.weather.training.workbench",
 }
 """Task name to the module behind ``demur data`` and ``demur train``."""
 
 PREDICTIONS = {
-    "lesion": "models.tasks.lesion.predictions:read",
-    "motion": "models.tasks.motion.predictions:read",
-    "translation": "models.tasks.translation.predictions:read",
-    "vessel": "models.tasks.vessel.predictions:read",
-    "weather": "models.tasks.weather.predictions:read",
+    "lesion": "models.tasks.lesion.data.predictions:read",
+    "motion": "models.tasks.motion.data.predictions:read",
+    "translation": "models.tasks.translation.data.predictions:read",
+    "vessel": "models.tasks.vessel.data.predictions:read",
+    "weather": "models.tasks.weather.data.predictions:read",
 }
 """Task name to the reader of its prediction files behind ``demur evaluate``."""
 
@@ -55,7 +55,7 @@ SCORERS = {
 """Task name to what scores its files behind `demur score`; a task that is not here scores rows."""
 
 ROW_FILES = {
-    "vessel": "models.tasks.vessel.submission:FILES",
-    "weather": "models.tasks.weather.submission:FILES",
+    "vessel": "models.tasks.vessel.data.submission:FILES",
+    "weather": "models.tasks.weather.data.submission:FILES",
 }
 """Task name to what it says of its files of rows: columns of labels, and the benchmark's submission."""

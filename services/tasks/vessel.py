@@ -10,13 +10,13 @@ from models.artefact import Artefact
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import QUANTUM_ROWS, RowGraph
 from models.predictive import Gaussian, Predictives
-from models.tasks.vessel.scoring import rows_per_pass
+from models.tasks.vessel.inference.scoring import rows_per_pass
 from models.tasks.vessel.spec import HEADS, POWER
-from services.row_tenant import RowModel, row_tenant
-from services.rows import MemberOutputs
-from services.settings import Settings
-from services.tenant import Parts, Tenant
+from services.request.row_task import MemberOutputs
+from services.runtime.settings import Settings
+from services.tasks.row_model import RowModel, row_tenant
 from services.transport.grpc.rows import RowMessages
+from services.transport.served_model import Parts, Tenant
 
 _MESSAGES = RowMessages(
     request=vessel_pb2.VesselPredictRequest,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from demur.v1 import weather_pb2
 from models.artefact import Artefact
 from models.executors.reduced import Reduced
-from models.tasks.weather import serving
-from services.row_tenant import RowModel, row_tenant
-from services.settings import Settings
-from services.tenant import Parts, Tenant
+from models.tasks.weather.inference import serving
+from services.runtime.settings import Settings
+from services.tasks.row_model import RowModel, row_tenant
 from services.transport.grpc.rows import RowMessages
+from services.transport.served_model import Parts, Tenant
 
 _MESSAGES = RowMessages(
     request=weather_pb2.WeatherPredictRequest,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from services.policy import Decision
+from services.policy.decision import Decision
 from services.tracing.trace import Value
 
 _WORDS = {decision: decision.name.lower() for decision in Decision}

@@ -10,12 +10,12 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, Metric
 
 from services import __version__
-from services.settings import Settings
+from services.runtime.settings import Settings
+from services.runtime.variables import SettingsError
 from services.tracing.outlet import Outlet
 from services.tracing.recording import Clocks, Means
 from services.tracing.sampling import Sampler
 from services.tracing.tracer import OFF, Recorder, Tracer
-from services.variables import SettingsError
 
 FLUSH_SECONDS = 3.0
 """For what waits when the process ends."""

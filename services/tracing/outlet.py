@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from services.logging import get_logger
-from services.system import lower_priority
+from services.runtime.logging import get_logger
+from services.runtime.system import lower_priority
+from services.runtime.variables import SettingsError
 from services.tracing.recorded import Bundle
-from services.variables import SettingsError
 
 _log = get_logger(__name__)
 _NICENESS = 10

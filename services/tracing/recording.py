@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Protocol
 
-from services.errors import DemurError, internal, status
+from services.runtime.errors import DemurError, internal, status
 from services.tracing.context import Parent, span_text, trace_text
 from services.tracing.decisions import Decisions
 from services.tracing.recorded import Bundle, Kind, Link, Recorded

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from services.runtime.variables import SettingsError
 from services.tracing.context import Parent
-from services.variables import SettingsError
 
 NAMES = ("always_on", "always_off", "traceidratio")
 _PARENT = "parentbased_"

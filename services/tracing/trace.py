@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Protocol
 
-from services.errors import DemurError
+from services.runtime.errors import DemurError
 from services.tracing.context import Carrier, Parent, parent, request_id, span_text, trace_text
 
 Value = str | bool | int | float

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from services.access import caller
-from services.errors import Forbidden, InvalidInput
+from services.runtime.errors import Forbidden, InvalidInput
 
 ACTOR_KEY = "demur-actor"
 """Header of HTTP, metadata of gRPC."""

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from services.errors import InvalidInput
-from services.pipeline import Call, Purpose
-from services.work import Priority, Progress
+from services.request.pipeline import Call, Purpose
+from services.request.work import Priority, Progress
+from services.runtime.errors import InvalidInput
 
 
 @dataclass(frozen=True)

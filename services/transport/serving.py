@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from services.labels.desk import Desk
-from services.metrics import Metrics
-from services.policy_keeper import PolicyKeeper
+from services.policy.sync import PolicyKeeper
 from services.qualification.standing import Model
-from services.settings import Settings
-from services.tenant import Tenant
+from services.request.metrics import Metrics
+from services.runtime.settings import Settings
 from services.tracing.tracer import OFF, Tracer
+from services.transport.served_model import Tenant
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.translation_tables.plan import Plan
-from models.tasks.translation import build
+from models.tasks.translation.artefact import build
 
 ROOT = Path(__file__).parents[2]
 VESSEL = {"dnn-10": "DNN", "symbolic-10": "Symbolic", "variational-10x10": "VI", "mc_dropout-10x10": "MC dropout"}

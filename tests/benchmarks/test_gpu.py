@@ -22,8 +22,8 @@ from benchmarks.gpu.record import Record, pinned, read
 from benchmarks.gpu.shipped import tags
 from benchmarks.gpu.work import Work, answer
 from models.executors.device import Device
-from services.assembly import profile, qualify
-from services.settings import TASKS, Settings
+from services.app.assembly import profile, qualify
+from services.runtime.settings import TASKS, Settings
 from tests.services.qualification.variants import disordered, replayable, scaled, variant
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -118,7 +118,7 @@ def test_failing_tests_fail_their_part_and_are_repeated(tmp_path: Path, monkeypa
 
 PASSED = "..\n2 passed in 1.0s\n"
 FAILED = """F.
-ERROR    services.pipeline:pipeline.py:359 a log line
+ERROR    services.request.pipeline:pipeline.py:359 a log line
 FAILED tests/a.py::test_a - assert 1 == 2
 1 failed, 1 passed, 3 skipped in 1.0s
 """

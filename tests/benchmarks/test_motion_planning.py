@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.motion_planning import decoders, planning
 from benchmarks.motion_planning.ensembles import check
-from models.tasks.motion.settings import Sizes
+from models.tasks.motion.networks.settings import Sizes
 
 TINY = {
     "BC": Sizes("bc", "small", (4, 4, 4, 4), hidden=8, unit=10.0, sees_steps=True, grid=64),

@@ -11,11 +11,11 @@ import pytest
 from benchmarks.translation_decoding import __main__ as program
 from benchmarks.translation_decoding import ensembles, full_size, other, released, sentences, steps, whole
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation import graph_names
-from models.tasks.translation.decoding.search import search
-from models.tasks.translation.export.stepping import stepping_graph
-from models.tasks.translation.settings import Sizes
-from models.tasks.translation.tokens import SPECIAL
+from models.tasks.translation.artefact import graph_names
+from models.tasks.translation.artefact.export.stepping import stepping_graph
+from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.networks.settings import Sizes
+from models.tasks.translation.text.tokens import SPECIAL
 from tests.models.translation import small_ensemble
 
 TINY = Sizes(200, 220, 64, 2, 32, 1, 1, shared=False)

@@ -11,8 +11,8 @@ from benchmarks import translation_neighbours
 from benchmarks.translation_neighbours import Scored
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation.export.blocks import Blocks
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.artefact.export.blocks import Blocks
+from models.tasks.translation.networks.settings import Sizes
 
 SIZES = Sizes(source=8, target=8, width=32, heads=2, inner=32, encoder=1, decoder=1)
 

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks import vessel_relations, vessel_tables
 from models import artefact as artefacts
-from models.tasks.vessel.ensemble import FAMILIES
-from models.tasks.vessel.scoring import Figures
-from models.tasks.vessel.simulator.dataset import generalisation, simulate
+from models.tasks.vessel.artefact.ensemble import FAMILIES
+from models.tasks.vessel.inference.scoring import Figures
 from models.tasks.vessel.tables import Result
+from simulators.vessel.dataset import generalisation, simulate
 
 PRINTED = json.loads((Path(__file__).parents[1] / "fixtures" / "vessel_tables.json").read_text())
 ARTEFACTS = Path(__file__).parents[2] / "artefacts" / "vessel"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from benchmarks import vessel_simulated
-from models.tasks.vessel.features import NAMES
-from models.tasks.vessel.simulator.dataset import Table, simulate
-from models.tasks.vessel.simulator.vessel import Vessel
+from models.tasks.vessel.data.features import NAMES
+from simulators.vessel.dataset import Table, simulate
+from simulators.vessel.vessel import Vessel
 
 SCALE = 0.002
 

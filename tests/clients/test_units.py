@@ -18,8 +18,8 @@ from demur._describe import Feature
 from demur._rows import Layout, pack
 from demur._unit_words import _TABLE, parse
 from models.schema import Schema
-from models.tasks.vessel import features as vessel
-from models.tasks.weather import features as weather
+from models.tasks.vessel.data import features as vessel
+from models.tasks.weather.data import features as weather
 
 KNOTS = 15.55075593952484
 """8 m/s."""

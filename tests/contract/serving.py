@@ -23,17 +23,16 @@ from services.access.caller import charge
 from services.access.opening import Access, opened
 from services.access.rules import SERVICE_ROUTES, HttpRules
 from services.access.watched import follow
-from services.assembly import durable, store_of
+from services.app.assembly import durable, store_of
 from services.labels.opening import labelling
 from services.ledger.ledger import DurableLedger
-from services.lifecycle import Lifecycle
-from services.metrics import Metrics
-from services.offload import Offload
-from services.pipeline import NoLedger, Pipeline
-from services.policy import PolicyBook, choose
-from services.schedule import Limits, Scheduler
-from services.settings import Settings
-from services.tenant import Parts, Tenant
+from services.policy.decision import PolicyBook, choose
+from services.request.metrics import Metrics
+from services.request.pipeline import NoLedger, Pipeline
+from services.request.schedule import Limits, Scheduler
+from services.runtime.lifecycle import Lifecycle
+from services.runtime.offload import Offload
+from services.runtime.settings import Settings
 from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.server import GrpcServer
 from services.transport.grpc.status import DETAIL_KEY
@@ -41,6 +40,7 @@ from services.transport.http.access import Guard
 from services.transport.http.app import application
 from services.transport.http.connections import harden
 from services.transport.http.door import Door
+from services.transport.served_model import Parts, Tenant
 from services.transport.serving import Serving
 from tests.contract.toys.toy import Body, Probe, Toy
 

@@ -21,10 +21,10 @@ from benchmarks import inputs, wire
 from demur.v1 import common_pb2, lesion_pb2, motion_pb2, translation_pb2
 from models import artefact
 from models.artefact import Artefact
-from services.assembly import profile
-from services.policy import Decision
-from services.reference import folder
-from services.settings import TASKS, Settings
+from services.app.assembly import profile
+from services.app.reference import folder
+from services.policy.decision import Decision
+from services.runtime.settings import TASKS, Settings
 from services.tasks import DEFAULT_MODELS
 from tests.contract.serving import detail
 from tests.models.executors.device_sessions import install

@@ -8,7 +8,7 @@ import re
 
 import httpx
 
-from services.schedule import Limits
+from services.request.schedule import Limits
 from tests.contract.serving import Served, events, seen, serving
 from tests.contract.toys import texts, volume
 from tests.contract.toys.toy import Toy

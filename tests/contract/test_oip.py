@@ -13,13 +13,13 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from numpy.typing import NDArray
 
-from services.policy import Decision
-from services.schedule import Limits
+from services.policy.decision import Decision
+from services.request.schedule import Limits
+from services.request.work import Priority
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
 from services.transport.oip.messages import TEXT_SUFFIX
 from services.transport.oip.protocol import oip_pb2
 from services.transport.oip.wishes import wishes as wishes_of
-from services.work import Priority
 from tests.contract.serving import EPOCH, MODEL, PROFILE, Served, detail, serving
 from tests.contract.toys import rows, texts, volume
 from tests.contract.toys.toy import Body, Toy

@@ -10,9 +10,9 @@ import httpx
 import msgspec
 import pytest
 
-from services import admission
-from services.admission import BURST, Crowd
-from services.schedule import Limits
+from services.request import admission
+from services.request.admission import BURST, Crowd
+from services.request.schedule import Limits
 from services.transport.http.door import Door
 from tests.contract.serving import Outcome, Protocol, serving
 from tests.contract.toys import rows, volume

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from services.offload import INLINE_BYTES
+from services.runtime.offload import INLINE_BYTES
 from services.transport.grpc.stream import _Outbox
 from tests.contract.serving import Served, detail, serving
 from tests.contract.toys import rows, texts, volume
@@ -333,7 +333,7 @@ async def test_a_cancelled_stream_leaves_nothing_behind(half_closed: bool) -> No
 
 
 async def test_a_full_queue_holds_a_stream_back_and_does_not_break_it() -> None:
-    from services.schedule import Limits
+    from services.request.schedule import Limits
 
     async with serving(TOY, limits=Limits(lanes=1, queue_seconds=0.005)) as served:
         _, *results, _ = await sent(served, *[chunk(index) for index in range(4)])

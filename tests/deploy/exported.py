@@ -15,13 +15,13 @@ from prometheus_client.parser import text_string_to_metric_families
 from models.profile import Profile
 from services.access.metrics import AccessMetrics
 from services.ledger.metrics import LedgerMetrics
-from services.metrics import Metrics
 from services.monitor.exporter import Exporter
-from services.policy import Decision
+from services.policy.decision import Decision
 from services.qualification.metrics import QualificationMetrics
 from services.qualification.standing import Standing
 from services.qualification.tables import Tables
-from services.schedule import Limits
+from services.request.metrics import Metrics
+from services.request.schedule import Limits
 from services.tracing.opening import TraceMetrics
 from tests.services.monitor.simulated import Book, simulate
 from tests.services.monitor.watching import Watch

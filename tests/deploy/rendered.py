@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from services.settings import TASKS
+from services.runtime.settings import TASKS
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 OVERLAYS = tuple(sorted(path.parent.name for path in (DEPLOY / "overlays").glob("[!.]*/kustomization.yaml")))

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import numpy as np
 
-from models.tasks.vessel.features import NAMES
-from models.tasks.vessel.simulator.dataset import Table, simulate
+from models.tasks.vessel.data.features import NAMES
+from simulators.vessel.dataset import Table, simulate
 
 ROWS = 25
 """Of one call."""

@@ -20,9 +20,9 @@ import demur
 from demur.v1 import common_pb2
 from demur.v1.vessel_pb2 import VesselPredictRequest, VesselPredictResponse
 from models import artefact
-from models.tasks.weather.simulator.dataset import simulate
 from services import __version__
 from services.ledger.database import Database
+from simulators.weather.dataset import simulate
 from tests.deploy import containers
 from tests.deploy.containers import IMAGE, Container, podman
 from tests.fault.killing import Decisions, inputs
@@ -124,7 +124,7 @@ def test_vessel_answers_on_both_ports_and_drains(start: Start, volume: str) -> N
     body = {"rows": [{name: float(values[0]) for name, values in columns.items()}]}
     reply = httpx.post(f"http://127.0.0.1:{container.http}/v1/predict", json=body)
     assert reply.status_code == 200, reply.text
-    code = "from services.settings import Settings; print(Settings.read(task='vessel').lane_count)"
+    code = "from services.runtime.settings import Settings; print(Settings.read(task='vessel').lane_count)"
     assert podman("exec", container.name, "python", "-c", code).strip() == "1", "lanes follow the container's limit"
 
     outcome: list[int] = []

@@ -36,7 +36,7 @@ asked = u.Request("http://127.0.0.1:3000/v1/predict", json.dumps({"rows": [row]}
 print(sum(json.load(u.urlopen(asked))["recorded"] for _ in range(200)))
 """
 """From inside: how many of two hundred answers are in the ledger."""
-CORES = "from services.settings import Settings; print(Settings.read().lane_count)"
+CORES = "from services.runtime.settings import Settings; print(Settings.read().lane_count)"
 
 
 def podman(*words: str, check: bool = True, **options: object) -> subprocess.CompletedProcess[bytes]:

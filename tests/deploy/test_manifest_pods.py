@@ -8,11 +8,11 @@ from pathlib import PurePosixPath
 import pytest
 
 from models import artefact
+from services.app.reference import folder
 from services.cli.up import START_SECONDS
-from services.reference import folder
-from services.settings import Settings
+from services.runtime.settings import Settings
+from services.runtime.variables import SettingsError
 from services.tasks import DEFAULT_MODELS
-from services.variables import SettingsError
 from tests.deploy.rendered import (
     COMBINATIONS,
     DEPLOY,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from services.settings import TASKS
+from services.runtime.settings import TASKS
 from tests.deploy import prometheus_rules
 from tests.deploy.rendered import (
     COMBINATIONS,

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from services.errors import (
+from services.monitor.judgement import FIGURES
+from services.monitor.reasons import REASONS
+from services.runtime.errors import (
     _STATUS,
     DeadlineExceeded,
     DeviceUnavailable,
@@ -19,9 +21,7 @@ from services.errors import (
     LedgerUnavailable,
     NotReady,
 )
-from services.monitor.judgement import FIGURES
-from services.monitor.reasons import REASONS
-from services.settings import Settings
+from services.runtime.settings import Settings
 from services.tasks import TENANTS
 from tests.deploy.places import CASES, FOLDER, RULES, alerts, read, rules
 from tests.deploy.promql import grouping_labels, matched_labels, metrics, parses

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from services.cli import COMMANDS
-from services.settings import Settings
+from services.runtime.settings import Settings
 from tests.deploy.places import FOLDER, alerts
 from tests.deploy.promql import parses
 from tests.deploy.test_observability import check_known

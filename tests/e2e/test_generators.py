@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 
 from models.artefact import read
-from services.settings import TASKS, default_ports
+from services.runtime.settings import TASKS, default_ports
 from tests.e2e.conftest import PROJECT, Installation
 from tests.generators.rules import violations
 from tests.models.lesion import heads

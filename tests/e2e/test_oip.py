@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from models.artefact import read
-from models.tasks.motion import recipe as recipes
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.scenes import parse
-from services.settings import TASKS, default_ports
+from models.tasks.motion.artefact import recipe as recipes
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scenes import parse
+from services.runtime.settings import TASKS, default_ports
 from services.transport.oip.protocol import oip_pb2
 from tests.e2e.conftest import PROJECT, Installation
 from tests.models.lesion import heads

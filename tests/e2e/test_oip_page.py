@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from services.settings import TASKS, default_ports
+from services.runtime.settings import TASKS, default_ports
 from services.transport.oip.wishes import DESCRIBED
 from tests.e2e.conftest import PROJECT, Installation
 from tests.e2e.test_oip import PYTHON

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from services.settings import TASKS, default_ports
+from services.runtime.settings import TASKS, default_ports
 from tests.e2e.conftest import Installation
 
 PICKLE = pickle.dumps({"rows": []})

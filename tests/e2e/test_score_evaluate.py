@@ -14,7 +14,7 @@ import pytest
 
 import demur
 from models.assessment.segmentation import ndsc
-from models.tasks.lesion import volumes
+from models.tasks.lesion.data import volumes
 from tests.e2e.conftest import Installation
 
 PORTS = {"weather": 4001, "translation": 4002, "motion": 4003, "lesion": 4004, "vessel": 4005}

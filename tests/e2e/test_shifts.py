@@ -11,7 +11,7 @@ import pytest
 
 import demur
 from examples.predict import USUAL
-from models.tasks.vessel.simulator.dataset import simulate
+from simulators.vessel.dataset import simulate
 from tests.e2e.conftest import Installation
 
 

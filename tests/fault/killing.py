@@ -30,7 +30,7 @@ from demur.v1 import common_pb2
 from demur.v1.vessel_pb2 import VesselPredictRequest, VesselPredictResponse
 from models import artefact
 from services.ledger.database import Database
-from services.policy import Decision
+from services.policy.decision import Decision
 from tests.ledger_reader import Snapshot
 from tests.ports import free_ports
 from tests.postgres import running_postgres

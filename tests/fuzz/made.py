@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from google.protobuf import json_format
 
-from models import nifti
-from models.tasks.motion import maps
-from models.tasks.motion.grid import Grid
+from models.imaging import nifti
+from models.tasks.motion.inference import maps
+from models.tasks.motion.inference.grid import Grid
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from tests.models.motion import towns
 

@@ -10,10 +10,10 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from models import artefact
-from services.assembly import Assembled, assemble
-from services.metrics import Metrics
-from services.settings import TASK_DEFAULTS, Settings
-from services.tenant import Tenant
+from services.app.assembly import Assembled, assemble
+from services.request.metrics import Metrics
+from services.runtime.settings import TASK_DEFAULTS, Settings
+from services.transport.served_model import Tenant
 
 PROJECT = Path(__file__).resolve().parents[2]
 ARTEFACTS = {

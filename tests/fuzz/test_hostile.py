@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from demur.v1 import common_pb2, labels_pb2, translation_pb2, vessel_pb2
-from models.nifti import read
-from models.tasks.motion import maps, scenes
-from models.tasks.translation import official
-from services.errors import DemurError
-from services.settings import TASKS
+from models.imaging.nifti import read
+from models.tasks.motion.inference import maps, scenes
+from models.tasks.translation.data import official
+from services.runtime.errors import DemurError
+from services.runtime.settings import TASKS
 from services.tasks.translation.request import TranslationRequest
 from services.transport.binding import message_of
 from services.transport.grpc.received import receiver

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models import nifti
-from models.nifti import BadImage
+from models.imaging import nifti
+from models.imaging.nifti import BadImage
 from tests import work
 from tests.models.lesion.heads import head, packed, unpacked
 

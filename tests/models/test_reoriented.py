@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from nibabel import orientations
 
-from models.reoriented import reoriented
+from models.imaging.orientation import reoriented
 
 AFFINE = nibabel.affines.from_matvec(
     np.array([[0.98, 0.17, 0], [-0.17, 0.98, 0.05], [0, -0.05, 1]]) * (1.0, 0.9, 3.0), (-70.0, 12.0, 5.5)

@@ -16,7 +16,7 @@ from models import artefact, npz, replay
 from models.artefact import MANIFEST, REPLAY_SCORES, Artefact, ArtefactError, Manifest
 from models.building import Provenance
 from models.executors.device import instruction_set
-from models.tasks.vessel import replaying
+from models.tasks.vessel.artefact import replay_set
 
 REFERENCE = Path(__file__).parents[2] / "artefacts" / "vessel"
 
@@ -31,7 +31,7 @@ def inputs(units: int = 60, seed: int = 0) -> bytes:
         rows = golden["rows"][1:49]
     draw = np.random.default_rng(seed)
     known = rows[draw.integers(len(rows), size=units)] * draw.uniform(0.99, 1.01, (units, 1)).astype(np.float32)
-    return replaying.encode(known, known[:0], units)
+    return replay_set.encode(known, known[:0], units)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import torch
 
-from models import pickles, strangers
+from models import pickles, untrusted_checkpoints
 from models.artefact import ArtefactError
 from models.pickles import Inert
 
@@ -101,7 +101,7 @@ def test_what_was_saved_comes_back(save: Callable[[Any], Path]) -> None:
     )
     options = argparse.Namespace(arch="big", layers=6, dropout=0.3, betas=(0.9, 0.98), names=["a", "б"], none=None)
     given = {"args": options, "model": model, "extra": {"epoch": 3, "set": {1}, "long": 1 << 80, 7: -1}}
-    found = strangers.read(save(given), LARGEST)
+    found = untrusted_checkpoints.read(save(given), LARGEST)
     assert found["args"] == options
     assert found["extra"] == given["extra"] | {"set": [1]}
     assert list(found["model"]) == list(model)
@@ -117,7 +117,7 @@ def test_objects_of_unknown_programs_are_inert(save: Callable[[Any], Path], monk
     monkeypatch.setattr(Meter, "__module__", "fairseq_meters")
     path = save({"meter": Meter(), "counts": collections.Counter("abba"), "kind": torch.float32, "keep": 1})
     monkeypatch.delitem(sys.modules, "fairseq_meters")
-    found = strangers.read(path, LARGEST)
+    found = untrusted_checkpoints.read(path, LARGEST)
     assert all(isinstance(found[name], Inert) for name in ("meter", "counts", "kind"))
     assert found["keep"] == 1
     assert "fairseq_meters" not in sys.modules
@@ -127,7 +127,7 @@ def test_objects_of_unknown_programs_are_inert(save: Callable[[Any], Path], monk
 def test_what_a_checkpoint_names_is_not_run(save: Callable[[Any], Path], tmp_path: Path, how: str) -> None:
     made = tmp_path / "made"
     path = save({"evil": [Touches(made, how)], "keep": 1})
-    found = strangers.read(path, LARGEST)
+    found = untrusted_checkpoints.read(path, LARGEST)
     assert isinstance(found["evil"][0], Inert)
     assert found["keep"] == 1
     assert not made.exists()
@@ -164,23 +164,23 @@ def test_code_of_torchscript_is_not_run(tmp_path: Path) -> None:
     assert made.exists()
     made.unlink()
     with pytest.raises(ArtefactError, match=r"script\.pt: cannot be read as a checkpoint"):
-        strangers.read(path, LARGEST)
+        untrusted_checkpoints.read(path, LARGEST)
     with zipfile.ZipFile(path) as file:  # nor where it is stored as torch stores tensors
         parts = {name: file.read(name) for name in file.namelist()}
     with zipfile.ZipFile(path, "w") as file:
         for name, content in parts.items():
             file.writestr(name, content)
     with pytest.raises(ArtefactError, match="TorchScript"):
-        strangers.read(path, LARGEST)
+        untrusted_checkpoints.read(path, LARGEST)
     assert not made.exists()
 
 
 def test_classes_are_not_altered(tmp_path: Path) -> None:
     changed = b"\x80\x02cargparse\nNamespace\nN}" + text("hello") + b"K\x01s\x86b."
-    strangers.read(archive(tmp_path / "a.pt", changed, {}), LARGEST)
+    untrusted_checkpoints.read(archive(tmp_path / "a.pt", changed, {}), LARGEST)
     assert not hasattr(argparse.Namespace, "hello")
     changed = b"\x80\x02cmodels.pickles\nInert\n)R}" + text("__class__") + b"K\x01sb."
-    assert isinstance(strangers.read(archive(tmp_path / "a.pt", changed, {}), LARGEST), Inert)
+    assert isinstance(untrusted_checkpoints.read(archive(tmp_path / "a.pt", changed, {}), LARGEST), Inert)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes, says: str) -> N
     path = tmp_path / "bad.pt"
     path.write_bytes(content)
     with pytest.raises(ArtefactError, match=f"bad.pt: .*{says}"):
-        strangers.read(path, LARGEST)
+        untrusted_checkpoints.read(path, LARGEST)
 
 
 def test_a_truncated_checkpoint_is_refused_wherever_it_ends(save: Callable[[Any], Path]) -> None:
@@ -209,19 +209,19 @@ def test_a_truncated_checkpoint_is_refused_wherever_it_ends(save: Callable[[Any]
     for end in range(0, len(whole) - 1, 41):
         path.write_bytes(whole[:end])
         with pytest.raises(ArtefactError, match="checkpoint"):
-            strangers.read(path, LARGEST)
+            untrusted_checkpoints.read(path, LARGEST)
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(save: Callable[[Any], Path], tmp_path: Path) -> None:
     path = save({"a": torch.zeros(1000)})
     with pytest.raises(ArtefactError, match="more than 1000"):
-        strangers.read(path, 1000)
+        untrusted_checkpoints.read(path, 1000)
     bomb = archive(tmp_path / "bomb.pt", b"N.", {"0": bytes(10**7)}, kind=zipfile.ZIP_DEFLATED)
     assert bomb.stat().st_size < LARGEST
     with pytest.raises(ArtefactError, match="compressed"):
-        strangers.read(bomb, LARGEST)
+        untrusted_checkpoints.read(bomb, LARGEST)
     with pytest.raises(ArtefactError, match=r"none\.pt"):
-        strangers.read(tmp_path / "none.pt", LARGEST)
+        untrusted_checkpoints.read(tmp_path / "none.pt", LARGEST)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_sizes_that_are_only_claimed_are_refused(
     else:
         path.write_bytes(MAGIC + pickled + pickle.dumps(["0"], 2) + struct.pack("<q", 4) + bytes(16))
     with pytest.raises(ArtefactError, match=r"storage|whole numbers|strides|size"):
-        strangers.read(path, LARGEST)
+        untrusted_checkpoints.read(path, LARGEST)
 
 
 @pytest.mark.parametrize("form", ["zip", "row"])
@@ -259,7 +259,7 @@ def test_instructions_of_these_tests_make_a_tensor(tmp_path: Path, form: str) ->
         archive(path, pickled, {"0": content})
     else:
         path.write_bytes(MAGIC + pickled + pickle.dumps(["0"], 2) + struct.pack("<q", 4) + content)
-    assert strangers.read(path, LARGEST).tolist() == [2, 3, 4]
+    assert untrusted_checkpoints.read(path, LARGEST).tolist() == [2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_instructions_of_these_tests_make_a_tensor(tmp_path: Path, form: str) ->
 )
 def test_persistent_ids_of_other_things_are_refused(tmp_path: Path, claim: bytes) -> None:
     with pytest.raises(ArtefactError, match=r"persistent id|storage"):
-        strangers.read(archive(tmp_path / "a.pt", b"\x80\x02" + claim + b".", {"0": bytes(16)}), LARGEST)
+        untrusted_checkpoints.read(archive(tmp_path / "a.pt", b"\x80\x02" + claim + b".", {"0": bytes(16)}), LARGEST)
 
 
 def nothing(claim: Any) -> Any:

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from services.errors import InvalidInput
-from services.pipeline import UnitIds
+from services.request.pipeline import UnitIds
+from services.runtime.errors import InvalidInput
 from services.transport.oip.contents import Contents, JsonContents, RawContents, TypedContents
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw
 from services.transport.oip.decided import unit_ids

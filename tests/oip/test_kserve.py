@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.policy import Decision
+from services.policy.decision import Decision
 from services.transport.oip.protocol import oip_pb2
 from tests.contract.serving import Served, serving
 from tests.services.tabular import TABULAR

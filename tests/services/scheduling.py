@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from services.errors import DemurError
-from services.job import Job
-from services.schedule import Limits, Scheduler
-from services.work import Priority, Progress, RowBatch, Step, Work
+from services.request.job import Job
+from services.request.schedule import Limits, Scheduler
+from services.request.work import Priority, Progress, RowBatch, Step, Work
+from services.runtime.errors import DemurError
 
 LONG = 0.01
 """Declared seconds of a quantum that goes to a lane."""

@@ -12,10 +12,10 @@ import httpx
 from prometheus_client import CollectorRegistry
 
 from models.artefact import Artefact
-from services.assembly import Assembled, assemble
-from services.lifecycle import Lifecycle
-from services.metrics import Metrics
-from services.settings import TASK_DEFAULTS, Settings
+from services.app.assembly import Assembled, assemble
+from services.request.metrics import Metrics
+from services.runtime.lifecycle import Lifecycle
+from services.runtime.settings import TASK_DEFAULTS, Settings
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.serving import Serving

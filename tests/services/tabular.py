@@ -12,12 +12,12 @@ from models.calibration import Calibration, IntervalTable, RetentionTable
 from models.head import Head
 from models.predictive import Gaussian, Predictives
 from models.schema import Feature, Schema
-from services.pipeline import Description
-from services.rows import MemberOutputs, RowTask
-from services.tenant import Parts, Tenant
+from services.request.pipeline import Description
+from services.request.row_task import MemberOutputs, RowTask
 from services.transport import http
 from services.transport.grpc.rows import RowMessages, row_binding
 from services.transport.oip import rows as oip_rows
+from services.transport.served_model import Parts, Tenant
 from tests.contract.toys.toy import STEP_SECONDS, Probe, Toy
 
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")

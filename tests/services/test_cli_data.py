@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.vessel import workbench as vessel
-from models.tasks.weather import dummies, official, partition, workbench
-from models.tasks.weather.table import CLIMATES, Table
+from models.tasks.vessel.training import workbench as vessel
+from models.tasks.weather.data import dummies, official, partition
+from models.tasks.weather.data.table import CLIMATES, Table
+from models.tasks.weather.training import workbench
 from services.cli import main
 
 SPLITS = ("train", "dev_in", "dev_out", "eval_in", "eval_out")

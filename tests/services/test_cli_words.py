@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from models import artefact
-from models.tasks.vessel.ensemble import FAMILIES
+from models.tasks.vessel.artefact.ensemble import FAMILIES
 from services import __version__
 from services.cli import main
 from services.tasks import IMPORTERS, WORKBENCHES

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from demur.v1 import common_pb2, weather_pb2
 from demur.v1.weather_pb2_grpc import WeatherServiceStub
 from models.artefact import Artefact
-from services.assembly import Assembled
+from services.app.assembly import Assembled
 from tests.contract.serving import detail
 from tests.models.weather.tiny import SCHEMA
 from tests.services.served import artefact_served

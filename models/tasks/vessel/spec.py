@@ -28,7 +28,7 @@ CARD = Words(
         "variational": "Networks 10-50-20-2 with Gaussian weight posteriors trained with Flipout; weight samples "
         "frozen at export (Shifts 2.0, D.3).",
         "symbolic": "A physics formula with learned bounded coefficients and a network that may correct it by a "
-        "bounded factor (idea: Shifts 2.0, D.3; formula: this repository, models/tasks/vessel/physics.py).",
+        "bounded factor (idea: Shifts 2.0, D.3; formula: this repository, models/tasks/vessel/networks/physics.py).",
     },
     predicts=f"Predicts {POWER.label} as a normal distribution, with data uncertainty (mean of the members' "
     "variances) and, for ensembles, knowledge uncertainty (variance of their means).",

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from models.artefact import Artefact
 from models.executors.onnx import OnnxGraph
 from models.predictive import Gaussian
-from models.tasks.vessel.ensemble import SAMPLED
-from models.tasks.vessel.scoring import Figures, figures, predict_members, rows_per_pass
+from models.tasks.vessel.artefact.ensemble import SAMPLED
+from models.tasks.vessel.inference.scoring import Figures, figures, predict_members, rows_per_pass
 
 if TYPE_CHECKING:
-    from models.tasks.vessel.simulator.table import Table
+    from models.tasks.vessel.data.table import Table
 
 LABELS = {"mc_dropout": "MC dropout", "variational": "VI", "dnn": "DNN", "symbolic": "Symbolic"}
 SETS = ("dev_in", "dev_out", "dev_full", "eval_in", "eval_out", "eval_full", "gen")

@@ -18,7 +18,7 @@ from models.assessment import detection
 from models.building import errors_of
 from models.executors.members import Members
 from models.predictive import Categorical, Gaussian
-from models.tasks.weather import scoring
+from models.tasks.weather.inference import scoring
 from models.tasks.weather.spec import PRECIPITATION, TEMPERATURE
 from models.uncertainty import categorical, gaussian
 

@@ -10,13 +10,13 @@ from typing import TextIO
 from sqlalchemy import Connection, select, union
 
 from models.judging import Judging, judging
-from services.errors import InvalidInput
 from services.labels.identity import Unit, parse_unit, unit_text
 from services.ledger.backup.hand import Hand
 from services.ledger.deployments import head_of
 from services.ledger.erasure import Erasure
 from services.ledger.store import Store
 from services.ledger.tables import deployment, item, label
+from services.runtime.errors import InvalidInput
 
 HEADER = "unit,erased"
 """Of a list: ids of units as answers give them, and when each was erased (seconds since 1970, may be missing)."""

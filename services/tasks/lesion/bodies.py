@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from models.tasks.lesion.files import OFFICIAL
+from models.tasks.lesion.data.files import OFFICIAL
 from models.tasks.lesion.spec import LESIONS
-from services.errors import InvalidInput
-from services.pipeline import Portion
+from services.request.pipeline import Portion
+from services.runtime.errors import InvalidInput
 from services.tasks.lesion import words
 from services.tasks.lesion.task import ScanRequest
 from services.transport.binding import FormBinding, FormField, HttpBinding, Options, stricter

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 import demur
 from models.assessment.segmentation import ndsc
 from models.evaluation.judged import BadFile
-from models.reoriented import reoriented
-from models.tasks.lesion import volumes
-from models.tasks.lesion.inputs import Input
-from models.tasks.lesion.picture import draw
-from models.tasks.lesion.scene import Mark, Picture
+from models.imaging.orientation import reoriented
+from models.tasks.lesion.data import volumes
+from models.tasks.lesion.data.inputs import Input
+from models.tasks.lesion.pictures.picture import draw
+from models.tasks.lesion.pictures.scene import Mark, Picture
 
 _MEASURES = {"rmi": "reverse mutual information", "total": "entropy"}
 """Maps that are drawn, the first that is there, and what they are in words."""

@@ -16,10 +16,10 @@ import numpy as np
 import demur
 from models.evaluation.files import need
 from models.evaluation.judged import BadFile
-from models.tasks.lesion import metaimage, volumes
-from models.tasks.lesion.inputs import Input
-from models.tasks.lesion.metaimage import MetaImage
-from models.tasks.lesion.scans import SEGMENTATION_SLOT, UNCERTAINTY_SLOT
+from models.tasks.lesion.data import metaimage, volumes
+from models.tasks.lesion.data.inputs import Input
+from models.tasks.lesion.data.metaimage import MetaImage
+from models.tasks.lesion.data.scans import SEGMENTATION_SLOT, UNCERTAINTY_SLOT
 
 RESULTS = "results.json"
 _UNCERTAINTIES = ("rmi", "total")

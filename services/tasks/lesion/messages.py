@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
 from demur.v1 import common_pb2, lesion_pb2
-from models.tasks.lesion.files import Encoding
+from models.tasks.lesion.data.files import Encoding
 from models.tasks.lesion.spec import LESIONS
-from services.errors import InvalidInput, TooLarge
-from services.pipeline import Description, Pipeline, Portion, Purpose
+from services.request.pipeline import Description, Pipeline, Portion, Purpose
+from services.request.work import Priority, Progress
+from services.runtime.errors import InvalidInput, TooLarge
 from services.tasks.lesion import words
 from services.tasks.lesion.task import ScanRequest
 from services.transport.binding import Begin, Chunk, GrpcBinding, Options, message_of, stricter
 from services.transport.grpc import heads
 from services.transport.grpc.status import detail
-from services.work import Priority, Progress
 
 SERVICE = "demur.v1.LesionService"
 PIECE_BYTES = 1 << 20

@@ -10,13 +10,13 @@ from typing import Any
 
 import demur
 from models.evaluation.files import need
-from models.tasks.lesion import inputs
-from models.tasks.lesion.inputs import Input
+from models.tasks.lesion.data import inputs
+from models.tasks.lesion.data.inputs import Input
 from models.workbench import Option
-from services.growing_files import summary
-from services.scoring import Asked, Outcome, Scorer
+from services.runtime.streaming_output import summary
 from services.tasks.lesion.figure import figure
 from services.tasks.lesion.grand_challenge import Submission, sent
+from services.tasks.scoring import Asked, Outcome, Scorer
 
 SUMMARY = "summary.csv"
 COLUMNS = (

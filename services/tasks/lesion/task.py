@@ -11,21 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models import nifti
 from models.head import Head
-from models.nifti import BadImage
-from models.tasks.lesion import files, segment
-from models.tasks.lesion.grid import Grid, model_grid
-from models.tasks.lesion.image import Scan, read_scan
-from models.tasks.lesion.preparation import Prepared, prepare
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segmentation import Segmentation
+from models.imaging import nifti
+from models.imaging.nifti import BadImage
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data import files
+from models.tasks.lesion.data.image import Scan, read_scan
+from models.tasks.lesion.inference import segment
+from models.tasks.lesion.inference.grid import Grid, model_grid
+from models.tasks.lesion.inference.preparation import Prepared, prepare
+from models.tasks.lesion.inference.segmentation import Segmentation
+from models.tasks.lesion.inference.windows import Windows
 from models.tasks.lesion.spec import HEADS, LESIONS
-from models.tasks.lesion.windows import Windows
-from services.errors import InvalidInput, refused
-from services.pipeline import Portion
-from services.policy import Shift
-from services.work import Done, Progress, Step, Steps, Units, Work
+from services.policy.decision import Shift
+from services.request.pipeline import Portion
+from services.request.work import Done, Progress, Step, Steps, Units, Work
+from services.runtime.errors import InvalidInput, refused
 
 FILE_SECONDS = 0.3
 """Declared device time of writing a map."""

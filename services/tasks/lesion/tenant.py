@@ -11,14 +11,14 @@ import numpy as np
 from models.artefact import Artefact
 from models.executors.golden import Probe
 from models.schema import Feature, Schema
-from models.tasks.lesion import members as ensembles
-from models.tasks.lesion import recipe as recipes
+from models.tasks.lesion.artefact import recipe as recipes
+from models.tasks.lesion.inference import members as ensembles
 from models.tasks.lesion.spec import HEADS
-from services.pipeline import Description
-from services.settings import Settings
+from services.request.pipeline import Description
+from services.runtime.settings import Settings
 from services.tasks.lesion import bodies, messages, tensors
 from services.tasks.lesion.task import LesionTask, Pace, ScanRequest
-from services.tenant import Parts, Tenant
+from services.transport.served_model import Parts, Tenant
 
 _REPEATS = 3
 _LARGEST = float(np.finfo(np.float32).max)

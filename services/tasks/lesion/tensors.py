@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segmentation import Segmentation
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.inference.segmentation import Segmentation
 from models.tasks.lesion.spec import LESIONS
-from services.pipeline import Portion
+from services.request.pipeline import Portion
 from services.tasks.lesion import words
 from services.tasks.lesion.task import Found, ScanRequest, offered
 from services.transport.binding import Given, OipBinding, TensorSpec, Told

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from models.tasks.lesion.burden import Interval
-from models.tasks.lesion.lesions import Lesion
+from models.tasks.lesion.inference.burden import Interval
+from models.tasks.lesion.inference.lesions import Lesion
 from models.tasks.lesion.spec import LESIONS
-from services.pipeline import Portion
+from services.request.pipeline import Portion
 from services.tasks.lesion.task import Found
 from services.transport.http.single import remarked
 

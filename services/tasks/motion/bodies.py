@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 from services.tasks.motion import schemas, words
 from services.tasks.motion.request import (
     Form,

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import demur
-from models.tasks.motion import maps, scenes
 from models.tasks.motion.errors import request_errors
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.picture import Picture, draw
-from models.tasks.motion.scenes import Scene
-from models.tasks.motion.surroundings import Cells, Surroundings, future, surroundings
+from models.tasks.motion.inference import maps, scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.scenes import Scene
+from models.tasks.motion.pictures.picture import Picture, draw
+from models.tasks.motion.pictures.surroundings import Cells, Surroundings, future, surroundings
 
 _SHOWN_ID, _SHOWN_REMARKS = 34, 3
 _ERRORS = {"minade": "min ADE {:.2f} m", "weightedade": "weighted ADE {:.2f} m", "cnll": "cNLL {:.1f} nats"}

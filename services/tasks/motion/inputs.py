@@ -10,12 +10,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion import maps, scenes
-from models.tasks.motion.frame import FARTHEST
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.scenes import Agent, BadScene, Scene
-from services.errors import DemurError, InvalidInput, TooLarge, refused
+from models.tasks.motion.inference import maps, scenes
+from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scenes import Agent, BadScene, Scene
+from services.runtime.errors import DemurError, InvalidInput, TooLarge, refused
 from services.tasks.motion.request import Form, Pose, RenderedForm, SceneForm, TensorForm, Whose
 
 Map = NDArray[np.float32]

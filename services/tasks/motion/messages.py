@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from demur.v1 import common_pb2, motion_pb2
-from services.errors import InvalidInput
-from services.pipeline import Description, Pipeline
+from services.request.pipeline import Description, Pipeline
+from services.runtime.errors import InvalidInput
 from services.tasks.motion import words
 from services.tasks.motion.request import (
     Form,

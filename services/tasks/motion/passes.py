@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.planning import Arrays, Planning
-from services.errors import DemurError
-from services.work import RowBatch, Steps
+from models.tasks.motion.inference.planning import Arrays, Planning
+from services.request.work import RowBatch, Steps
+from services.runtime.errors import DemurError
 
 Said = list[tuple[range, Arrays | DemurError]]
 """Consecutive rows, ascending, and what planning said of them."""

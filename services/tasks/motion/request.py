@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 
 MOST_TRACK = 2**64 - 1
 _DIGITS = re.compile(r"\d{1,20}", re.ASCII)

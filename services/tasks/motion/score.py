@@ -11,12 +11,12 @@ from typing import Any, BinaryIO, TypeAlias
 
 import demur
 from models.evaluation.files import need
-from models.tasks.motion import scene_files
-from models.tasks.motion.scenes import STEP_S, Scene
+from models.tasks.motion.data import scene_files
+from models.tasks.motion.inference.scenes import STEP_S, Scene
 from models.workbench import Option
-from services.growing_files import growing, summary
-from services.scoring import Asked, Outcome, Scorer
+from services.runtime.streaming_output import growing, summary
 from services.tasks.motion.figure import figure, read
+from services.tasks.scoring import Asked, Outcome, Scorer
 
 SUMMARY, SUBMISSION, FIGURES = "summary.csv", "submission.pb", "figures"
 SECONDS = (1.0, 3.0, 5.0)

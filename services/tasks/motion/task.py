@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
-from models.remark import Remark
-from models.tasks.motion import appearance
-from models.tasks.motion.planning import Planning
+from models.input_warning import Remark
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.inference import appearance
+from models.tasks.motion.inference.planning import Planning
+from models.tasks.motion.inference.scenes import BadScene
 from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
-from models.tasks.motion.recipe import Recipe
-from models.tasks.motion.scenes import BadScene
 from models.tasks.motion.spec import HEADS, TRAJECTORIES
-from services.errors import DemurError, InvalidInput, execution_failed, refused
-from services.pipeline import Portion
-from services.policy import Shift
+from services.policy.decision import Shift
+from services.request.pipeline import Portion
+from services.request.work import Done, ItemFailed, Progress, Step, Steps, Units, Work
+from services.runtime.errors import DemurError, InvalidInput, execution_failed, refused
 from services.tasks.motion import inputs
 from services.tasks.motion.inputs import Input, Map, Source, Subject
 from services.tasks.motion.passes import planned
 from services.tasks.motion.request import MotionRequest
-from services.work import Done, ItemFailed, Progress, Step, Steps, Units, Work
 
 MOST_CHUNK = 32
 """Requests whose maps are in memory at once, unless one pass takes more."""

@@ -9,18 +9,18 @@ import numpy as np
 
 from models.artefact import Artefact
 from models.executors.golden import Probe
-from models.tasks.motion import channels
-from models.tasks.motion import members as ensembles
-from models.tasks.motion import recipe as recipes
-from models.tasks.motion.planning import Planning
+from models.tasks.motion.artefact import recipe as recipes
+from models.tasks.motion.inference import channels
+from models.tasks.motion.inference import members as ensembles
+from models.tasks.motion.inference.planning import Planning
 from models.tasks.motion.spec import HEADS
-from services.pipeline import Description
-from services.settings import Settings
+from services.request.pipeline import Description
+from services.runtime.settings import Settings
 from services.tasks.motion import bodies, messages, tensors
 from services.tasks.motion.inputs import MOST_REQUESTS
 from services.tasks.motion.request import MotionRequest, TensorForm
 from services.tasks.motion.task import MotionTask, Pace
-from services.tenant import Parts, Tenant
+from services.transport.served_model import Parts, Tenant
 
 _MEASURED = 4
 """Maps that the pace of planning is measured with."""

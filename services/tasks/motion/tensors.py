@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.tasks.motion.grid import Grid
-from services.errors import InvalidInput
-from services.pipeline import Portion
+from models.tasks.motion.inference.grid import Grid
+from services.request.pipeline import Portion
+from services.runtime.errors import InvalidInput
 from services.tasks.motion import words
 from services.tasks.motion.request import Form, MotionRequest, Pose, RenderedForm, SceneForm, TensorForm, Whose
 from services.tasks.motion.words import Said

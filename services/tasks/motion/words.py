@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from models.input_warning import Remark
 from models.predictive import Trajectories
-from models.remark import Remark
-from models.tasks.motion import submission_file
-from models.tasks.motion.frame import FARTHEST, to_scene
-from models.tasks.motion.scenes import STEP_S
+from models.tasks.motion.data import submission_file
+from models.tasks.motion.inference.frame import FARTHEST, to_scene
+from models.tasks.motion.inference.scenes import STEP_S
 from models.tasks.motion.spec import TRAJECTORIES
-from services.pipeline import Portion
+from services.request.pipeline import Portion
+from services.request.work import ItemFailed
 from services.tasks.motion.inputs import Subject
 from services.tasks.motion.task import Asked, Found
-from services.work import ItemFailed
 
 HEAD = TRAJECTORIES.name
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from models.tasks.translation.translator import Said as Tokens
-from services.errors import InvalidInput
+from models.tasks.translation.inference.translator import Said as Tokens
+from services.runtime.errors import InvalidInput
 from services.tasks.translation import schemas, words
 from services.tasks.translation.request import TranslationRequest, detail
 from services.tasks.translation.words import Hypothesis, Said

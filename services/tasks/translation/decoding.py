@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from models.tasks.translation.decoding.decoder import Batch
-from models.tasks.translation.decoding.search import settled
-from models.tasks.translation.translator import Asked, Translation, Translator
+from models.tasks.translation.inference.decoding.decoder import Batch
+from models.tasks.translation.inference.decoding.search import settled
+from models.tasks.translation.inference.translator import Asked, Translation, Translator
 
 _NEWEST = 0.1  # weight of the newest measurement
 
@@ -47,7 +47,7 @@ class Turned:
 
 @dataclass
 class Stepping:
-    """Runs turns in one pass over the step graph (``services.work.SharingExecutor``); sizes are sentences."""
+    """Runs turns in one pass over the step graph (``services.request.work.SharingExecutor``); sizes are sentences."""
 
     translator: Translator
     quantum_size: int

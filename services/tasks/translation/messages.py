@@ -9,8 +9,9 @@ import numpy as np
 
 from demur.v1 import common_pb2, translation_pb2
 from models.uncertainty.sequences import SCORES
-from services.errors import InvalidInput
-from services.pipeline import Description, Pipeline, Portion
+from services.request.pipeline import Description, Pipeline, Portion
+from services.request.work import ItemFailed
+from services.runtime.errors import InvalidInput
 from services.tasks.translation import words
 from services.tasks.translation.request import Detail, TranslationRequest
 from services.tasks.translation.words import Hypothesis, Said
@@ -19,7 +20,6 @@ from services.transport.grpc import heads
 from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, Manner, check_of_chunk
 from services.transport.grpc.status import detail
 from services.transport.http.single import remarked
-from services.work import ItemFailed
 
 SERVICE = "demur.v1.TranslationService"
 _HEADS = (words.HEAD,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 
 Detail = Literal["best", "none", "all"]
 """Whose tokens are told: those of the best hypothesis, of none, of all."""

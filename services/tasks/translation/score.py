@@ -12,14 +12,14 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 
 import demur
-from models.tasks.translation import generated, official, submission
-from models.tasks.translation.documents import as_one, cut_at
-from models.tasks.translation.generated import Generated, Hypothesis
-from models.tasks.translation.lines import text_lines
-from models.tasks.translation.translator import Said, Translation
+from models.tasks.translation.data import generated, official, submission
+from models.tasks.translation.data.generated import Generated, Hypothesis
+from models.tasks.translation.data.lines import text_lines
+from models.tasks.translation.inference.translator import Said, Translation
+from models.tasks.translation.text.documents import as_one, cut_at
 from models.workbench import Option
-from services.growing_files import growing, summary
-from services.scoring import Asked, Outcome, Scorer
+from services.runtime.streaming_output import growing, summary
+from services.tasks.scoring import Asked, Outcome, Scorer
 
 SUMMARY, SUBMISSION, TEXT, PRINTED = "summary.csv", "submission.jsonl", "translation.txt", "output.txt"
 COLUMNS = (

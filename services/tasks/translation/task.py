@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
+from models.tasks.translation.inference.translator import Translation, Translator, none, predictive
 from models.tasks.translation.spec import HEADS, HYPOTHESES
-from models.tasks.translation.translator import Translation, Translator, none, predictive
-from services.errors import DemurError
-from services.pipeline import Portion
-from services.policy import Shift
+from services.policy.decision import Shift
+from services.request.pipeline import Portion
+from services.request.work import Done, ItemFailed, Progress, Shared, Steps, Units, Work
+from services.runtime.errors import DemurError
 from services.tasks.translation import texts
 from services.tasks.translation.decoding import Pace, Question, Stepping, Turn, Turned
 from services.tasks.translation.request import TranslationRequest
 from services.tasks.translation.texts import Asked
-from services.work import Done, ItemFailed, Progress, Shared, Steps, Units, Work
 
 ANSWER_BYTES = 16 << 10
 """Of a sentence that is done, about: hypotheses, scores and tokens."""

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from models.artefact import Artefact
 from models.executors.golden import Probe
-from models.tasks.translation import members
-from models.tasks.translation.members import Golden
+from models.tasks.translation.inference import members
+from models.tasks.translation.inference.members import Golden
 from models.tasks.translation.spec import HEADS
-from services.pipeline import Description
-from services.settings import Settings
+from services.request.pipeline import Description
+from services.runtime.settings import Settings
 from services.tasks.translation import bodies, messages, tensors
 from services.tasks.translation.decoding import Pace, Stepping
 from services.tasks.translation.request import TranslationRequest
 from services.tasks.translation.task import TranslationTask
 from services.tasks.translation.texts import MOST_SENTENCES
-from services.tenant import Parts, Tenant
+from services.transport.served_model import Parts, Tenant
 
 _EXAMPLES = (
     "The old bridge was closed last winter, and the road is quiet now.",

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.uncertainty.sequences import SCORES
-from services.errors import InvalidInput
-from services.pipeline import Portion
+from services.request.pipeline import Portion
+from services.request.work import ItemFailed
+from services.runtime.errors import InvalidInput
 from services.tasks.translation import words
 from services.tasks.translation.request import TranslationRequest
 from services.tasks.translation.words import Hypothesis, Said
 from services.transport.binding import Given, OipBinding, TensorSpec, Told
 from services.transport.oip.datatypes import of_bytes
 from services.transport.oip.decided import decided, decided_specs, parameters, remarks, remarks_spec
-from services.work import ItemFailed
 
 _TEXT = TensorSpec("text", "BYTES", (-1,), "", "English texts of any number of sentences, UTF-8", optional=False)
 _HYPOTHESES = "of each sentence's hypotheses, the best first"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from models.tasks.translation.documents import Document, document
-from models.tasks.translation.translator import Asked as Sentence
-from models.tasks.translation.translator import Translator
-from services.errors import InvalidInput, TooLarge
+from models.tasks.translation.inference.translator import Asked as Sentence
+from models.tasks.translation.inference.translator import Translator
+from models.tasks.translation.text.documents import Document, document
+from services.runtime.errors import InvalidInput, TooLarge
 from services.tasks.translation.request import Detail, TranslationRequest
 
 MOST_TEXTS = 256

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.assessment.text import n_best_weights
-from models.remark import Remark
-from models.tasks.translation.documents import Span
+from models.input_warning import Remark
+from models.tasks.translation.inference.translator import Said as Tokens
+from models.tasks.translation.inference.translator import Translation
 from models.tasks.translation.spec import HYPOTHESES
-from models.tasks.translation.translator import Said as Tokens
-from models.tasks.translation.translator import Translation
-from services.pipeline import Portion
+from models.tasks.translation.text.documents import Span
+from services.request.pipeline import Portion
+from services.request.work import ItemFailed
 from services.tasks.translation.task import Found
 from services.tasks.translation.texts import Asked
-from services.work import ItemFailed
 
 HEAD = HYPOTHESES.name
 

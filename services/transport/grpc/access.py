@@ -12,8 +12,8 @@ import grpc
 from services.access.caller import CALLER, Caller
 from services.access.door import Door
 from services.access.rules import GrpcRules
-from services.errors import DemurError, MethodNotAllowed, status
-from services.metrics import Metrics
+from services.request.metrics import Metrics
+from services.runtime.errors import DemurError, MethodNotAllowed, status
 from services.transport.grpc.arrival import refusing
 from services.transport.grpc.status import abort
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.errors import InvalidInput, TooLarge
+from services.runtime.errors import InvalidInput, TooLarge
 
 KEY = "demur-max-response-bytes"
 """Key of the metadata that states the largest message that the client accepts, bytes."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import grpc
 
-from services.errors import DeadlineExceeded, DemurError, InvalidInput, TooLarge
+from services.runtime.errors import DeadlineExceeded, DemurError, InvalidInput, TooLarge
 from services.transport.grpc.status import abort
 
 _ENTRY_BYTES = 32

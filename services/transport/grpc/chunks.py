@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from demur.v1 import common_pb2
-from services.errors import DemurError, InvalidInput
-from services.pipeline import Description, Pipeline, Portion, Purpose
+from services.request.pipeline import Description, Pipeline, Portion, Purpose
+from services.request.work import Priority, Progress
+from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import Begin, Chunk, message_of
 from services.transport.grpc import heads
 from services.transport.grpc.status import detail
-from services.work import Priority, Progress
 
 
 @dataclass(frozen=True)

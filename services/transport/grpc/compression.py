@@ -15,8 +15,8 @@ from typing import Any
 
 import grpc
 
-from services.errors import DemurError, InvalidInput, TooLarge
-from services.offload import Offload
+from services.runtime.errors import DemurError, InvalidInput, TooLarge
+from services.runtime.offload import Offload
 
 OPTIONS = (
     ("grpc.compression_enabled_algorithms_bitset", 0b101),  # identity and gzip

@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 
-from services.errors import Draining
+from services.runtime.errors import Draining
 from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.arrival import Arrival, refusing
 from services.transport.grpc.traced import traced

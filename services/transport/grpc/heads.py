@@ -13,12 +13,12 @@ from models.calibration import IntervalTable
 from models.familiarity import Departures
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
-from services.errors import InvalidInput
-from services.pipeline import Description, Portion, Purpose
-from services.policy import Policy
-from services.rows import Named, Packed, shown
+from services.policy.decision import Policy
+from services.request.pipeline import Description, Portion, Purpose
+from services.request.row_task import Named, Packed, shown
+from services.request.validate import Column
+from services.runtime.errors import InvalidInput
 from services.transport.binding import Options, stricter
-from services.validate import Column
 
 _PURPOSES: dict[int, Purpose | None] = {
     common_pb2.PURPOSE_UNSPECIFIED: None,

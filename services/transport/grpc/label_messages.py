@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from demur.v1 import labels_pb2
-from services.errors import InvalidInput
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel, PackedLabels
 from services.labels.identity import checked_unit, unit_text
 from services.labels.intake import Outcome
 from services.labels.words import Batch, Request, Told
-from services.pipeline import Committed
+from services.request.pipeline import Committed
+from services.runtime.errors import InvalidInput
 from services.transport.grpc.status import detail
 
 _SOURCES: dict[Any, str] = {

@@ -12,13 +12,13 @@ import grpc
 
 from demur.v1 import labels_pb2
 from services.access.caller import check_sources
-from services.errors import internal, no_ledger, status
 from services.labels.desk import Desk
 from services.labels.given import sources
 from services.labels.identity import parse_unit
 from services.labels.words import DEFAULT_LEASE_SECONDS, MOST_UNITS
-from services.metrics import Metrics
-from services.pipeline import Pipeline
+from services.request.metrics import Metrics
+from services.request.pipeline import Pipeline
+from services.runtime.errors import internal, no_ledger, status
 from services.transport.actor import ACTOR_KEY, actor
 from services.transport.binding import Message, message_of
 from services.transport.grpc import label_messages as messages

@@ -6,8 +6,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from services.errors import internal, status
-from services.metrics import Metrics
+from services.request.metrics import Metrics
+from services.runtime.errors import internal, status
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 

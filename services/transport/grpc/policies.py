@@ -9,10 +9,10 @@ import grpc
 
 from demur.v1 import policy_pb2
 from services.ledger.policies import Entry
-from services.metrics import Metrics
-from services.policy import PolicyBook
-from services.policy_changes import PolicyChange
-from services.policy_keeper import PolicyKeeper, required
+from services.policy.changes import PolicyChange
+from services.policy.decision import PolicyBook
+from services.policy.sync import PolicyKeeper, required
+from services.request.metrics import Metrics
 from services.transport.actor import author
 from services.transport.binding import message_of
 from services.transport.grpc.heads import policy_spec

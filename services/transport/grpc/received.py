@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from services.errors import DemurError, InvalidInput
+from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import Message
 from services.transport.grpc.compression import Compressed, is_compressed
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
-from services.pipeline import Description, Pipeline, Portion
-from services.rows import RowsRequest
+from services.request.pipeline import Description, Pipeline, Portion
+from services.request.row_task import RowsRequest
+from services.request.work import Priority
 from services.transport.binding import GrpcBinding, Options, message_of
 from services.transport.grpc import heads
 from services.transport.grpc.chunks import ChunkFrames, ChunkMessages, Manner
-from services.work import Priority
 
 
 @dataclass(frozen=True)

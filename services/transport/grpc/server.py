@@ -11,10 +11,9 @@ from grpc_health.v1 import health, health_pb2
 
 from services.access.opening import Access
 from services.access.rules import GrpcRules
-from services.lifecycle import unhurried
-from services.metrics import Metrics
-from services.settings import Settings
-from services.tenant import Tenant
+from services.request.metrics import Metrics
+from services.runtime.lifecycle import unhurried
+from services.runtime.settings import Settings
 from services.tracing.trace import step
 from services.transport.grpc import compression, health_checks, policies, reflection, tls
 from services.transport.grpc.access import Guard
@@ -31,6 +30,7 @@ from services.transport.grpc.status import guarded
 from services.transport.grpc.stream import ChunkStream
 from services.transport.oip import servicer as oip
 from services.transport.oip.model import OipModel
+from services.transport.served_model import Tenant
 from services.transport.serving import Serving
 
 REFUSALS_SECONDS = 0.25

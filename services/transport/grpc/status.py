@@ -9,8 +9,8 @@ from typing import Any
 import grpc
 
 from demur.v1 import common_pb2
-from services.errors import DemurError, internal, status
-from services.logging import get_logger
+from services.runtime.errors import DemurError, internal, status
+from services.runtime.logging import get_logger
 from services.tracing.trace import current
 
 DETAIL_KEY = "demur-error-bin"

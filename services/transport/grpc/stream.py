@@ -14,18 +14,18 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from typing import Any
 
-from services.errors import Busy, DemurError, internal, status
-from services.logging import get_logger
-from services.metrics import Metrics
-from services.pipeline import Call
-from services.settings import Settings
-from services.tenant import Tenant
+from services.request.metrics import Metrics
+from services.request.pipeline import Call
+from services.request.work import Progress, Units
+from services.runtime.errors import Busy, DemurError, internal, status
+from services.runtime.logging import get_logger
+from services.runtime.settings import Settings
 from services.tracing.trace import current, step
 from services.transport.binding import Begin, Chunk, Options, StreamFrames
 from services.transport.grpc.plain import plain
 from services.transport.grpc.received import Received
 from services.transport.grpc.status import abort
-from services.work import Progress, Units
+from services.transport.served_model import Tenant
 
 _log = get_logger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from services.logging import called
+from services.runtime.logging import called
 from services.tracing.context import Carrier
 from services.tracing.trace import Trace, Value
 from services.tracing.tracer import Tracer

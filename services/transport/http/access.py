@@ -13,7 +13,7 @@ from services.access.caller import CALLER, Caller
 from services.access.door import Door
 from services.access.rules import HttpRules
 from services.access.tokens import looks_like_one
-from services.errors import (
+from services.runtime.errors import (
     DemurError,
     MethodNotAllowed,
     NotFound,

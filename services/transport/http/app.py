@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from services.access.rules import PROBE_ROUTES, HttpRules
-from services.errors import (
+from services.runtime.errors import (
     Cancelled,
     DeadlineExceeded,
     DemurError,
@@ -25,8 +25,8 @@ from services.errors import (
     shortened,
     status,
 )
-from services.lifecycle import Lifecycle
-from services.logging import called, get_logger
+from services.runtime.lifecycle import Lifecycle
+from services.runtime.logging import called, get_logger
 from services.tracing.trace import Trace, step
 from services.transport.http.body import discard, error_response, json_response, stalled
 from services.transport.http.files import write_answers

@@ -11,7 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.errors import (
+from services.runtime.errors import (
     Cancelled,
     DemurError,
     MethodNotAllowed,

@@ -12,8 +12,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from services.access.certificates import Certificates
-from services.errors import DemurError, InvalidInput, TooLarge
-from services.settings import Settings
+from services.runtime.errors import DemurError, InvalidInput, TooLarge
+from services.runtime.settings import Settings
 from services.transport.http.body import error_response
 from services.transport.http.door import Door, guarded_protocol
 

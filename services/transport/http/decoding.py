@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 from services.transport.binding import FormField
 from services.transport.http import doubled_names
 from services.transport.http.json_errors import BOM, explained

@@ -14,8 +14,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from services.admission import Crowd, Ticket, ticket
-from services.errors import Busy
+from services.request.admission import Crowd, Ticket, ticket
+from services.runtime.errors import Busy
 from services.transport.http.body import error_response
 
 GUARDED = (b"/v1/predict", b"/v2/models/")

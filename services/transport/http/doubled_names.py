@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from services.errors import InvalidInput, shortened
+from services.runtime.errors import InvalidInput, shortened
 
 _LONG = 64
 """Values above this number of bytes, such as files, are taken out before names are read."""

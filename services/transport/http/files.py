@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from services.tenant import Tenant
 from services.transport.grpc.plain import encoded
 from services.transport.http.body import JSON, PROTOBUF
 from services.transport.http.request import ZIP, Wanted
+from services.transport.served_model import Tenant
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """When all files of an archive were made: equal answers are equal archives."""

@@ -8,7 +8,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 from services.transport.binding import FormField
 from services.transport.http.body import body_parts
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 
 Integer = int | float
 """Type of an integer field of a body, before ``integer`` has checked it."""

@@ -15,16 +15,16 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from services.access import caller
-from services.errors import Busy, Cancelled, NotFound, internal, shortened
-from services.lifecycle import Lifecycle
-from services.logging import get_logger
-from services.pipeline import Call
-from services.settings import Settings
-from services.tenant import Tenant
+from services.request.pipeline import Call
+from services.request.work import Priority, Progress, Units
+from services.runtime.errors import Busy, Cancelled, NotFound, internal, shortened
+from services.runtime.lifecycle import Lifecycle
+from services.runtime.logging import get_logger
+from services.runtime.settings import Settings
 from services.tracing.trace import current, step
 from services.transport.http.body import describe, json_response
 from services.transport.http.request import read_request, timeout_seconds, within
-from services.work import Priority, Progress, Units
+from services.transport.served_model import Tenant
 
 _log = get_logger(__name__)
 _KEEP_ALIVE_SECONDS = 15.0

@@ -7,7 +7,7 @@ import re
 from itertools import islice
 from typing import NamedTuple
 
-from services.errors import InvalidInput, shortened
+from services.runtime.errors import InvalidInput, shortened
 
 BOM = b"\xef\xbb\xbf"
 _BYTE = re.compile(r"\(byte (\d+)\)")

@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 from starlette.requests import Request as HttpRequest
 
-from services.errors import InvalidInput, shortened
 from services.labels.feed import Lease
 from services.labels.given import GivenLabel
 from services.labels.identity import Unit, parse_unit, unit_text
 from services.labels.intake import Outcome
 from services.labels.values import from_json
 from services.labels.words import DEFAULT_LEASE_SECONDS, Batch, Request
-from services.offload import Offload
-from services.pipeline import Committed
-from services.settings import Settings
+from services.request.pipeline import Committed
+from services.runtime.errors import InvalidInput, shortened
+from services.runtime.offload import Offload
+from services.runtime.settings import Settings
 from services.transport.http import doubled_names
 from services.transport.http.body import describe, json_only, read_body
 from services.transport.http.decoding import ERRORS, Body, JsonBody, json_body

@@ -9,13 +9,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from services.access.caller import check_sources
-from services.errors import InvalidInput, no_ledger
 from services.labels.desk import Desk
 from services.labels.given import sources
 from services.labels.identity import parse_unit
 from services.labels.values import from_json
-from services.settings import Settings
-from services.tenant import Tenant
+from services.runtime.errors import InvalidInput, no_ledger
+from services.runtime.settings import Settings
 from services.transport.actor import ACTOR_KEY, actor
 from services.transport.http import label_bodies as bodies
 from services.transport.http.body import json_response
@@ -23,6 +22,7 @@ from services.transport.http.decoding import Body
 from services.transport.http.integers import integer
 from services.transport.http.presence import Presence
 from services.transport.http.request import number
+from services.transport.served_model import Tenant
 
 
 class LabelRoutes:

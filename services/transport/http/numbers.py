@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.schema import Schema
-from services.errors import InvalidInput, shortened
-from services.validate import allowed
+from services.request.validate import allowed
+from services.runtime.errors import InvalidInput, shortened
 
 Number = float | None
 """null is NaN: a missing value, where the schema allows one."""

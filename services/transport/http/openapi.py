@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from services.access.trail import KINDS
-from services.tenant import Tenant
 from services.transport.binding import HttpBinding
 from services.transport.http.body import FORM, JSON, PROTOBUF
 from services.transport.http.components import COUNT, Json, choice, common_schemas, ref
@@ -17,6 +16,7 @@ from services.transport.http.hoisting import hoisted
 from services.transport.http.label_paths import label_paths, label_schemas
 from services.transport.http.request import ZIP
 from services.transport.http.trail import DEFAULT_ACTS, MOST_ACTS
+from services.transport.served_model import Tenant
 
 EVENTS = "text/event-stream"
 _BYTES: Json = {"type": "string", "format": "binary"}

@@ -10,12 +10,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.errors import InvalidInput
 from services.ledger.policies import Entry
-from services.policy import Audits, Policy, PolicyBook
-from services.policy_changes import PolicyChange
-from services.policy_keeper import PolicyKeeper, required
-from services.settings import Settings
+from services.policy.changes import PolicyChange
+from services.policy.decision import Audits, Policy, PolicyBook
+from services.policy.sync import PolicyKeeper, required
+from services.runtime.errors import InvalidInput
+from services.runtime.settings import Settings
 from services.transport.actor import ANONYMOUS, author
 from services.transport.http import decoding
 from services.transport.http.body import json_only, json_response, read_body

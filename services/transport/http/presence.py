@@ -7,7 +7,7 @@ from types import TracebackType
 
 from starlette.requests import Request
 
-from services.errors import Cancelled
+from services.runtime.errors import Cancelled
 
 PATIENCE_SECONDS = 0.02
 """Calls that end sooner are not watched: it would cost more than what their cancellation saves."""

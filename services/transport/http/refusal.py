@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from services.errors import DemurError
+from services.runtime.errors import DemurError
 from services.transport.http.body import error_response
 from services.transport.oip.bodies import refusal
 from services.transport.oip.routes import PREFIX, TRANSPORT

@@ -10,12 +10,12 @@ from typing import Any, Literal, NamedTuple
 
 from starlette.requests import Request
 
-from services.errors import DeadlineExceeded, InvalidInput, shortened
-from services.settings import Settings
-from services.tenant import Tenant
+from services.runtime.errors import DeadlineExceeded, InvalidInput, shortened
+from services.runtime.settings import Settings
 from services.transport.binding import Options
 from services.transport.http.body import FORM, JSON, PROTOBUF, media_type, read_body
 from services.transport.http.form import read_form
+from services.transport.served_model import Tenant
 
 ZIP = "application/zip"
 Wanted = Literal["json", "protobuf", "zip"]

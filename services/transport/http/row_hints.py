@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from models.schema import Feature, Schema
-from services.errors import InvalidInput, shortened
+from services.request.validate import LISTED, allowed
+from services.runtime.errors import InvalidInput, shortened
 from services.transport.http.decoding import ERRORS
 from services.transport.http.json_errors import Literal, ends, explained, literal
-from services.validate import LISTED, allowed
 
 _WHOLE_ROW = 16
 """Largest number of columns of which an example has all, so that it can be sent as it is."""

@@ -12,15 +12,15 @@ from models.calibration import IntervalTable
 from models.familiarity import Departures
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
-from services.errors import InvalidInput, shortened
-from services.pipeline import Description, Portion, Purpose
-from services.policy import Decision, Shift
-from services.rows import Named, RowsRequest, shown
+from services.policy.decision import Decision, Shift
+from services.request.pipeline import Description, Portion, Purpose
+from services.request.row_task import Named, RowsRequest, shown
+from services.request.validate import Column
+from services.runtime.errors import InvalidInput, shortened
 from services.transport.binding import HttpBinding, Options, stricter
 from services.transport.http import decoding, doubled_names, numbers, row_hints
 from services.transport.http.numbers import Number
 from services.transport.http.schema import row_request_schema, row_response_schema
-from services.validate import Column
 
 
 class RowsBody(msgspec.Struct, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from models.head import Head
 from models.schema import Feature
-from services.pipeline import Description
+from services.request.pipeline import Description
 from services.transport.http.components import DECISION, PURPOSE, PURPOSE_OR_NULL, SHIFT, Json, one_of
 
 _SYNTAX = re.compile(r"[\\^$.|?*+()\[\]{}]")

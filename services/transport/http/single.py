@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from models.remark import Remark
-from services.pipeline import Portion
-from services.policy import Decision, Shift
+from models.input_warning import Remark
+from services.policy.decision import Decision, Shift
+from services.request.pipeline import Portion
 from services.transport.http.components import DECISION, NUMBER_OR_NULL, SHIFT, Json
 
 

@@ -6,13 +6,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from services.access.trail import KINDS, Wanted, trail
-from services.errors import InvalidInput, no_ledger
 from services.labels.desk import Desk
 from services.labels.words import check_range
-from services.tenant import Tenant
+from services.runtime.errors import InvalidInput, no_ledger
 from services.transport.http.body import json_response
 from services.transport.http.integers import integer
 from services.transport.http.request import number
+from services.transport.served_model import Tenant
 
 MOST_ACTS = 1000
 DEFAULT_ACTS = 100

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.errors import DemurError, InvalidInput, UnsupportedMediaType, shortened
+from services.runtime.errors import DemurError, InvalidInput, UnsupportedMediaType, shortened
 from services.transport.http import decoding
 from services.transport.http.body import JSON, describe, error_response
 from services.transport.http.integers import Integer, integer

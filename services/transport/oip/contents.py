@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 from services.transport.http.integers import integer
 from services.transport.oip.datatypes import Datatype, from_raw, of_bytes
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 
 
 @dataclass(frozen=True)

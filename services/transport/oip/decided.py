@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from models.remark import Remark
-from services.errors import DemurError
-from services.pipeline import Portion, UnitIds
-from services.policy import Decision, Policy
+from models.input_warning import Remark
+from services.policy.decision import Decision, Policy
+from services.request.pipeline import Portion, UnitIds
+from services.request.work import ItemFailed
+from services.runtime.errors import DemurError
 from services.transport.binding import Parameter, TensorSpec
 from services.transport.http.single import remarked
 from services.transport.oip.datatypes import of_bytes
-from services.work import ItemFailed
 
 _FEW = 16
 """Ids that are quicker written one by one."""

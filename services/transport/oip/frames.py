@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.errors import DemurError
-from services.pipeline import Portion, Purpose
+from services.request.pipeline import Portion, Purpose
+from services.request.work import Priority, Progress
+from services.runtime.errors import DemurError
 from services.transport.binding import Begin, Chunk, message_of
 from services.transport.oip import messages
 from services.transport.oip.model import Answer, OipModel, items
 from services.transport.oip.protocol import oip_pb2
 from services.transport.oip.question import Asked
-from services.work import Priority, Progress
 
 FINAL = "triton_final_response"
 _EMPTY_FINAL = "triton_enable_empty_final_response"

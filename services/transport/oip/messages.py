@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.json_format import ParseDict
 
-from services.errors import InvalidInput
+from services.runtime.errors import InvalidInput
 from services.transport.binding import Parameter
 from services.transport.oip.contents import Contents, RawContents, TypedContents
 from services.transport.oip.datatypes import datatype_of, to_raw

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from services import __version__
-from services.errors import NotFound, Unsupported
-from services.metrics import Metrics
-from services.pipeline import Portion
-from services.tenant import Tenant
+from services.request.metrics import Metrics
+from services.request.pipeline import Portion
+from services.runtime.errors import NotFound, Unsupported
 from services.transport.binding import OipBinding, Parameter, TensorSpec, Told
 from services.transport.oip.datatypes import DATATYPES
 from services.transport.oip.question import Asked, Question, Reader
 from services.transport.oip.statistics import Statistics
 from services.transport.oip.wishes import DESCRIBED
+from services.transport.served_model import Tenant
 
 PLATFORM = "demur"
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "model_repository", "parameters", "statistics")

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from services.errors import InvalidInput, Unsupported
+from services.runtime.errors import InvalidInput, Unsupported
 from services.transport.binding import Given, OipBinding, Parameter, TensorSpec
 from services.transport.oip.contents import Contents
 from services.transport.oip.datatypes import DATATYPES

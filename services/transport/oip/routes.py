@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from services.settings import Settings
+from services.runtime.settings import Settings
 from services.tracing.trace import step
 from services.transport.http import decoding
 from services.transport.http.body import json_response, read_body

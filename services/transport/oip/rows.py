@@ -13,15 +13,15 @@ from models.calibration import IntervalTable
 from models.head import Head
 from models.predictive import Gaussian
 from models.schema import Feature, Schema
-from services.errors import InvalidInput
-from services.pipeline import Description, Portion
-from services.rows import Named, Packed, RowsRequest, shown
+from services.request.pipeline import Description, Portion
+from services.request.row_task import Named, Packed, RowsRequest, shown
+from services.request.validate import Column
+from services.runtime.errors import InvalidInput
 from services.transport.binding import Given, OipBinding, Parameter, TensorSpec, Told
 from services.transport.http.rows import shifted_inputs
 from services.transport.oip.datatypes import NUMBERS, of_bytes
 from services.transport.oip.decided import decided, decided_specs, parameters
 from services.transport.oip.wishes import text
-from services.validate import Column
 
 PACKED = "rows"
 _SCHEMA_HASH = "schema_hash"

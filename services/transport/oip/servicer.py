@@ -8,9 +8,8 @@ from typing import Any
 
 import grpc
 
-from services.metrics import Metrics
-from services.settings import Settings
-from services.tenant import Tenant
+from services.request.metrics import Metrics
+from services.runtime.settings import Settings
 from services.tracing.trace import step
 from services.transport.binding import message_of
 from services.transport.grpc.answer_size import check_size
@@ -23,6 +22,7 @@ from services.transport.oip import messages
 from services.transport.oip.frames import OipFrames
 from services.transport.oip.model import OipModel, absent, items
 from services.transport.oip.protocol import oip_pb2
+from services.transport.served_model import Tenant
 
 SERVICE = "inference.GRPCInferenceService"
 UNARY, STREAM = "oip_grpc", "oip_grpc_stream"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from services.metrics import Metrics
+from services.request.metrics import Metrics
 
 
 @dataclass

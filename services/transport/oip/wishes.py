@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from services.errors import InvalidInput, Unsupported
+from services.request.work import Priority
+from services.runtime.errors import InvalidInput, Unsupported
 from services.transport.binding import Options, Parameter, stricter
 from services.transport.http.rows import purpose
-from services.work import Priority
 
 DESCRIBED = {
     "purpose": "decide (default), explore or replay",

@@ -15,9 +15,10 @@ import torch
 from benchmarks.lesion_real import data, judge
 from benchmarks.lesion_real.__main__ import main
 from models.calibration import retention_table
-from models.tasks.lesion import build, export, networks
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.settings import preset
+from models.tasks.lesion.artefact import build, export
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import preset
 from tests.models.lesion import nifti, toys
 
 
@@ -27,7 +28,7 @@ def artefact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = preset("tiny", "unet")
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        members = [networks.network(settings.sizes, 32) for _ in range(2)]
+        members = [architectures.network(settings.sizes, 32) for _ in range(2)]
     found = export.exported(
         "unet", members, settings.sizes, seeds=(0, 1), channels=("flair",), window=(32, 32, 32), training={}
     )
@@ -75,7 +76,7 @@ def test_scores_and_decisions_are_those_of_the_served_mask(artefact: Path, real:
     from dataclasses import replace
 
     from models.assessment.segmentation import ndsc
-    from models.tasks.lesion.segment import segment
+    from models.tasks.lesion.inference.segment import segment
 
     one = judge.opened(artefact)
     assert one.policy.mode == "defer_all"

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.lesion_tables.scans import case, write
-from models.tasks.lesion.simulator.cohort import Entry
+from simulators.lesion.cohort import Entry
 
 EDGE = 48
 

@@ -18,12 +18,12 @@ from benchmarks.lesion_tables.canonical import correlation
 from benchmarks.lesion_tables.judge import FIGURES, MEASURES, Model
 from models.assessment import segmentation
 from models.assessment.segmentation_retention import log_grid, voxel_curve, voxel_r_aac
-from models.tasks.lesion import networks
-from models.tasks.lesion.image import read_scan
-from models.tasks.lesion.preparation import prepare
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segment import segment
-from models.tasks.lesion.settings import preset
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference.preparation import prepare
+from models.tasks.lesion.inference.segment import segment
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import preset
 from tests.models.lesion import toys
 
 SINGLE, ENSEMBLE = Model("single", (1,)), Model("ensemble", (0, 1, 2))
@@ -102,7 +102,7 @@ def test_stitched_differences_give_the_probability_that_is_served(
     settings = preset("tiny", "unet")
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        members = [networks.network(settings.sizes, 32) for _ in range(2)]
+        members = [architectures.network(settings.sizes, 32) for _ in range(2)]
     monkeypatch.setattr(train.Member, "networks", lambda self: [_Difference(one) for one in members])
     scan = read_scan({"flair": toys.case(tmp_path, 5, 48).flair.read_bytes()}, ("flair",))
     recipe = Recipe(window=(32, 32, 32))

@@ -9,10 +9,11 @@ import numpy as np
 
 from benchmarks.translation_tables import data
 from benchmarks.translation_tables.kept import Kept
-from models.tasks.translation import settings, train
-from models.tasks.translation.corpus import Pair
-from models.tasks.translation.examples import Examples
-from models.tasks.translation.pairs_folder import Folder
+from models.tasks.translation.data.corpus import Pair
+from models.tasks.translation.data.examples import Examples
+from models.tasks.translation.data.pairs_folder import Folder
+from models.tasks.translation.networks import settings
+from models.tasks.translation.training import train
 from models.uncertainty.sequences import SCORES
 
 DOMAINS = (*data.TRAINED, *data.SHIFTED, "ui")

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.translation_tables import examples
 from benchmarks.translation_tables.judge import Judged
-from models.tasks.translation.corpus import Pair
+from models.tasks.translation.data.corpus import Pair
 from tests.benchmarks.translation_tables.made import kept
 
 DOUBTS = ((0, 4, 0.1), (4, 7, 2.0), (7, 9, 0.3), (10, 12, 0.2), (16, 16, 5.0))

@@ -12,7 +12,7 @@ from benchmarks.translation_tables import data, examples, translate
 from benchmarks.translation_tables.kept import load
 from benchmarks.translation_tables.plan import ENSEMBLE, EXACT, Plan
 from benchmarks.translation_tables.rows import MAIN, PUBLIC, ROWS
-from models.tasks.translation import ensemble as opened
+from models.tasks.translation.artefact import ensemble as opened
 from tests.benchmarks.translation_tables import made
 
 pytest.importorskip("torch")

@@ -13,7 +13,7 @@ from benchmarks.weather_real.page import Head, Section, document
 from benchmarks.weather_real.realset import RealSet
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked
-from models.tasks.weather import predictions
+from models.tasks.weather.data import predictions
 from tests.benchmarks.weather_real.made import made
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import demur
 from demur._translation_cuts import PIECE_CHARACTERS, PIECE_ENDS, pieces
-from models.tasks.translation.segments import segments
+from models.tasks.translation.text.segments import segments
 from tests.clients.stand_in import PROFILE
 from tests.clients.translation.service import LARGEST_SENTENCES, russian_text
 

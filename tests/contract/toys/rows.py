@@ -11,12 +11,12 @@ from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Categorical, Gaussian, Predictives
 from models.schema import Feature, Schema
-from services.pipeline import Description
-from services.rows import MemberOutputs, Named, RowsRequest, RowTask
-from services.tenant import Parts, Tenant
+from services.request.pipeline import Description
+from services.request.row_task import MemberOutputs, Named, RowsRequest, RowTask
+from services.request.validate import Column
 from services.transport.binding import Options
 from services.transport.oip.rows import row_binding
-from services.validate import Column
+from services.transport.served_model import Parts, Tenant
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
 

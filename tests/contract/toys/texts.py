@@ -9,13 +9,13 @@ import numpy as np
 from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Categorical
-from services.errors import DemurError, InvalidInput, TooLarge
-from services.pipeline import Description, Portion
-from services.policy import Shift
-from services.tenant import Parts, Tenant
+from services.policy.decision import Shift
+from services.request.pipeline import Description, Portion
+from services.request.work import Done, ItemFailed, Step, Units, Work
+from services.runtime.errors import DemurError, InvalidInput, TooLarge
 from services.transport.binding import OipBinding, Options, TensorSpec, Told
 from services.transport.oip.decided import decided, decided_specs, parameters
-from services.work import Done, ItemFailed, Step, Units, Work
+from services.transport.served_model import Parts, Tenant
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
 

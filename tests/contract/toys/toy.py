@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.calibration import Calibration
-from services.tenant import Parts, Tenant
+from services.transport.served_model import Parts, Tenant
 
 Body = dict[str, Any]
 STEP_SECONDS = 0.01

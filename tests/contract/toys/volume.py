@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Gaussian
-from services.errors import InvalidInput
-from services.pipeline import Description, Portion
-from services.policy import Shift
-from services.tenant import Parts, Tenant
+from services.policy.decision import Shift
+from services.request.pipeline import Description, Portion
+from services.request.work import Done, Progress, Step, Units, Work
+from services.runtime.errors import InvalidInput
 from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorSpec, Told
 from services.transport.oip.decided import decided, decided_specs, parameters
-from services.work import Done, Progress, Step, Units, Work
+from services.transport.served_model import Parts, Tenant
 from tests.contract.toys import wire
 from tests.contract.toys.toy import STEP_SECONDS, Body, Probe, Refusal, Toy
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from services.errors import DemurError, InvalidInput
-from services.pipeline import Description, Portion, Purpose
-from services.policy import Decision, Shift
-from services.tenant import Tenant
+from services.policy.decision import Decision, Shift
+from services.request.pipeline import Description, Portion, Purpose
+from services.request.work import ItemFailed, Priority, Progress
+from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import (
     Begin,
     Chunk,
@@ -24,7 +24,7 @@ from services.transport.binding import (
     stricter,
 )
 from services.transport.http.body import describe
-from services.work import ItemFailed, Priority, Progress
+from services.transport.served_model import Tenant
 
 JSON = Message(decode=lambda data: msgspec.json.decode(data), encode=msgspec.json.encode)
 Says = Callable[[Any, int], Any]

@@ -21,20 +21,20 @@ from models.artefact import MANIFEST, ArtefactError
 from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph, ProviderUnavailable
 from models.executors.trees.cbm import UnreadableTrees, read_trees
-from models.tasks.lesion import replaying as scans
-from models.tasks.motion import replaying as plans
-from models.tasks.motion.grid import Grid
-from models.tasks.translation import replaying as sentences
-from models.tasks.weather import replaying as forecasts
-from services.assembly import assemble
-from services.metrics import Metrics
-from services.variables import SettingsError
+from models.tasks.lesion.artefact import replay_set as scans
+from models.tasks.motion.artefact import replay_set as plans
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.translation.artefact import replay_set as sentences
+from models.tasks.weather.artefact import replay_set as forecasts
+from services.app.assembly import assemble
+from services.request.metrics import Metrics
+from services.runtime.variables import SettingsError
 from tests.fuzz import made, raw, trees, wire
 from tests.fuzz.target import Decoder, Target
 from tests.fuzz.tenants import ARTEFACTS, PROJECT, settings
 
 REFUSED_AT_START = (ArtefactError, LookupError, ProviderUnavailable, RuntimeError, SettingsError)
-"""What keeps a process alive, not ready, and saying why; see ``services.bento``."""
+"""What keeps a process alive, not ready, and saying why; see ``services.app.bento``."""
 _REPLAY_BYTES = 1 << 20
 _PATHS = ("..", ".", "", "/etc/passwd", "../ensemble.onnx", "a/b", "a\0b", "manifest.json", "ensemble.onnx ", "\\", "~")
 

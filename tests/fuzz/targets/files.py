@@ -13,15 +13,15 @@ from typing import Any
 import nibabel
 import numpy as np
 
+from models.imaging.nifti import BadImage, anonymous, read, read_voxels
 from models.judging import BadLabel
 from models.judging.mask_files import read_mask
-from models.nifti import BadImage, anonymous, read, read_voxels
-from models.tasks.lesion.grid import model_grid
-from models.tasks.lesion.image import read_scan
-from models.tasks.motion import maps, scenes
-from models.tasks.motion.bad_scene import BadScene
-from models.tasks.motion.render import Renderer
-from services.errors import DemurError
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference.grid import model_grid
+from models.tasks.motion.inference import maps, scenes
+from models.tasks.motion.inference.bad_scene import BadScene
+from models.tasks.motion.inference.render import Renderer
+from services.runtime.errors import DemurError
 from tests.fuzz import made, raw, trees, wire
 from tests.fuzz.target import Decoder, Target
 from tests.fuzz.targets.requests import answerable, expanded

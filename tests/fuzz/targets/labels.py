@@ -19,12 +19,12 @@ from models.tasks.motion.spec import TRAJECTORIES
 from models.tasks.translation.spec import HYPOTHESES
 from models.tasks.vessel.spec import POWER
 from models.tasks.weather.spec import PRECIPITATION
-from services.errors import DemurError, InvalidInput
 from services.labels.given import Rules
 from services.labels.requests import check_reason
 from services.labels.words import LEASE_SECONDS, MOST_CLAIMED, check_range
-from services.policy import Policy, choose
-from services.policy_changes import PolicyChange, changed, from_json, to_json
+from services.policy.changes import PolicyChange, changed, from_json, to_json
+from services.policy.decision import Policy, choose
+from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import message_of
 from services.transport.grpc import label_messages, policies
 from services.transport.grpc.labels import MOST_COMMITTED

@@ -13,8 +13,8 @@ from models.estimation.window import BadWindow
 from services.ledger.decided import Decided, Key, frame, unframe
 from services.ledger.journal import HEAD_BYTES, Identity, Journal, Lost
 from services.ledger.segments import Runs, pack, unpack, unpack_histogram
-from services.policy import Decision
-from services.policy_changes import from_json, to_json
+from services.policy.changes import from_json, to_json
+from services.policy.decision import Decision
 from tests.fuzz import raw, trees
 from tests.fuzz.target import Decoder, Target
 from tests.fuzz.targets.labels import a_policy

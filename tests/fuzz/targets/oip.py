@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from prometheus_client import CollectorRegistry
 
-from services.errors import DemurError
-from services.metrics import Metrics
+from services.request.metrics import Metrics
+from services.runtime.errors import DemurError
 from services.transport.binding import message_of
 from services.transport.oip import bodies
 from services.transport.oip import messages as words

@@ -14,11 +14,11 @@ import numpy as np
 
 from models.evaluation import classification, generic, regression, stream
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.motion import messages, truth
-from models.tasks.motion import predictions as motion
-from models.tasks.translation import corpus, generated, official
-from models.tasks.translation import predictions as translation
-from models.tasks.weather import predictions as weather
+from models.tasks.motion.data import messages, truth
+from models.tasks.motion.data import predictions as motion
+from models.tasks.translation.data import corpus, generated, official
+from models.tasks.translation.data import predictions as translation
+from models.tasks.weather.data import predictions as weather
 from tests.fuzz import raw, trees, wire
 from tests.fuzz.target import Decoder, Make, Target
 from tests.models.motion import wire as motion_wire

@@ -14,7 +14,7 @@ import numpy as np
 from starlette.requests import Request
 
 from demur.v1 import common_pb2, lesion_pb2, motion_pb2, translation_pb2, vessel_pb2, weather_pb2
-from services.errors import DemurError
+from services.runtime.errors import DemurError
 from services.transport.binding import Chunk, Message
 from services.transport.grpc.compression import Compressed, decompress
 from services.transport.grpc.received import receiver

@@ -18,10 +18,10 @@ from prometheus_client import CollectorRegistry
 
 from demur.v1 import common_pb2, labels_pb2, policy_pb2, vessel_pb2
 from models import artefact
-from services.assembly import Assembled, assemble
-from services.lifecycle import Lifecycle
-from services.metrics import Metrics
-from services.settings import Settings
+from services.app.assembly import Assembled, assemble
+from services.request.metrics import Metrics
+from services.runtime.lifecycle import Lifecycle
+from services.runtime.settings import Settings
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application
 from services.transport.serving import Serving

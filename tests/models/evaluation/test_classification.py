@@ -13,7 +13,7 @@ from models.assessment.convention import PAPER
 from models.evaluation import classification
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.weather import predictions as weather
+from models.tasks.weather.data import predictions as weather
 
 
 def arrays(members: int = 3, units: int = 60, classes: int = 9) -> dict[str, np.ndarray]:

@@ -15,8 +15,8 @@ from sklearn.metrics import roc_auc_score
 
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked
-from models.tasks.translation import predictions as translation
-from models.tasks.weather import predictions as weather
+from models.tasks.translation.data import predictions as translation
+from models.tasks.weather.data import predictions as weather
 
 CENTRES = ("CMCG", "ETA", "GASP", "GFS", "JMA", "NGPS", "TCWB", "UKMO")
 

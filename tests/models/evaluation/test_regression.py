@@ -13,8 +13,8 @@ from models.assessment.convention import OFFICIAL, PAPER
 from models.evaluation import regression
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.vessel import predictions as vessel
-from models.tasks.weather import predictions as weather
+from models.tasks.vessel.data import predictions as vessel
+from models.tasks.weather.data import predictions as weather
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 CALIBRATION = json.loads((FIXTURES / "regression_calibration.json").read_text())

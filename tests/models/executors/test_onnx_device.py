@@ -8,6 +8,7 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
+from tests.services.test_assembly import MODEL
 
 from models import artefact, replay
 from models.artefact import ArtefactError
@@ -17,10 +18,9 @@ from models.executors.failures import DeviceFailed, ProviderUnavailable, kind_of
 from models.executors.onnx import OnnxGraph
 from models.executors.sessions import Node, cuda_options, refuse_strays
 from models.executors.transfers import LEAST_BYTES
-from services.reference import folder
+from services.app.reference import folder
 from services.tasks import DEFAULT_MODELS
 from tests.models.executors.device_sessions import ELSEWHERE, FAULTS, KINDS, Machine, install
-from tests.services.test_assembly import MODEL
 
 GRAPH = folder(MODEL) / "ensemble.onnx"
 CUDA = Device(provider="cuda")

@@ -16,15 +16,15 @@ from models.assessment.segmentation import ndsc
 from models.evaluation.judged import Asked
 from models.judging import judging
 from models.predictive import Categorical, Gaussian, Sequences, Trajectories, Volumes
-from models.tasks.lesion import predictions as lesion_predictions
+from models.tasks.lesion.data import predictions as lesion_predictions
 from models.tasks.lesion.spec import LESIONS
-from models.tasks.motion import predictions as motion_predictions
+from models.tasks.motion.data import predictions as motion_predictions
 from models.tasks.motion.spec import TRAJECTORIES
-from models.tasks.translation import predictions as translation_predictions
+from models.tasks.translation.data import predictions as translation_predictions
 from models.tasks.translation.spec import HYPOTHESES
 from models.tasks.vessel.spec import POWER
-from models.tasks.weather import predictions as weather_predictions
 from models.tasks.weather import spec as weather
+from models.tasks.weather.data import predictions as weather_predictions
 from tests.models.lesion.nifti import SHAPE, scan
 
 CUBE = (6, 6, 6)

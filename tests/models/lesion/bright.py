@@ -11,9 +11,9 @@ from onnx import TensorProto, helper
 
 from models.artefact import Artefact
 from models.building import Provenance
-from models.tasks.lesion.build import build
-from models.tasks.lesion.ensemble import Ensemble
-from models.tasks.lesion.recipe import Channel, Recipe
+from models.tasks.lesion.artefact.build import build
+from models.tasks.lesion.artefact.ensemble import Ensemble
+from models.tasks.lesion.artefact.recipe import Channel, Recipe
 from tests.models.lesion import heads
 
 WINDOW = (32, 32, 32)

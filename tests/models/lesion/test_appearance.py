@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from models.tasks.lesion.appearance import FEATURES, appearance, remarks
-from models.tasks.lesion.image import read_scan
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference.appearance import FEATURES, appearance, remarks
 from tests.models.lesion.heads import head, packed
 
 SHAPE = (120, 140, 110)

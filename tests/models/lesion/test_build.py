@@ -16,13 +16,16 @@ from models.building import Provenance
 from models.evaluation.judged import BadFile
 from models.executors import golden
 from models.predictive import Volumes
-from models.tasks.lesion import build, calibrating, examples, members, recipe, released, train
-from models.tasks.lesion.burden import Burden, quantity
-from models.tasks.lesion.calibrating import Found
-from models.tasks.lesion.ensemble import Ensemble
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segment import segment
-from models.tasks.lesion.settings import UNetSizes
+from models.tasks.lesion.artefact import build, calibration, recipe, released
+from models.tasks.lesion.artefact.calibration import Found
+from models.tasks.lesion.artefact.ensemble import Ensemble
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data import examples
+from models.tasks.lesion.inference import members
+from models.tasks.lesion.inference.burden import Burden, quantity
+from models.tasks.lesion.inference.segment import segment
+from models.tasks.lesion.networks.settings import UNetSizes
+from models.tasks.lesion.training import train
 from tests.models.lesion import toys
 from tests.models.lesion.test_released import saved, state
 
@@ -173,20 +176,20 @@ def found_with(value: float) -> Found:
 def test_folds_are_brought_to_the_level_of_what_is_served(ensemble: bool, name: str) -> None:
     one = np.array([0.2, 0.3, 0.4], np.float32)
     served, other = ([found_with(value * times) for value in one] for times in (1.0, 1.6))
-    by = calibrating.factor(served, other, ensemble=ensemble)
+    by = calibration.factor(served, other, ensemble=ensemble)
     assert by == pytest.approx(1 / 1.6, rel=1e-6)
-    moved = calibrating.levelled(other, by, ensemble=ensemble)
+    moved = calibration.levelled(other, by, ensemble=ensemble)
     assert np.allclose([getattr(two.predictive, name)[0] for two in moved], one)
     left = "entropy" if ensemble else "structural"
     assert [getattr(two.predictive, left)[0] for two in moved] == [getattr(two.predictive, left)[0] for two in other]
-    assert calibrating.factor([], [], ensemble=ensemble) == 1
-    assert calibrating.factor(served, [found_with(0.0)] * 3, ensemble=ensemble) == 1
+    assert calibration.factor([], [], ensemble=ensemble) == 1
+    assert calibration.factor(served, [found_with(0.0)] * 3, ensemble=ensemble) == 1
 
 
 def test_figures_come_with_their_sample() -> None:
-    found = calibrating.quality([{"ndsc": 0.5, "dice": 0.4}, {"ndsc": 0.7, "dice": float("nan")}])
+    found = calibration.quality([{"ndsc": 0.5, "dice": 0.4}, {"ndsc": 0.7, "dice": float("nan")}])
     assert found == {"scans": 2, "ndsc": 0.6, "ndsc_se": pytest.approx(0.1), "dice": 0.4}
-    assert "ndsc_se" not in calibrating.quality([{"ndsc": 0.5}])
+    assert "ndsc_se" not in calibration.quality([{"ndsc": 0.5}])
 
 
 def test_a_single_model_is_calibrated_by_its_entropy(data: Data, tmp_path: Path) -> None:
@@ -281,15 +284,15 @@ def found(seed: int, wrong: int) -> Found:
 def test_advice_marks_as_much_as_is_wrong() -> None:
     several = [found(seed, wrong=50) for seed in range(1, 9)]
     doubts = np.concatenate([one.voxel_doubts for one in several])
-    assert np.mean(doubts > calibrating.voxel_trust(several)) == pytest.approx(0.05, abs=0.001)
-    trust = calibrating.lesion_trust(several)
+    assert np.mean(doubts > calibration.voxel_trust(several)) == pytest.approx(0.05, abs=0.001)
+    trust = calibration.lesion_trust(several)
     assert trust is not None
     assert 0.3 <= trust < 0.9
 
 
 def test_nothing_wrong_needs_no_look() -> None:
     several = [found(seed, wrong=0) for seed in range(1, 4)]
-    assert calibrating.voxel_trust(several) == pytest.approx(max(one.voxel_doubts.max() for one in several), rel=1e-5)
+    assert calibration.voxel_trust(several) == pytest.approx(max(one.voxel_doubts.max() for one in several), rel=1e-5)
 
 
 def test_typical_values_hold_calibration_scans_and_skip_what_none_has() -> None:
@@ -299,7 +302,7 @@ def test_typical_values_hold_calibration_scans_and_skip_what_none_has() -> None:
 
 
 def test_the_recipe_is_filled_with_all_of_it() -> None:
-    plan = calibrating.filled(Recipe(), [found(seed, 5) for seed in range(1, 9)])
+    plan = calibration.filled(Recipe(), [found(seed, 5) for seed in range(1, 9)])
     assert plan.volume is not None
     assert plan.volume.units == 8
     assert plan.voxel_trust is not None

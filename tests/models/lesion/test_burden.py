@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.lesion.burden import LEAST_SD, Quantity, fit, quantity
+from models.tasks.lesion.inference.burden import LEAST_SD, Quantity, fit, quantity
 
 
 def scans(number: int, seed: int) -> tuple[list[Quantity], list[float]]:

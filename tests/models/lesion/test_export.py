@@ -13,12 +13,12 @@ import torch
 from models import npz
 from models.artefact import ArtefactError, Executor
 from models.executors import golden
-from models.tasks.lesion import members as members_of
-from models.tasks.lesion import networks
-from models.tasks.lesion.ensemble import Ensemble
-from models.tasks.lesion.export import exported
-from models.tasks.lesion.recipe import Channel, Recipe
-from models.tasks.lesion.settings import preset
+from models.tasks.lesion.artefact.ensemble import Ensemble
+from models.tasks.lesion.artefact.export import exported
+from models.tasks.lesion.artefact.recipe import Channel, Recipe
+from models.tasks.lesion.inference import members as members_of
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import preset
 from tests.models.graphs import traces_of_the_machine
 
 WINDOW = (32, 32, 32)
@@ -32,7 +32,7 @@ def ensemble(family: str, seeds: tuple[int, ...]) -> tuple[Ensemble, list[torch.
     trained = []
     for seed in seeds:
         torch.manual_seed(seed)
-        trained.append(networks.network(sizes, 32).eval())
+        trained.append(architectures.network(sizes, 32).eval())
     found = exported(
         family, trained, sizes, seeds=seeds, channels=CHANNELS, window=WINDOW, training={}, sample_seed=3, samples=2
     )
@@ -62,7 +62,7 @@ def test_graphs_say_what_torch_says(family: str, seeds: tuple[int, ...], tmp_pat
     assert len(members) == len(seeds)
     for number, network in enumerate(trained):
         with torch.no_grad():
-            expected = networks.folded(network)(torch.from_numpy(windows())).numpy()[:, 0]
+            expected = architectures.folded(network)(torch.from_numpy(windows())).numpy()[:, 0]
         said = members.differences(number, windows())
         assert np.abs(said - expected).max() <= 1e-4 * np.abs(expected).max()
         assert np.abs(members.difference(number, windows()[1]) - expected[1]).max() <= 1e-4 * np.abs(expected).max()
@@ -72,8 +72,8 @@ def test_samples_are_members_that_differ_and_repeat(tmp_path: Path) -> None:
     found, trained = ensemble("unet_mcdp", (0,))
     members = opened(found, tmp_path)
     sizes = preset("tiny", "unet_mcdp", 2).sizes
-    masks = networks.channel_masks(sizes, sample_seed=3, seed=0, samples=2)
-    served = networks.Sampled(networks.folded(trained[0]), masks)
+    masks = architectures.channel_masks(sizes, sample_seed=3, seed=0, samples=2)
+    served = architectures.Sampled(architectures.folded(trained[0]), masks)
     said = [members.differences(member, windows()) for member in range(len(members))]
     assert len(said) == 2
     for sample, one in enumerate(said):
@@ -97,7 +97,7 @@ def test_nothing_of_the_machine_enters_a_graph(family: str) -> None:
 def test_large_weights_take_two_bytes_each() -> None:
     sizes = preset("tiny", "unet", 2).sizes
     (graph,) = ensemble("unet", (0,))[0].graphs
-    numbers = sum(one.numel() for one in networks.network(sizes, 32).parameters())
+    numbers = sum(one.numel() for one in architectures.network(sizes, 32).parameters())
     assert len(graph) < 2 * numbers + 8000
     kinds = {one.data_type for one in onnx.load_from_string(graph).graph.initializer if np.prod(one.dims) > 300}
     assert kinds == {onnx.TensorProto.FLOAT16}

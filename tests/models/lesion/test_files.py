@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import Asked
-from models.tasks.lesion import files, predictions
-from models.tasks.lesion.image import read_scan
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segment import segment
-from models.tasks.lesion.segmentation import Segmentation
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data import files, predictions
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference.segment import segment
+from models.tasks.lesion.inference.segmentation import Segmentation
 from tests.models.lesion.heads import Bright, head, packed, unpacked
 
 HEAD = head()

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from models.nifti import BadImage, Limits
-from models.tasks.lesion.grid import Grid, model_grid
+from models.imaging.nifti import BadImage, Limits
+from models.tasks.lesion.inference.grid import Grid, model_grid
 
 ORIENTATIONS = [
     "".join(codes) for order in itertools.permutations(("RL", "AP", "SI")) for codes in itertools.product(*order)

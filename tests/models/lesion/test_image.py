@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from models.nifti import BadImage
-from models.tasks.lesion.image import Scan, filled, read_scan
-from models.tasks.lesion.recipe import Channel
+from models.imaging.nifti import BadImage
+from models.tasks.lesion.artefact.recipe import Channel
+from models.tasks.lesion.data.image import Scan, filled, read_scan
 from tests.models.lesion.heads import head, packed
 from tests.work import unpacked
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from models.tasks.lesion import maps
+from models.tasks.lesion.inference import maps
 from models.uncertainty.voxels import voxel_uncertainty
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.lesion import metaimage, volumes
-from models.tasks.lesion.metaimage import MetaImage
+from models.tasks.lesion.data import metaimage, volumes
+from models.tasks.lesion.data.metaimage import MetaImage
 
 SHAPE = (5, 4, 3)
 LPS = np.array([-1.0, -1.0, 1.0])

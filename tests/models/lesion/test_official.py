@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.lesion import official
+from models.tasks.lesion.data import official
 from tests.models.lesion.nifti import SHAPE, box, saved
 
 RNG = np.random.default_rng(0)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.lesion.picture import draw
-from models.tasks.lesion.scene import Mark, Picture
-from models.tasks.lesion.slices import PLANES, bounds, crossing, upright
+from models.tasks.lesion.pictures.picture import draw
+from models.tasks.lesion.pictures.scene import Mark, Picture
+from models.tasks.lesion.pictures.slices import PLANES, bounds, crossing, upright
 
 nibabel = pytest.importorskip("nibabel")
 pytest.importorskip("matplotlib")

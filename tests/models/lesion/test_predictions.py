@@ -16,7 +16,7 @@ from models.assessment import segmentation_retention
 from models.assessment.convention import PAPER
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile, Judged
-from models.tasks.lesion.predictions import read
+from models.tasks.lesion.data.predictions import read
 from models.tasks.lesion.spec import LESIONS
 from tests.models.lesion.nifti import SHAPE, box, saved, scan
 

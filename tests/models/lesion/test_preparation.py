@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.nifti import BadImage
-from models.tasks.lesion.image import read_scan
-from models.tasks.lesion.preparation import Prepared, prepare
-from models.tasks.lesion.recipe import Recipe
+from models.imaging.nifti import BadImage
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference.preparation import Prepared, prepare
 from tests.models.lesion.heads import head, packed
 
 HEAD = head()

@@ -12,8 +12,9 @@ import pytest
 import torch
 
 from models.artefact import ArtefactError
-from models.tasks.lesion import networks, released
-from models.tasks.lesion.settings import RELEASED, UNetSizes
+from models.tasks.lesion.artefact import released
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import RELEASED, UNetSizes
 from tests.conftest import PROJECT
 
 SHAPES = json.loads((PROJECT / "tests/fixtures/lesion_unet_keys.json").read_text())["state_dict_shapes"]
@@ -23,7 +24,7 @@ State = dict[str, torch.Tensor]
 def state(seed: int = 0, sizes: UNetSizes | None = None) -> State:
     shapes = SHAPES
     if sizes is not None:
-        shapes = {name: value.shape for name, value in networks.network(sizes, 96).state_dict().items()}
+        shapes = {name: value.shape for name, value in architectures.network(sizes, 96).state_dict().items()}
     generator = torch.Generator().manual_seed(seed)
     return {name: torch.randn(tuple(shape), generator=generator) * 0.05 for name, shape in shapes.items()}
 

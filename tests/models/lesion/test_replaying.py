@@ -10,7 +10,8 @@ import pytest
 from models import npz, replay
 from models.artefact import Artefact
 from models.executors.device import CPU
-from models.tasks.lesion import members, recipe, replaying, segment
+from models.tasks.lesion.artefact import recipe, replay_set
+from models.tasks.lesion.inference import members, segment
 from models.tasks.lesion.spec import LESIONS
 from tests.models.lesion import bright
 
@@ -30,13 +31,13 @@ def test_the_maker_takes_two_crops_of_each_scan(made: Artefact) -> None:
     assert made.manifest.replay.units == 12
     found = arrays(made)
     assert {name: values.shape for name, values in found.items()} == {"flair": (12, *bright.WINDOW)}
-    assert found["flair"].max() == replaying.LEVELS
+    assert found["flair"].max() == replay_set.LEVELS
     assert "12 units" in made.path("MODEL_CARD.md").read_text()
 
 
 def test_scores_are_those_of_segmenting_each_crop(made: Artefact) -> None:
     plan, networks = recipe.read(made), members.members(made)
-    scans = replaying.scans(arrays(made), plan.channels)
+    scans = replay_set.scans(arrays(made), plan.channels)
     scores = replay.replayer(made)(3, 4, 64)[LESIONS.name]
     for at, scan in enumerate(scans[3:7]):
         said = segment.segment(scan, networks, plan).predictive()
@@ -55,11 +56,11 @@ def test_a_window_is_a_pass_whatever_is_asked(made: Artefact) -> None:
 def test_both_images_are_kept_where_networks_take_both(tmp_path: Path) -> None:
     found = bright.artefact(tmp_path, members=2, channels=("flair",), cases=2)
     with pytest.raises(npz.BadArrays, match="'t1' is missing"):
-        replaying.scans(arrays(found), ("flair", "t1"))
+        replay_set.scans(arrays(found), ("flair", "t1"))
 
 
 def test_a_crop_without_tissue_is_refused(made: Artefact) -> None:
     with pytest.raises(npz.BadArrays, match="crop 1: "):
-        replaying.replayer(
+        replay_set.replayer(
             made, {"flair": np.stack([arrays(made)["flair"][0], np.zeros(bright.WINDOW, np.uint8)])}, CPU
         )

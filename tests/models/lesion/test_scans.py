@@ -10,7 +10,7 @@ import pytest
 
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile, Judged
-from models.tasks.lesion.predictions import read
+from models.tasks.lesion.data.predictions import read
 from tests.models.lesion.nifti import SHAPE, box, saved, scan
 
 

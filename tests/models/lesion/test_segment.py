@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from models.calibration import IntervalTable
-from models.tasks.lesion.calls import finished
-from models.tasks.lesion.image import Scan, read_scan
-from models.tasks.lesion.preparation import prepare
-from models.tasks.lesion.recipe import Recipe
-from models.tasks.lesion.segment import memory, segment, work
-from models.tasks.lesion.segmentation import Segmentation
-from models.tasks.lesion.windows import NotFinite
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data.image import Scan, read_scan
+from models.tasks.lesion.inference.calls import finished
+from models.tasks.lesion.inference.preparation import prepare
+from models.tasks.lesion.inference.segment import memory, segment, work
+from models.tasks.lesion.inference.segmentation import Segmentation
+from models.tasks.lesion.inference.windows import NotFinite
 from models.uncertainty.voxels import MEASURES, scan_structural_uncertainty, voxel_uncertainty
 from tests.models.lesion.heads import SPOTS, Bright, head, packed
 
@@ -38,7 +38,7 @@ def equal(one: Segmentation, other: Segmentation) -> bool:
 
 
 def test_a_scan_is_segmented_as_its_definition_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.tasks.lesion.segment.PIECE", 20_000)
+    monkeypatch.setattr("models.tasks.lesion.inference.segment.PIECE", 20_000)
     scan, members = scan_of(), Bright(3)
     found = segment(scan, members, RECIPE)
     image = prepare(scan, RECIPE).image

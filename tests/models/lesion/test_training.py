@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from models.assessment.segmentation import ndsc
-from models.tasks.lesion import networks, side_by_side, tiles, training
-from models.tasks.lesion.crops import Crops
-from models.tasks.lesion.examples import Example
-from models.tasks.lesion.settings import PRESETS, Stage, UNetSizes, preset
+from models.tasks.lesion.data.examples import Example
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import PRESETS, Stage, UNetSizes, preset
+from models.tasks.lesion.training import member, parallel, tiles
+from models.tasks.lesion.training.crops import Crops
 from tests.models.lesion import toys
 
 SCANS = [toys.example(seed) for seed in range(3)]
@@ -25,10 +26,10 @@ class Killed(Exception):
     pass
 
 
-def killed_at(call: int) -> Callable[[training.Progress], None]:
+def killed_at(call: int) -> Callable[[member.Progress], None]:
     calls: list[float] = []
 
-    def report(state: training.Progress) -> None:
+    def report(state: member.Progress) -> None:
         calls.append(state.share)
         if len(calls) == call:
             raise Killed
@@ -36,14 +37,14 @@ def killed_at(call: int) -> Callable[[training.Progress], None]:
     return report
 
 
-def same(one: training.Trained, other: training.Trained) -> bool:
+def same(one: member.Trained, other: member.Trained) -> bool:
     return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
 def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:
     settings = replace(preset("tiny", "unet"), stages=(Stage(32, 60, 2, 1e-2),))
-    said: list[training.Progress] = []
-    found = training.train(SCANS, DEV, settings, 1, progress=said.append)
+    said: list[member.Progress] = []
+    found = member.train(SCANS, DEV, settings, 1, progress=said.append)
     assert said[-1].loss < 0.75 * said[0].loss
     assert found.dev_ndsc > 0.05  # a mask of everything has 0.002
     assert [one.share for one in said] == sorted(one.share for one in said)
@@ -53,12 +54,12 @@ def test_a_tiny_training_lowers_the_loss_and_finds_lesions() -> None:
 @pytest.mark.parametrize("family", ["unet", "unet_mcdp", "unetr"])
 def test_a_training_that_was_cut_off_ends_in_the_same_weights(family: str, tmp_path: Path) -> None:
     settings = preset("tiny", family)
-    whole = training.train(SCANS, DEV, settings, 3)
+    whole = member.train(SCANS, DEV, settings, 3)
     with pytest.raises(Killed):
-        training.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=killed_at(2))
+        member.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=killed_at(2))
     assert (tmp_path / "member-3.state.pt").exists()
     said: list[float] = []
-    went_on = training.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
+    went_on = member.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
     assert len(said) <= 2  # what was done was not done again
     assert same(whole, went_on)
     assert went_on.dev_ndsc == whole.dev_ndsc
@@ -67,14 +68,14 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(family: str, tmp_p
 
 def test_a_finished_member_is_not_trained_again(tmp_path: Path) -> None:
     settings = preset("tiny", "unet")
-    first = training.train(SCANS, DEV, settings, 3, folder=tmp_path)
-    again = training.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=killed_at(1))
+    first = member.train(SCANS, DEV, settings, 3, folder=tmp_path)
+    again = member.train(SCANS, DEV, settings, 3, folder=tmp_path, progress=killed_at(1))
     assert same(first, again)
 
 
 def test_seeds_make_members() -> None:
     settings = replace(preset("tiny", "unet"), stages=(Stage(32, 2, 1, 1e-2),))
-    one, other = (training.train(SCANS, DEV, settings, seed) for seed in (1, 2))
+    one, other = (member.train(SCANS, DEV, settings, seed) for seed in (1, 2))
     assert not same(one, other)
 
 
@@ -83,31 +84,31 @@ def test_a_training_leaves_the_random_state_alone() -> None:
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
-    training.train(SCANS, DEV, settings, 1)
+    member.train(SCANS, DEV, settings, 1)
     assert torch.equal(torch.rand(3), expected)
 
 
 def test_a_folder_of_other_scans_is_refused(tmp_path: Path) -> None:
     settings = replace(preset("tiny", "unet"), stages=(Stage(32, 1, 1, 1e-2),))
-    training.train(SCANS, DEV, settings, 1, folder=tmp_path)
+    member.train(SCANS, DEV, settings, 1, folder=tmp_path)
     with pytest.raises(ValueError, match="another training, with a different scans"):
-        training.train(SCANS[:2], DEV, settings, 1, folder=tmp_path)
+        member.train(SCANS[:2], DEV, settings, 1, folder=tmp_path)
 
 
 def test_no_scans_and_small_scans_are_refused() -> None:
     settings = preset("tiny", "unet")
     with pytest.raises(ValueError, match="at least one scan"):
-        training.train([], DEV, settings, 1)
+        member.train([], DEV, settings, 1)
     with pytest.raises(ValueError, match="at least one development scan"):
-        training.train(SCANS, [], settings, 1)
+        member.train(SCANS, [], settings, 1)
     with pytest.raises(ValueError, match="smaller than a crop of 32 voxels"):
-        training.train([toys.example(1, edge=24)], DEV, settings, 1)
+        member.train([toys.example(1, edge=24)], DEV, settings, 1)
 
 
 def test_a_loss_that_is_not_finite_stops_the_training() -> None:
     broken = Example(np.full((1, 40, 40, 40), np.inf, np.float16), SCANS[0].truth)
     with pytest.raises(FloatingPointError, match="seed 1: the loss is nan at step 0"):
-        training.train([broken], DEV, preset("tiny", "unet"), 1)
+        member.train([broken], DEV, preset("tiny", "unet"), 1)
 
 
 def test_a_batch_depends_on_seed_and_step_only() -> None:
@@ -150,26 +151,26 @@ def test_members_train_side_by_side_to_the_same_weights(tmp_path: Path) -> None:
         one.save(tmp_path / "scans" / "train" / str(number))
     DEV[0].save(tmp_path / "scans" / "dev_in" / "0")
     said: list[float] = []
-    side_by_side.train_members(
+    parallel.train_members(
         tmp_path / "scans", tmp_path / "parts", settings, [4, 5], jobs=2, progress=lambda done, what: said.append(done)
     )
     assert said[-1] == 1
     for seed in (4, 5):
-        found = training.finished(tmp_path / "parts", seed)
+        found = member.finished(tmp_path / "parts", seed)
         assert found is not None
-        assert same(found, training.train(SCANS, DEV, settings, seed))
+        assert same(found, member.train(SCANS, DEV, settings, seed))
 
 
 def test_a_member_that_fails_says_why(tmp_path: Path) -> None:
     toys.example(1, edge=24).save(tmp_path / "scans" / "train" / "0")
     DEV[0].save(tmp_path / "scans" / "dev_in" / "0")
     with pytest.raises(RuntimeError, match="member 4: ValueError: a scan of .* is smaller than a crop"):
-        side_by_side.train_members(tmp_path / "scans", tmp_path / "parts", PRESETS["tiny"]["unet"], [4])
+        parallel.train_members(tmp_path / "scans", tmp_path / "parts", PRESETS["tiny"]["unet"], [4])
 
 
 def test_a_look_at_all_windows_is_the_ndsc_of_the_scan() -> None:
     torch.manual_seed(0)
-    network = networks.network(UNetSizes((2, 4)), 32).eval()
+    network = architectures.network(UNetSizes((2, 4)), 32).eval()
     looked = tiles.Tiles.of(SCANS[0], 16, 100)  # 40 voxels in windows of 16: some overlap
     assert int(looked.own.sum()) == SCANS[0].truth.size
     chances = np.zeros(SCANS[0].truth.shape, np.float32)
@@ -187,7 +188,7 @@ def test_a_look_at_all_windows_is_the_ndsc_of_the_scan() -> None:
 
 def test_a_new_network_calls_few_voxels_lesion() -> None:
     for family in ("unet", "unetr"):
-        network = networks.network(preset("tiny", family).sizes, 32).eval()
+        network = architectures.network(preset("tiny", family).sizes, 32).eval()
         with torch.no_grad():
             said = torch.sigmoid(tiles.difference(network, torch.randn(1, 1, 32, 32, 32)))
         assert 0.005 < float(said.median()) < 0.08

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.assessment.segmentation import drop_small_components, ndsc
-from models.tasks.lesion import tuning
+from models.tasks.lesion.training import tuning
 
 
 def scan(seed: int, clear: float) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from models.tasks.lesion.windows import NotFinite, Shape, Stitch, Windows, importance, starts
+from models.tasks.lesion.inference.windows import NotFinite, Shape, Stitch, Windows, importance, starts
 
 CASES: list[tuple[Shape, Shape, float]] = [
     ((40, 33, 50), (16, 16, 16), 0.25),

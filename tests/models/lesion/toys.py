@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy import ndimage
 
-from models.tasks.lesion.examples import Example
+from models.tasks.lesion.data.examples import Example
 from tests.models.lesion import nifti
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from models.tasks.motion import examples
-from models.tasks.motion.examples import Example, Examples
-from models.tasks.motion.grid import OFFICIAL, Grid
+from models.tasks.motion.data import examples
+from models.tasks.motion.data.examples import Example, Examples
+from models.tasks.motion.inference.grid import OFFICIAL, Grid
 
 SECONDS = 0.2 * np.arange(1, 26)
 

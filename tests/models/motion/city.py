@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from models.tasks.motion import maps, scenes
-from models.tasks.motion.grid import OFFICIAL
+from models.tasks.motion.data.tags import VALUES
+from models.tasks.motion.data.writer import Writer, write_provenance
+from models.tasks.motion.inference import maps, scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.render import Renderer
 from models.tasks.motion.protocol.motion_pb2 import Scene
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.tags import VALUES
-from models.tasks.motion.writer import Writer, write_provenance
 
 SPLITS = {"train": ("Moscow", "AnnArbor"), "dev": ("Moscow", "Skolkovo"), "eval": ("Moscow", "AnnArbor")}
 CARS = 3

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.motion import appearance, scenes
-from models.tasks.motion.grid import OFFICIAL, Grid
-from models.tasks.motion.render import Renderer
+from models.tasks.motion.inference import appearance, scenes
+from models.tasks.motion.inference.grid import OFFICIAL, Grid
+from models.tasks.motion.inference.render import Renderer
 from tests.models.motion import towns
 
 

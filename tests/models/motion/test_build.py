@@ -13,23 +13,15 @@ from models import artefact, uncertainty
 from models.artefact import Artefact, ArtefactError
 from models.evaluation.judged import BadFile
 from models.executors import golden
-from models.tasks.motion import (
-    appearance,
-    build,
-    calibrating,
-    gathering,
-    members,
-    recipe,
-    rip,
-    shares,
-    train,
-    workbench,
-)
-from models.tasks.motion.ensemble import Ensemble
-from models.tasks.motion.examples import Examples
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.presets import preset
-from models.tasks.motion.recipe import Recipe
+from models.tasks.motion.artefact import build, calibration, recipe
+from models.tasks.motion.artefact.ensemble import Ensemble
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.data import gathering
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.inference import appearance, members, rip
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.training import shares, train, workbench
+from models.tasks.motion.training.presets import preset
 from tests.models.motion import bends, city
 
 
@@ -85,7 +77,7 @@ def test_a_trained_artefact_says_how_it_came_to_be(trained: Artefact) -> None:
         ("calibration", 12, "none"),
     ]
     assert list(manifest.quality) == ["calibration", "dev_shifted", "eval_in", "eval_shifted"]
-    assert set(manifest.quality["eval_in"]) == {*calibrating.FIGURES, "r_auc_cnll_nats"}
+    assert set(manifest.quality["eval_in"]) == {*calibration.FIGURES, "r_auc_cnll_nats"}
     assert manifest.training["conditioned_on"] == "samples"
     text = trained.path("MODEL_CARD.md").read_text()
     assert "toy street; 16 requests" in text
@@ -114,8 +106,8 @@ def test_the_calibration_is_of_what_is_served(trained: Artefact, stored: dict[st
         assert known.reference[name][-1] == pytest.approx(scores.max(), rel=1e-5)
         assert known.by(name).retention.thresholds[-1] <= scores.max() * (1 + 1e-6)
     assert known.expected_error is not None
-    judged = calibrating.judge(examples, served, plan)
-    assert calibrating.quality(judged) == trained.manifest.quality["calibration"]
+    judged = calibration.judge(examples, served, plan)
+    assert calibration.quality(judged) == trained.manifest.quality["calibration"]
     assert known.expected_error.values[-1] >= known.expected_error.values[0]
 
 

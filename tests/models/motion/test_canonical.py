@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion import canonical, tags
-from models.tasks.motion.canonical import CANONICAL, Partition, Rule, rule
+from models.tasks.motion.data import canonical, tags
+from models.tasks.motion.data.canonical import CANONICAL, Partition, Rule, rule
 
 PLACES, WEATHER = tuple(tags.VALUES["track"]), tuple(tags.VALUES["precipitation"])
 OUTSIDE = {"train": (), "dev": ("Skolkovo", "Modiin", "Innopolis"), "eval": ("AnnArbor", "TelAviv")}

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from models.tasks.motion import examples, shares
-from models.tasks.motion.examples import Examples
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.sparse_maps import SparseMaps, Writer
+from models.tasks.motion.data import examples
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.data.sparse_maps import SparseMaps, Writer
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.training import shares
 from tests.models.motion import bends
 
 SMALL = Grid(4)

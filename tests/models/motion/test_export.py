@@ -12,12 +12,12 @@ import torch
 from numpy.typing import NDArray
 
 from models.executors.onnx import OnnxGraph
-from models.tasks.motion.export import export
-from models.tasks.motion.members import MAPS, NOISE, PLANS, SCORES, STEPS
+from models.tasks.motion.artefact.export import export
+from models.tasks.motion.inference.members import MAPS, NOISE, PLANS, SCORES, STEPS
 from models.tasks.motion.networks.decoders import Start
 from models.tasks.motion.networks.masks import FrozenMasks, frozen_masks
 from models.tasks.motion.networks.network import Mask, Network
-from models.tasks.motion.settings import Decoder, Encoder, Sizes
+from models.tasks.motion.networks.settings import Decoder, Encoder, Sizes
 from tests.models.graphs import traces_of_the_machine
 from tests.models.motion.toys import maps, untrained
 

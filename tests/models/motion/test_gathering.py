@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion import folders, gathering
-from models.tasks.motion.examples import Examples
-from models.tasks.motion.grid import OFFICIAL, Grid
+from models.tasks.motion.data import folders, gathering
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.inference.grid import OFFICIAL, Grid
 from tests.models.motion import city
 
 

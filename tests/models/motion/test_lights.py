@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.tasks.motion.lights import lane_availability
+from models.tasks.motion.inference.lights import lane_availability
 from models.tasks.motion.protocol.motion_pb2 import TrafficLightSectionIds
 from models.tasks.motion.protocol.motion_pb2 import TrafficLightState as State
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.motion import maneuvers, messages
+from models.tasks.motion.data import maneuvers, messages
 from models.tasks.motion.protocol.motion_pb2 import TrajectoryTag
 
 TIME = np.arange(26) * 0.2

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion import maps, scenes
-from models.tasks.motion.bad_scene import BadScene
-from models.tasks.motion.grid import OFFICIAL, Grid
-from models.tasks.motion.render import Renderer
+from models.tasks.motion.inference import maps, scenes
+from models.tasks.motion.inference.bad_scene import BadScene
+from models.tasks.motion.inference.grid import OFFICIAL, Grid
+from models.tasks.motion.inference.render import Renderer
 from tests.models.motion import towns
 from tests.work import unpacked
 

@@ -13,14 +13,14 @@ from models import npz
 from models.artefact import Artefact, ArtefactError, Executor, Manifest, Source, write
 from models.executors import golden
 from models.executors.graph import Graph
-from models.tasks.motion import members as members_of
-from models.tasks.motion import recipe as recipes
-from models.tasks.motion.export import export
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.members import Members, enlarged
+from models.tasks.motion.artefact import recipe as recipes
+from models.tasks.motion.artefact.export import export
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.inference import members as members_of
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.members import Members, enlarged
 from models.tasks.motion.networks.masks import frozen_masks
-from models.tasks.motion.recipe import Recipe
-from models.tasks.motion.settings import Sizes
+from models.tasks.motion.networks.settings import Sizes
 from tests.models.motion.toys import maps, untrained
 
 SIZES = Sizes("bc", "small", (4, 4, 8, 8), hidden=8, grid=64, unit=10.0)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.motion import canonical, folders, futures, official, submission_file
-from models.tasks.motion.official import Wanted
-from models.tasks.motion.predictions import read
+from models.tasks.motion.data import canonical, folders, futures, official, submission_file
+from models.tasks.motion.data.official import Wanted
+from models.tasks.motion.data.predictions import read
+from models.tasks.motion.data.writer import Writer, write_provenance
 from models.tasks.motion.protocol.motion_pb2 import TrajectoryTag
-from models.tasks.motion.writer import Writer, write_provenance
 from tests.models.motion.drives import Drive, drive_scene
 
 MOSCOW, SNOW, SKOLKOVO, SLEET = (

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from models.tasks.motion import folders, official
-from models.tasks.motion.official_actions import ACTIONS
-from models.tasks.motion.writer import Writer
+from models.tasks.motion.data import folders, official
+from models.tasks.motion.data.official_actions import ACTIONS
+from models.tasks.motion.data.writer import Writer
 from services.cli import options
 from tests.models.motion.argoverse.recordings import straight, write_log
 from tests.models.motion.drives import Drive, drive_scene

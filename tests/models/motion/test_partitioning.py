@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from models.tasks.motion import folders, official, truth
-from models.tasks.motion.canonical import CANONICAL, Partition, rule
-from models.tasks.motion.partitioning import How, divide
-from models.tasks.motion.writer import Writer, write_provenance
+from models.tasks.motion.data import folders, official, truth
+from models.tasks.motion.data.canonical import CANONICAL, Partition, rule
+from models.tasks.motion.data.partitioning import How, divide
+from models.tasks.motion.data.writer import Writer, write_provenance
 from tests.models.motion.drives import Drive, drive_scene
 
 PLACES = {"moscow": 1, "skolkovo": 2, "annarbor": 4, "telaviv": 6}

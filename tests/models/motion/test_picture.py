@@ -15,13 +15,14 @@ pytest.importorskip("matplotlib")
 from matplotlib import image
 from scipy import ndimage
 
-from models.tasks.motion import picture, scenes
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.picture import Picture, draw, ellipse
-from models.tasks.motion.picture_ground import VEHICLE
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.pictures import picture
+from models.tasks.motion.pictures.ground import VEHICLE
+from models.tasks.motion.pictures.picture import Picture, draw, ellipse
+from models.tasks.motion.pictures.surroundings import Cells, future, surroundings
 from models.tasks.motion.protocol.motion_pb2 import Scene
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.surroundings import Cells, future, surroundings
 from tests.models.motion import towns
 
 STEPS = 25

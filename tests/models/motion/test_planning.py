@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from models.tasks.motion import members as members_of
-from models.tasks.motion import rip
-from models.tasks.motion.members import Members
-from models.tasks.motion.planning import MOST_REQUESTS, QUANTUM_SECONDS, Planning
-from models.tasks.motion.recipe import Recipe
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.inference import members as members_of
+from models.tasks.motion.inference import rip
+from models.tasks.motion.inference.members import Members
+from models.tasks.motion.inference.planning import MOST_REQUESTS, QUANTUM_SECONDS, Planning
 from tests.models.motion import straight
 
 RECIPE = Recipe(size=16)

@@ -16,7 +16,7 @@ from models.assessment import retention
 from models.assessment.convention import CONVENTIONS
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.motion.predictions import read
+from models.tasks.motion.data.predictions import read
 from models.tasks.motion.spec import TRAJECTORIES
 
 CASES = json.loads((Path(__file__).parents[2] / "fixtures" / "motion_metrics.json").read_text())["cases"]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.motion.presets import PRESETS, Schedule, preset
-from models.tasks.motion.settings import DROPOUT, FAMILIES
+from models.tasks.motion.networks.settings import DROPOUT, FAMILIES
+from models.tasks.motion.training.presets import PRESETS, Schedule, preset
 
 
 @given(st.integers(1, 50), st.integers(0, 20), st.integers(1, 40), st.sampled_from(["epochs", "steps"]))

@@ -14,9 +14,10 @@ from models import artefact
 from models.artefact import ArtefactError
 from models.evaluation.judged import BadFile
 from models.executors import golden
-from models.tasks.motion import members, recipe, released
+from models.tasks.motion.artefact import recipe, released
+from models.tasks.motion.inference import members
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import RELEASED_BC, RELEASED_DIM, Sizes
+from models.tasks.motion.networks.settings import RELEASED_BC, RELEASED_DIM, Sizes
 from tests.models.motion import city
 
 State = dict[str, torch.Tensor]

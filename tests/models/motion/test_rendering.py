@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion import folders, official, rendering, scenes
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.maps import read_rendered_file
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.writer import Writer
+from models.tasks.motion.data import folders, official, rendering
+from models.tasks.motion.data.writer import Writer
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.maps import read_rendered_file
+from models.tasks.motion.inference.render import Renderer
 from tests.models.motion.drives import Drive, drive_scene
 
 GRID = Grid(32, 2.0)

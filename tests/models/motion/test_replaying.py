@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models import npz
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.replaying import Maps, packed
+from models.tasks.motion.artefact.replay_set import Maps, packed
+from models.tasks.motion.inference.grid import Grid
 
 GRID = Grid(16, 1.0)
 

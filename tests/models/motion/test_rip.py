@@ -11,10 +11,10 @@ import pytest
 
 from models import uncertainty
 from models.artefact import Artefact, ArtefactError, Executor, Manifest, Source, write
-from models.tasks.motion import recipe as recipes
-from models.tasks.motion import rip
-from models.tasks.motion.grid import OFFICIAL, Grid
-from models.tasks.motion.recipe import Recipe
+from models.tasks.motion.artefact import recipe as recipes
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.inference import rip
+from models.tasks.motion.inference.grid import OFFICIAL, Grid
 from models.uncertainty.trajectories import DeviationUndefined
 
 CASES = json.loads((Path(__file__).parents[2] / "fixtures" / "motion_rip.json").read_text())["cases"]

@@ -13,12 +13,12 @@ from google.protobuf import json_format
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.motion import scene_message, scenes
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.objects import Objects
+from models.tasks.motion.inference import scene_message, scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.objects import Objects
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scenes import BadScene
 from models.tasks.motion.protocol.motion_pb2 import Scene, VehicleTrack
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.scenes import BadScene
 from tests.models.motion import towns, wire
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from models.tasks.motion.settings import RELEASED_BC, SMALL_BC
+from models.tasks.motion.networks.settings import RELEASED_BC, SMALL_BC
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.motion.predictions import read
+from models.tasks.motion.data.predictions import read
 from tests.models.motion.wire import nested, prediction, single
 
 CASES = json.loads((Path(__file__).parents[2] / "fixtures" / "motion_metrics.json").read_text())["cases"]

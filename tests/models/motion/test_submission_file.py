@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from models.assessment.trajectories import WeightsError
 from models.evaluation.judged import Asked
-from models.tasks.motion import submission_file
-from models.tasks.motion.predictions import read
+from models.tasks.motion.data import submission_file
+from models.tasks.motion.data.predictions import read
 from models.tasks.motion.protocol.motion_pb2 import Submission
 from tests.models.motion.wire import prediction
 

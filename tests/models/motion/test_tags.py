@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion import tags
+from models.tasks.motion.data import tags
 from models.tasks.motion.protocol.motion_pb2 import SceneTags
 
 PATH = Path("dev_tags.txt")

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.tasks.motion import training
-from models.tasks.motion.examples import Examples
-from models.tasks.motion.presets import Schedule, Settings, preset
-from models.tasks.motion.settings import FAMILIES
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.networks.settings import FAMILIES
+from models.tasks.motion.training import member
+from models.tasks.motion.training.presets import Schedule, Settings, preset
 from tests.models.motion import bends
 
 
@@ -27,10 +27,10 @@ class Killed(Exception):
     pass
 
 
-def killed_at(call: int) -> Callable[[training.Progress], None]:
+def killed_at(call: int) -> Callable[[member.Progress], None]:
     calls: list[float] = []
 
-    def report(state: training.Progress) -> None:
+    def report(state: member.Progress) -> None:
         calls.append(state.share)
         if len(calls) == call:
             raise Killed
@@ -38,7 +38,7 @@ def killed_at(call: int) -> Callable[[training.Progress], None]:
     return report
 
 
-def same(one: training.Trained, other: training.Trained) -> bool:
+def same(one: member.Trained, other: member.Trained) -> bool:
     return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
@@ -49,9 +49,9 @@ def short(family: str, steps: int = 4) -> Settings:
 @pytest.mark.parametrize("family", ["bc", "dim"])
 def test_a_tiny_training_raises_the_likelihood(family: str, data: tuple[Examples, Examples]) -> None:
     settings = replace(preset("tiny", family), schedule=Schedule(1e-2, 60, 5, "steps"), dev_every=20)
-    said: list[training.Progress] = []
-    found = training.train(*data, settings, 1, progress=said.append)
-    before = training.train(*data, replace(settings, schedule=Schedule(1e-9, 1, 0, "steps")), 1)
+    said: list[member.Progress] = []
+    found = member.train(*data, settings, 1, progress=said.append)
+    before = member.train(*data, replace(settings, schedule=Schedule(1e-9, 1, 0, "steps")), 1)
     assert said[-1].loss < said[0].loss - 10
     assert found.dev_nll < before.dev_nll - 10
     assert said[-1].share == 1
@@ -63,12 +63,12 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     family: str, data: tuple[Examples, Examples], tmp_path: Path
 ) -> None:
     settings = replace(short(family, 42), dev_every=10)
-    whole = training.train(*data, settings, 3)
+    whole = member.train(*data, settings, 3)
     with pytest.raises(Killed):
-        training.train(*data, settings, 3, folder=tmp_path, progress=killed_at(2))
+        member.train(*data, settings, 3, folder=tmp_path, progress=killed_at(2))
     assert (tmp_path / "member-3.state.pt").exists()
     said: list[float] = []
-    went_on = training.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
+    went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
     assert said == [1.0]  # what was done was not done again
     assert same(whole, went_on)
     assert went_on.dev_nll == whole.dev_nll
@@ -76,13 +76,13 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
 
 
 def test_a_finished_member_is_not_trained_again(data: tuple[Examples, Examples], tmp_path: Path) -> None:
-    first = training.train(*data, short("bc"), 3, folder=tmp_path)
-    again = training.train(*data, short("bc"), 3, folder=tmp_path, progress=killed_at(1))
+    first = member.train(*data, short("bc"), 3, folder=tmp_path)
+    again = member.train(*data, short("bc"), 3, folder=tmp_path, progress=killed_at(1))
     assert same(first, again)
 
 
 def test_seeds_make_members(data: tuple[Examples, Examples]) -> None:
-    one, other = (training.train(*data, short("dim"), seed) for seed in (1, 2))
+    one, other = (member.train(*data, short("dim"), seed) for seed in (1, 2))
     assert not same(one, other)
 
 
@@ -90,41 +90,41 @@ def test_a_training_leaves_the_random_state_alone(data: tuple[Examples, Examples
     torch.manual_seed(7)
     expected = torch.rand(3)
     torch.manual_seed(7)
-    training.train(*data, short("bc_dropout"), 1)
+    member.train(*data, short("bc_dropout"), 1)
     assert torch.equal(torch.rand(3), expected)
 
 
 def test_a_folder_of_another_training_is_refused(data: tuple[Examples, Examples], tmp_path: Path) -> None:
     examples, dev = data
-    training.train(examples, dev, short("bc"), 1, folder=tmp_path)
+    member.train(examples, dev, short("bc"), 1, folder=tmp_path)
     with pytest.raises(ValueError, match="another training, with a different examples"):
-        training.train(examples.take(np.arange(20)), dev, short("bc"), 1, folder=tmp_path)
+        member.train(examples.take(np.arange(20)), dev, short("bc"), 1, folder=tmp_path)
     with pytest.raises(ValueError, match="another training, with a different settings"):
-        training.train(examples, dev, short("dim"), 1, folder=tmp_path)
+        member.train(examples, dev, short("dim"), 1, folder=tmp_path)
 
 
 def test_no_examples_and_another_grid_are_refused(data: tuple[Examples, Examples]) -> None:
     examples, dev = data
     settings = short("bc")
     with pytest.raises(ValueError, match="at least one training request"):
-        training.train(examples.take(np.arange(0)), dev, settings, 1)
+        member.train(examples.take(np.arange(0)), dev, settings, 1)
     with pytest.raises(ValueError, match="at least one development request"):
-        training.train(examples, dev.take(np.arange(0)), settings, 1)
+        member.train(examples, dev.take(np.arange(0)), settings, 1)
     other = replace(settings, sizes=replace(settings.sizes, grid=64))
     with pytest.raises(ValueError, match="training maps have 128 cells a side, networks 64"):
-        training.train(examples, dev, other, 1)
+        member.train(examples, dev, other, 1)
 
 
 def test_a_loss_that_is_not_finite_stops_the_training(data: tuple[Examples, Examples]) -> None:
     examples, dev = data
     broken = replace(examples, futures=np.full_like(examples.futures, np.inf))
     with pytest.raises(FloatingPointError, match="seed 1: the loss is .* at step 0"):
-        training.train(broken, dev, short("dim"), 1)
+        member.train(broken, dev, short("dim"), 1)
 
 
 def test_an_epoch_takes_each_request_once(data: tuple[Examples, Examples]) -> None:
     examples, dev = data
-    made = training._Training(examples, dev, short("bc"), 5, None, lambda state: None)
+    made = member._Training(examples, dev, short("bc"), 5, None, lambda state: None)
     epoch = np.concatenate([made._rows(step) for step in range(6)])  # 48 requests, 8 a step
     assert sorted(epoch) == list(range(48))
     assert np.array_equal(epoch[:8], made._rows(0))

@@ -11,8 +11,8 @@ import pytest
 
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.motion import futures, messages, truth
-from models.tasks.motion.predictions import read
+from models.tasks.motion.data import futures, messages, truth
+from models.tasks.motion.data.predictions import read
 from tests.models.motion.wire import nested, prediction, scene, vehicle
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import Sizes
+from models.tasks.motion.networks.settings import Sizes
 
 torch.set_num_threads(1)  # several on shared cores wait for each other
 

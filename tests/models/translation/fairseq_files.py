@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 from subword_nmt.learn_bpe import learn_bpe
 
-from models.tasks.translation import merges, moses
+from models.tasks.translation.networks.settings import Sizes
 from models.tasks.translation.networks.transformer import Transformer
-from models.tasks.translation.settings import Sizes
+from models.tasks.translation.text import merges, moses
 
 ENGLISH = (
     "The well-known museum opened its doors in May.",

@@ -12,17 +12,17 @@ import torch
 from numpy.typing import NDArray
 
 from models.executors.onnx import OnnxGraph
-from models.tasks.translation.corpus import Corpus, Pair
-from models.tasks.translation.decoding.beams import Hypothesis
-from models.tasks.translation.decoding.decoder import Decoder, Source
-from models.tasks.translation.decoding.rules import Rules
-from models.tasks.translation.examples import marked_pairs
-from models.tasks.translation.export.reading import reading_graph
-from models.tasks.translation.export.stepping import stepping_graph
+from models.tasks.translation.artefact.export.reading import reading_graph
+from models.tasks.translation.artefact.export.stepping import stepping_graph
+from models.tasks.translation.data.corpus import Corpus, Pair
+from models.tasks.translation.data.examples import marked_pairs
+from models.tasks.translation.inference.decoding.beams import Hypothesis
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.networks.settings import Precision, Sizes
 from models.tasks.translation.networks.transformer import Transformer
-from models.tasks.translation.pieces import Pieces, learn
-from models.tasks.translation.settings import Precision, Sizes
-from models.tasks.translation.vocabulary import END
+from models.tasks.translation.text.pieces import Pieces, learn
+from models.tasks.translation.text.vocabulary import END
 from tests.rounding import tolerance
 
 torch.set_num_threads(1)  # several on shared cores wait for each other

@@ -7,11 +7,13 @@ from pathlib import Path
 
 from models.artefact import Artefact
 from models.building import Provenance
-from models.tasks.translation import build, settings, train, training
-from models.tasks.translation.corpus import Corpus
-from models.tasks.translation.ensemble import Ensemble
-from models.tasks.translation.examples import Examples
-from models.tasks.translation.settings import Precision
+from models.tasks.translation.artefact import build
+from models.tasks.translation.artefact.ensemble import Ensemble
+from models.tasks.translation.data.corpus import Corpus
+from models.tasks.translation.data.examples import Examples
+from models.tasks.translation.networks import settings
+from models.tasks.translation.networks.settings import Precision
+from models.tasks.translation.training import member, train
 from tests.models.translation.made import corpus
 
 SETTINGS = replace(
@@ -29,7 +31,7 @@ def ensemble(folder: Path, members: int = 3) -> Ensemble:
     chosen = train.prepare(corpus(600), corpus(60, seed=1), SETTINGS, folder)
     pairs, dev = (Examples.load(folder / "data" / name) for name in (train.TRAIN, train.DEV))
     for seed in range(members):
-        training.train(pairs, dev, chosen, seed, folder=folder)
+        member.train(pairs, dev, chosen, seed, folder=folder)
     return train.assembled(folder, chosen, range(members), preset="made up")
 
 

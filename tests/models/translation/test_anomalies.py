@@ -10,9 +10,9 @@ import pytest
 
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.translation import anomalies, submission
-from models.tasks.translation.generated import Generated, Hypothesis
-from models.tasks.translation.predictions import read
+from models.tasks.translation.data import anomalies, submission
+from models.tasks.translation.data.generated import Generated, Hypothesis
+from models.tasks.translation.data.predictions import read
 from services.cli import main
 
 ROWS = [(0, 1, 0, 0, 1, 0, 0), (0, 0, 0, 0, 0, 0, 0), (1, 1, 1, 1, 1, 1, 1)]

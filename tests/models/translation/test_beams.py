@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from models.tasks.translation.decoding.beams import Beams, Hypothesis, Said, joined
-from models.tasks.translation.decoding.decoder import Source
-from models.tasks.translation.decoding.rules import Rules
-from models.tasks.translation.decoding.search import search
-from models.tasks.translation.settings import Sizes
-from models.tasks.translation.vocabulary import END
+from models.tasks.translation.inference.decoding.beams import Beams, Hypothesis, Said, joined
+from models.tasks.translation.inference.decoding.decoder import Source
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.networks.settings import Sizes
+from models.tasks.translation.text.vocabulary import END
 from models.uncertainty.tokens import token_uncertainty
 from tests.models.translation import made
 

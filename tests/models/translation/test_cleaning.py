@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from models.tasks.translation.cleaning import cleaned, fault, for_validation, likeness, short
+from models.tasks.translation.data.cleaning import cleaned, fault, for_validation, likeness, short
 
 
 @pytest.mark.parametrize(

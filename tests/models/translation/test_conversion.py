@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.translation import corpus
-from models.tasks.translation.conversion import Converted, convert
-from models.tasks.translation.corpus import Pair
+from models.tasks.translation.data import corpus
+from models.tasks.translation.data.conversion import Converted, convert
+from models.tasks.translation.data.corpus import Pair
 from services.cli import main
 
 

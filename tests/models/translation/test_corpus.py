@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.translation import corpus
-from models.tasks.translation.corpus import Corpus, Pair, read
+from models.tasks.translation.data import corpus
+from models.tasks.translation.data.corpus import Corpus, Pair, read
 
 HEADER = "domain\tsource\ten\tru\n"
 

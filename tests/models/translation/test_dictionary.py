@@ -8,8 +8,8 @@ import pytest
 from subword_nmt.apply_bpe import BPE
 
 from models.artefact import ArtefactError
-from models.tasks.translation import dictionary, merges
-from models.tasks.translation.vocabulary import UNKNOWN
+from models.tasks.translation.text import dictionary, merges
+from models.tasks.translation.text.vocabulary import UNKNOWN
 from tests.models.translation.fairseq_files import ENGLISH, RUSSIAN, counted, learnt, tokenised
 from tests.work import lines
 

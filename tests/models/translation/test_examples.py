@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.translation.corpus import Corpus, Pair
-from models.tasks.translation.examples import Examples, batches, examples, marked_pairs, pad
-from models.tasks.translation.vocabulary import END, PAD, UNKNOWN
+from models.tasks.translation.data.corpus import Corpus, Pair
+from models.tasks.translation.data.examples import Examples, batches, examples, marked_pairs, pad
+from models.tasks.translation.text.vocabulary import END, PAD, UNKNOWN
 from tests.models.translation import made
 
 

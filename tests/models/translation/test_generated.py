@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.evaluation.judged import BadFile
-from models.tasks.translation import generated
-from models.tasks.translation.generated import Generated, Hypothesis
+from models.tasks.translation.data import generated
+from models.tasks.translation.data.generated import Generated, Hypothesis
 from models.uncertainty.sequences import SCORES
 
 PRINTED = """Namespace(beam=5, nbest=2, remove_bpe='@@ ')

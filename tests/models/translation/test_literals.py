@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.translation.literals import MARKS, MOST, Marked, mark, mark_pair, restore, spans
+from models.tasks.translation.text.literals import MARKS, MOST, Marked, mark, mark_pair, restore, spans
 
 TEXTS = st.text(
     st.one_of(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.artefact import ArtefactError
-from models.tasks.translation import moses
+from models.tasks.translation.text import moses
 
 ENGLISH = {
     "I don't know what's \"that\" [1] <b>.": (

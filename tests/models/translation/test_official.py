@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.translation import official
-from models.tasks.translation.corpus import Pair
+from models.tasks.translation.data import official
+from models.tasks.translation.data.corpus import Pair
 
 SOURCE = """<srcset setid="newstest2019" srclang="any">
 <doc sysid="ref" docid="bbc.381790" genre="news" origlang="en">

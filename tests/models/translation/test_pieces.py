@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.translation.literals import MARKS
-from models.tasks.translation.pieces import Pieces, learn, plain, simple
-from models.tasks.translation.vocabulary import END, PAD, START, UNKNOWN
+from models.tasks.translation.text.literals import MARKS
+from models.tasks.translation.text.pieces import Pieces, learn, plain, simple
+from models.tasks.translation.text.vocabulary import END, PAD, START, UNKNOWN
 from tests.models.translation import made
 
 ANY = st.text(

@@ -15,7 +15,7 @@ from sacrebleu import corpus_bleu
 from models.assessment import retention
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile, Judged
-from models.tasks.translation.predictions import read
+from models.tasks.translation.data.predictions import read
 from models.tasks.translation.spec import HYPOTHESES
 
 CASES = json.loads((Path(__file__).parents[2] / "fixtures" / "translation_gleu.json").read_text())["cases"]

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from models.artefact import ArtefactError
-from models.tasks.translation import released
+from models.tasks.translation.artefact import released
+from models.tasks.translation.networks.settings import Sizes
 from models.tasks.translation.networks.transformer import Transformer
-from models.tasks.translation.settings import Sizes
 
 SIZES = Sizes(20, 24, 64, 4, 96, 2, 3, norm_first=False, shared=False)
 State = dict[str, torch.Tensor]

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from models.artefact import ArtefactError
-from models.tasks.translation import released_folder, released_tokens
+from models.tasks.translation.artefact import released_folder
+from models.tasks.translation.text import released_tokens
 from tests.models.translation.fairseq_files import checkpoint, folder, sizes, texts
 
 

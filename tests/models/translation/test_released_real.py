@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from subword_nmt.learn_bpe import learn_bpe
 
-from models.tasks.translation import merges, moses, official, released_tokens
-from models.tasks.translation.cleaning import cleaned, fault, short
-from models.tasks.translation.corpus import Pair
-from models.tasks.translation.dictionary import Dictionary, parse
-from models.tasks.translation.released_tokens import ReleasedTokens
-from models.tasks.translation.vocabulary import END, UNKNOWN
+from models.tasks.translation.data import official
+from models.tasks.translation.data.cleaning import cleaned, fault, short
+from models.tasks.translation.data.corpus import Pair
+from models.tasks.translation.text import merges, moses, released_tokens
+from models.tasks.translation.text.dictionary import Dictionary, parse
+from models.tasks.translation.text.released_tokens import ReleasedTokens
+from models.tasks.translation.text.vocabulary import END, UNKNOWN
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.artefact import ArtefactError
-from models.tasks.translation import moses, released_tokens
-from models.tasks.translation.released_tokens import ReleasedTokens
-from models.tasks.translation.vocabulary import END, PAD, START, UNKNOWN
+from models.tasks.translation.text import moses, released_tokens
+from models.tasks.translation.text.released_tokens import ReleasedTokens
+from models.tasks.translation.text.vocabulary import END, PAD, START, UNKNOWN
 from tests.models.translation.fairseq_files import ENGLISH, RUSSIAN, learnt, sizes, texts
 
 FILES = texts()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models import npz
-from models.tasks.translation.replaying import decoded, encode
+from models.tasks.translation.artefact.replay_set import decoded, encode
 
 KNOWN = [f"Sentence number {number}." for number in range(20)]
 OTHERS = ["Überall ist Ruh.", "«Quoted», he said — 12 °C."]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.tasks.translation.decoding.beams import Hypothesis
-from models.tasks.translation.decoding.composition import composed
-from models.tasks.translation.decoding.decoder import Batch, Decoder, Source, joined
-from models.tasks.translation.decoding.rules import Rules
-from models.tasks.translation.decoding.search import search, settled
-from models.tasks.translation.settings import Sizes
-from models.tasks.translation.vocabulary import END
+from models.tasks.translation.inference.decoding.beams import Hypothesis
+from models.tasks.translation.inference.decoding.composition import composed
+from models.tasks.translation.inference.decoding.decoder import Batch, Decoder, Source, joined
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.inference.decoding.search import search, settled
+from models.tasks.translation.networks.settings import Sizes
+from models.tasks.translation.text.vocabulary import END
 from tests.models.translation import made
 
 SIZES = Sizes(120, 120, 32, 4, 48, 1, 2)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.translation.segments import Segment, segments
+from models.tasks.translation.text.segments import Segment, segments
 
 SIGNS = ["\r\n", *"Ab.!? \r\n\t\x00\x1f\u200f\u202e\u2028\ufe0f\u200d\u20e3\x85\ufeffж\u0301-«"]
 PARTS = st.lists(

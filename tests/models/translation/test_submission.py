@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import Asked, BadFile
-from models.tasks.translation import generated, nbest, submission
-from models.tasks.translation.generated import Generated, Hypothesis
-from models.tasks.translation.predictions import read
+from models.tasks.translation.data import generated, nbest, submission
+from models.tasks.translation.data.generated import Generated, Hypothesis
+from models.tasks.translation.data.predictions import read
 from models.uncertainty.sequences import SCORES
 
 CASES = json.loads((Path(__file__).parents[2] / "fixtures" / "translation_gleu.json").read_text())["cases"]

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.translation.examples import examples
-from models.tasks.translation.pieces import SPACE
-from models.tasks.translation.tokens import FIRST_MARK, SPECIAL, Tokens, trimmed
-from models.tasks.translation.vocabulary import END, PAD, START, UNKNOWN
+from models.tasks.translation.data.examples import examples
+from models.tasks.translation.text.pieces import SPACE
+from models.tasks.translation.text.tokens import FIRST_MARK, SPECIAL, Tokens, trimmed
+from models.tasks.translation.text.vocabulary import END, PAD, START, UNKNOWN
 from tests.models.translation import made
 
 

@@ -10,7 +10,10 @@ import pytest
 
 from models import artefact
 from models.artefact import Artefact
-from models.tasks.translation import members, pairs_folder, settings, train
+from models.tasks.translation.data import pairs_folder
+from models.tasks.translation.inference import members
+from models.tasks.translation.networks import settings
+from models.tasks.translation.training import train
 from services.cli import main
 from tests.models.translation.made import corpus
 from tests.models.translation.small_ensemble import SETTINGS

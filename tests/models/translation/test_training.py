@@ -12,10 +12,10 @@ import torch
 
 from models.resume import DESCRIPTION
 from models.side_by_side import seeds
-from models.tasks.translation import training
-from models.tasks.translation.examples import Examples, examples
-from models.tasks.translation.settings import Settings, Sizes, preset, with_vocabulary
-from models.tasks.translation.train import DEV, PIECES, TRAIN, prepare, train_members
+from models.tasks.translation.data.examples import Examples, examples
+from models.tasks.translation.networks.settings import Settings, Sizes, preset, with_vocabulary
+from models.tasks.translation.training import member
+from models.tasks.translation.training.train import DEV, PIECES, TRAIN, prepare, train_members
 from tests.models.translation import made
 
 SETTINGS = with_vocabulary(preset("tiny"), 320)
@@ -30,18 +30,18 @@ class Killed(Exception):
     pass
 
 
-def killed(state: training.Progress) -> None:
+def killed(state: member.Progress) -> None:
     raise Killed
 
 
-def same(one: training.Trained, other: training.Trained) -> bool:
+def same(one: member.Trained, other: member.Trained) -> bool:
     return all(torch.equal(value, other.weights[name]) for name, value in one.weights.items())
 
 
 def test_a_tiny_training_lowers_the_loss(data: tuple[Examples, Examples]) -> None:
     settings = replace(SETTINGS, steps=100, warmup=20, dev_every=50, rate=8e-3, average=0.9, smoothing=0.0)
-    said: list[training.Progress] = []
-    found = training.train(*data, settings, 1, progress=said.append)
+    said: list[member.Progress] = []
+    found = member.train(*data, settings, 1, progress=said.append)
     assert [state.share for state in said] == [1 / 2, 1]
     assert said[-1].loss < said[0].loss - 1
     assert found.dev_nll < 3 < math.log(320)
@@ -61,34 +61,34 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     data: tuple[Examples, Examples], tmp_path: Path, shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = replace(SETTINGS, sizes=replace(SETTINGS.sizes, shared=shared), steps=14, dev_every=5)
-    monkeypatch.setattr(training, "SHOWN", 4)
-    whole = training.train(*data, settings, 3)
+    monkeypatch.setattr(member, "SHOWN", 4)
+    whole = member.train(*data, settings, 3)
     calls: list[float] = []
 
-    def twice(state: training.Progress) -> None:
+    def twice(state: member.Progress) -> None:
         calls.append(state.share)
         if len(calls) == 2:  # after 8 steps, of which 5 are kept
             raise Killed
 
     with pytest.raises(Killed):
-        training.train(*data, settings, 3, folder=tmp_path, progress=twice)
+        member.train(*data, settings, 3, folder=tmp_path, progress=twice)
     assert (tmp_path / "member-3.state.pt").exists()
-    assert training.finished(tmp_path, 3) is None
+    assert member.finished(tmp_path, 3) is None
     torch.manual_seed(77)  # whatever happened in between
     said: list[float] = []
-    went_on = training.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
+    went_on = member.train(*data, settings, 3, folder=tmp_path, progress=lambda state: said.append(state.share))
     assert said == [8 / 14, 12 / 14, 1]
     assert same(whole, went_on)
     assert (went_on.dev_nll, went_on.steps) == (whole.dev_nll, whole.steps)
     assert not (tmp_path / "member-3.state.pt").exists()
-    again = training.train(*data, settings, 3, folder=tmp_path, progress=killed)  # it is there already
+    again = member.train(*data, settings, 3, folder=tmp_path, progress=killed)  # it is there already
     assert same(whole, again)
 
 
 def test_seeds_differ_and_nothing_else_does(data: tuple[Examples, Examples]) -> None:
     settings = replace(SETTINGS, steps=3, dev_every=2)
     before = torch.get_rng_state()
-    one, again, other = (training.train(*data, settings, seed) for seed in (1, 1, 2))
+    one, again, other = (member.train(*data, settings, seed) for seed in (1, 1, 2))
     assert torch.equal(torch.get_rng_state(), before)
     assert same(one, again)
     assert not same(one, other)
@@ -97,19 +97,19 @@ def test_seeds_differ_and_nothing_else_does(data: tuple[Examples, Examples]) -> 
 def test_domains_come_as_often_as_they_should(data: tuple[Examples, Examples]) -> None:
     settings = replace(SETTINGS, steps=3, dev_every=2)
     often = replace(settings, weights=(("docs", 3),))
-    assert not same(training.train(*data, settings, 1), training.train(*data, often, 1))
+    assert not same(member.train(*data, settings, 1), member.train(*data, often, 1))
 
 
 def test_a_folder_is_one_trainings(data: tuple[Examples, Examples], tmp_path: Path) -> None:
     settings = replace(SETTINGS, steps=2, dev_every=2)
-    training.train(*data, settings, 1, folder=tmp_path)
+    member.train(*data, settings, 1, folder=tmp_path)
     train, dev = data
     with pytest.raises(ValueError, match="another training, with a different settings"):
-        training.train(train, dev, replace(settings, rate=1e-3), 2, folder=tmp_path)
+        member.train(train, dev, replace(settings, rate=1e-3), 2, folder=tmp_path)
     with pytest.raises(ValueError, match="different examples"):
-        training.train(train.take(range(50)), dev, settings, 2, folder=tmp_path)
+        member.train(train.take(range(50)), dev, settings, 2, folder=tmp_path)
     with pytest.raises(ValueError, match="different examples"):
-        training.train(replace(train, domains=("news",) * len(train)), dev, settings, 2, folder=tmp_path)
+        member.train(replace(train, domains=("news",) * len(train)), dev, settings, 2, folder=tmp_path)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -117,12 +117,12 @@ def test_no_pairs_are_refused(data: tuple[Examples, Examples], side: int) -> Non
     given = list(data)
     given[side] = Examples((), (), ())
     with pytest.raises(ValueError, match=("training", "development")[side]):
-        training.train(*given, SETTINGS, 1)
+        member.train(*given, SETTINGS, 1)
 
 
 def test_a_loss_that_is_not_finite_ends_it(data: tuple[Examples, Examples]) -> None:
     with pytest.raises(FloatingPointError, match=r"seed 4: .*(lower the rate|never finite)"):
-        training.train(*data, replace(SETTINGS, rate=1e30, warmup=1), 4)
+        member.train(*data, replace(SETTINGS, rate=1e30, warmup=1), 4)
 
 
 def test_the_rate_rises_and_falls_with_the_square_root() -> None:
@@ -200,9 +200,9 @@ def test_members_are_trained_in_processes_and_stay(tmp_path: Path) -> None:
     told: list[float] = []
     train_members(tmp_path, settings, seeds(2, 1), jobs=1, progress=lambda done, what: told.append(done))
     assert told[-1] == 1
-    found = training.finished(tmp_path, 2000)
+    found = member.finished(tmp_path, 2000)
     assert found is not None
-    here = training.train(*(Examples.load(tmp_path / "data" / name) for name in (TRAIN, DEV)), settings, 2000)
+    here = member.train(*(Examples.load(tmp_path / "data" / name) for name in (TRAIN, DEV)), settings, 2000)
     assert same(found, here)
     train_members(tmp_path, settings, seeds(2, 1))  # nothing is left to do
     with pytest.raises(ValueError, match="different settings"):

@@ -8,10 +8,10 @@ from functools import cache
 import pytest
 import torch
 
-from models.tasks.vessel.ensemble import Family, TrainedEnsemble
-from models.tasks.vessel.simulator.dataset import simulate
-from models.tasks.vessel.simulator.table import Table
-from models.tasks.vessel.train import Settings, train
+from models.tasks.vessel.artefact.ensemble import Family, TrainedEnsemble
+from models.tasks.vessel.data.table import Table
+from models.tasks.vessel.training.train import Settings, train
+from simulators.vessel.dataset import simulate
 
 QUICK = Settings(epochs=2, batch=256, rate=5e-3, patience=2)
 

@@ -12,9 +12,10 @@ from models import npz
 from models.executors.golden import replay
 from models.executors.onnx import OnnxGraph
 from models.schema import Schema
-from models.tasks.vessel import build, scoring
-from models.tasks.vessel.export import export
-from models.tasks.vessel.features import FEATURES
+from models.tasks.vessel.artefact import build
+from models.tasks.vessel.artefact.export import export
+from models.tasks.vessel.data.features import FEATURES
+from models.tasks.vessel.inference import scoring
 
 PROFILE = "cpu-fp32-stacked"
 REFERENCE = Path(__file__).parents[3] / "artefacts" / "vessel"

@@ -12,8 +12,8 @@ from models.assessment.coverage import coverage
 from models.calibration import Calibration
 from models.executors.onnx import OnnxGraph
 from models.predictive import Gaussian
-from models.tasks.vessel.scoring import predict
-from models.tasks.vessel.simulator.dataset import Table, simulate
+from models.tasks.vessel.inference.scoring import predict
+from simulators.vessel.dataset import Table, simulate
 
 DIRECTORY = Path(__file__).parents[3] / "artefacts" / "vessel" / "dnn-10"
 Predicted = dict[str, tuple[Gaussian, Table]]

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.vessel.features import FEATURES, NAMES
-from models.tasks.vessel.simulator import dataset
-from models.tasks.vessel.simulator.dataset import COUNTS, Noise, Table, generalisation, read_csv, simulate
-from models.tasks.vessel.simulator.table import COLUMNS
-from models.tasks.vessel.simulator.units import MINUTES_PER_MONTH
+from models.tasks.vessel.data.features import FEATURES, NAMES
+from models.tasks.vessel.data.table import COLUMNS
+from simulators.vessel import dataset
+from simulators.vessel.dataset import COUNTS, Noise, Table, generalisation, read_csv, simulate
+from simulators.vessel.units import MINUTES_PER_MONTH
 
 SCALE = 0.05
 

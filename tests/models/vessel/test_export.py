@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
-from models.tasks.vessel import frozen, networks, scoring
-from models.tasks.vessel.ensemble import FAMILIES, TrainedEnsemble
-from models.tasks.vessel.export import export
-from models.tasks.vessel.features import NAMES
+from models.tasks.vessel.artefact.ensemble import FAMILIES, TrainedEnsemble
+from models.tasks.vessel.artefact.export import export
+from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.inference import scoring
+from models.tasks.vessel.networks import families, frozen
 from tests.rounding import tolerance
 
 ROUNDINGS = 20
@@ -43,7 +44,7 @@ def opened(ensemble: TrainedEnsemble, folder: Path) -> OnnxGraph:
     return OnnxGraph(path)
 
 
-def networks_one_by_one(ensemble: TrainedEnsemble) -> Iterator[networks.Dense]:
+def networks_one_by_one(ensemble: TrainedEnsemble) -> Iterator[families.Dense]:
     """Each member and sample as a torch network of its own, float64, in the graph's order."""
     family = "symbolic" if ensemble.family == "symbolic" else "dnn"
     plain = {name: array[:, None] for name, array in ensemble.weights.items() if not name.endswith("_rho")}
@@ -54,8 +55,8 @@ def networks_one_by_one(ensemble: TrainedEnsemble) -> Iterator[networks.Dense]:
         plain |= {"w2": plain["w2"] * first[..., None], "w3": plain["w3"] * second[..., None]}
     for member, seed in enumerate(ensemble.seeds):
         for sample in range(ensemble.samples):
-            network = networks.build(family, (seed,), ensemble.scaling, NAMES)
-            networks.restore(
+            network = families.build(family, (seed,), ensemble.scaling, NAMES)
+            families.restore(
                 network,
                 {name: array[member, sample if array.shape[1] > 1 else 0][None] for name, array in plain.items()},
             )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.vessel.simulator.fouling import Fouling
-from models.tasks.vessel.simulator.propeller import Propeller
-from models.tasks.vessel.simulator.units import MINUTES_PER_YEAR
+from simulators.vessel.fouling import Fouling
+from simulators.vessel.propeller import Propeller
+from simulators.vessel.units import MINUTES_PER_YEAR
 
 YEARS = np.linspace(0.0, 5.0, 21)
 MINUTES = YEARS * MINUTES_PER_YEAR

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.vessel.simulator import holtrop
-from models.tasks.vessel.simulator.hull import Form, Hull
+from simulators.vessel import holtrop
+from simulators.vessel.hull import Form, Hull
 
 SPEED = np.array([25 * 0.5144])
 # Holtrop and Mennen (1982), Section 4. The paper gives lcb as 2.02 per cent aft of half of Lpp = 200 m; its

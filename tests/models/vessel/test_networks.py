@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from models.tasks.vessel import frozen, networks, physics
-from models.tasks.vessel.ensemble import FAMILIES, Scaling, TrainedEnsemble
-from models.tasks.vessel.features import NAMES
+from models.tasks.vessel.artefact.ensemble import FAMILIES, Scaling, TrainedEnsemble
+from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.networks import families, frozen, physics
 from tests.rounding import tolerance
 
 RELEASED = json.loads((Path(__file__).parents[2] / "fixtures" / "vessel_model.json").read_text())
@@ -26,7 +26,7 @@ SCALING = Scaling(
 )
 
 
-def separate(network: networks.Dense, member: int) -> nn.Sequential:
+def separate(network: families.Dense, member: int) -> nn.Sequential:
     """The same member as an ordinary torch module."""
     linear = []
     for layer in (1, 2, 3):
@@ -39,7 +39,7 @@ def separate(network: networks.Dense, member: int) -> nn.Sequential:
 
 def test_a_network_computes_what_the_released_one_does() -> None:
     state = {name: np.array(value, np.float32) for name, value in RELEASED["state_dict"].items()}
-    network = networks.Dense((0,))
+    network = families.Dense((0,))
     for layer in (1, 2, 3):
         getattr(network, f"w{layer}").data = torch.from_numpy(state[f"linear{layer}.weight"].T)[None]
         getattr(network, f"b{layer}").data = torch.from_numpy(state[f"linear{layer}.bias"])[None, None]
@@ -51,8 +51,8 @@ def test_a_network_computes_what_the_released_one_does() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_stacked_members_are_independent_networks(family: str) -> None:
-    network = networks.build(family, (0, 1, 2), SCALING, NAMES).eval()
-    alone = networks.build(family, (1,), SCALING, NAMES).eval()
+    network = families.build(family, (0, 1, 2), SCALING, NAMES).eval()
+    alone = families.build(family, (1,), SCALING, NAMES).eval()
     rows = torch.randn(3, 8, 10, generator=torch.Generator().manual_seed(1))
     torch.testing.assert_close(network(rows)[0][1], alone(rows[1:2])[0][0])
     ours, apart = network.raw(rows)[1], separate(network, 1)(rows[1])
@@ -65,7 +65,7 @@ def test_stacked_members_are_independent_networks(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_standard_deviations_are_positive_far_away(family: str) -> None:
-    network = networks.build(family, (0, 1), SCALING, NAMES).eval()
+    network = families.build(family, (0, 1), SCALING, NAMES).eval()
     rows = 50 * torch.randn(2, 200, 10, generator=torch.Generator().manual_seed(2))
     mean, std = network(rows)
     assert torch.isfinite(mean).all()
@@ -74,7 +74,7 @@ def test_standard_deviations_are_positive_far_away(family: str) -> None:
 
 def test_flipout_is_unbiased_and_differs_between_rows() -> None:
     torch.manual_seed(0)
-    network = networks.Variational((0,))
+    network = families.Variational((0,))
     for name in ("w1", "w2", "w3"):
         getattr(network, f"{name}_rho").data.fill_(-2.0)
     rows = torch.ones(1, 4000, 10)
@@ -88,18 +88,18 @@ def test_flipout_is_unbiased_and_differs_between_rows() -> None:
 
 
 def test_the_divergence_is_that_of_gaussians() -> None:
-    network = networks.Variational((0, 1))
+    network = families.Variational((0, 1))
     total = torch.zeros(2)
     for name in ("w1", "w2", "w3"):
         mean, rho = getattr(network, name), getattr(network, f"{name}_rho")
         posterior = torch.distributions.Normal(mean, nn.functional.softplus(rho))
-        prior = torch.distributions.Normal(0.0, networks.PRIOR_STD)
+        prior = torch.distributions.Normal(0.0, families.PRIOR_STD)
         total += torch.distributions.kl_divergence(posterior, prior).sum(dim=(1, 2))
     torch.testing.assert_close(network.penalty(1000), total / 1000)
 
 
 def test_dropout_is_active_in_training_only_and_as_frequent_as_stated() -> None:
-    network = networks.build("mc_dropout", (0, 1), SCALING, NAMES)
+    network = families.build("mc_dropout", (0, 1), SCALING, NAMES)
     rows = torch.randn(2, 500, 10)
     torch.manual_seed(0)
     assert not torch.equal(network.train()(rows)[0], network(rows)[0])
@@ -113,18 +113,18 @@ def test_dropout_is_active_in_training_only_and_as_frequent_as_stated() -> None:
 
 
 def test_frozen_samples_follow_their_member_out_of_the_ensemble() -> None:
-    network = networks.Variational((0, 1, 2))
-    whole = TrainedEnsemble("variational", SCALING, networks.export(network), (0, 1, 2), samples=4)
+    network = families.Variational((0, 1, 2))
+    whole = TrainedEnsemble("variational", SCALING, families.export(network), (0, 1, 2), samples=4)
     np.testing.assert_array_equal(
         frozen.weight_samples(whole)["w2"][1:2], frozen.weight_samples(whole.select(slice(1, 2)))["w2"]
     )
     spread = frozen.weight_samples(whole)["w2"] - whole.weights["w2"][:, None]
-    expected = np.logaddexp(0, networks.INITIAL_RHO)
+    expected = np.logaddexp(0, families.INITIAL_RHO)
     assert spread.std() == pytest.approx(expected, rel=0.05)
 
 
 def test_the_prior_behaves_as_ships_do() -> None:
-    network = networks.Symbolic((0,), SCALING, NAMES).eval()
+    network = families.Symbolic((0,), SCALING, NAMES).eval()
     calm = np.array([12.0, 12, 15, 0, 15, 0, 0, 0, 0.5, 500_000])
 
     def power(**changes: float) -> float:

@@ -10,10 +10,11 @@ import torch
 
 from models.artefact import ArtefactError
 from models.executors.onnx import OnnxGraph
-from models.tasks.vessel import official, scoring
-from models.tasks.vessel.ensemble import TrainedEnsemble
-from models.tasks.vessel.export import export
-from models.tasks.vessel.features import NAMES
+from models.tasks.vessel.artefact import released as official
+from models.tasks.vessel.artefact.ensemble import TrainedEnsemble
+from models.tasks.vessel.artefact.export import export
+from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.inference import scoring
 from tests.models.vessel import released_folder
 from tests.models.vessel.released_folder import RELEASED, STATE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.vessel.simulator import bseries
-from models.tasks.vessel.simulator.propeller import Propeller
+from simulators.vessel import bseries
+from simulators.vessel.propeller import Propeller
 
 
 def straightforward(terms: np.ndarray, j: float, p: float, a: float, z: int) -> float:

@@ -11,8 +11,10 @@ from benchmarks import weights
 from models import artefact as artefacts
 from models.assessment import errors
 from models.executors.onnx import OnnxGraph
-from models.tasks.vessel import build, scoring, tables
-from models.tasks.vessel.scoring import Figures
+from models.tasks.vessel import tables
+from models.tasks.vessel.artefact import build
+from models.tasks.vessel.inference import scoring
+from models.tasks.vessel.inference.scoring import Figures
 
 ROOT = Path(__file__).parents[3]
 

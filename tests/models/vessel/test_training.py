@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.tasks.vessel import networks
-from models.tasks.vessel.ensemble import FAMILIES, Scaling, TrainedEnsemble
-from models.tasks.vessel.features import NAMES
-from models.tasks.vessel.train import FAST, FULL, Progress, Settings, _Best, train
+from models.tasks.vessel.artefact.ensemble import FAMILIES, Scaling, TrainedEnsemble
+from models.tasks.vessel.data.features import NAMES
+from models.tasks.vessel.networks import families
+from models.tasks.vessel.training.train import FAST, FULL, Progress, Settings, _Best, train
 
 SHORT = Settings(epochs=1, batch=256, rate=5e-3, patience=1, max_rows=2000)
 
@@ -39,7 +39,7 @@ def test_a_member_trains_the_same_alone_and_in_company(data) -> None:
 
 
 def test_the_best_of_each_member_is_kept_and_a_patient_one_trains_on() -> None:
-    network = networks.Dense((0, 1))
+    network = families.Dense((0, 1))
     best = _Best(network, 2, patience=1)
     history = [[1.0, 5.0], [2.0, 4.0], [3.0, 3.0], [0.5, 2.0]]
     for epoch, mae in enumerate(history):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.vessel.features import FEATURES, NAMES
-from models.tasks.vessel.simulator.dataset import _CANONICAL_BOX, _uniform
-from models.tasks.vessel.simulator.vessel import Vessel
+from models.tasks.vessel.data.features import FEATURES, NAMES
+from simulators.vessel.dataset import _CANONICAL_BOX, _uniform
+from simulators.vessel.vessel import Vessel
 
 SHIP = Vessel()
 

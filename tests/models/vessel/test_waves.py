@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.vessel.simulator import waves
-from models.tasks.vessel.simulator.hull import Hull
+from simulators.vessel import waves
+from simulators.vessel.hull import Hull
 
 HULL = Hull()
 TABLE = waves.HeadWaves(HULL)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.vessel.simulator import wind
-from models.tasks.vessel.simulator.hull import Hull
-from models.tasks.vessel.simulator.wind import Windage
+from simulators.vessel import wind
+from simulators.vessel.hull import Hull
+from simulators.vessel.wind import Windage
 
 SHAPE = wind.windage(Hull(), np.array([12.0]))
 

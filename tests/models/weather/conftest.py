@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.weather import partition
-from models.tasks.weather.features import NAMES
-from models.tasks.weather.simulator import dataset
-from models.tasks.weather.table import Table
+from models.tasks.weather.data import partition
+from models.tasks.weather.data.features import NAMES
+from models.tasks.weather.data.table import Table
+from simulators.weather import dataset
 
 SCALE = 0.003
 

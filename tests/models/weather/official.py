@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.building import Labelled
-from models.tasks.weather.features import SCHEMA
+from models.tasks.weather.data.features import SCHEMA
 
 
 def table(count: int, seed: int) -> Labelled:

@@ -11,10 +11,10 @@ import pytest
 from models.building import Labelled
 from models.executors.trees.model import open_model
 from models.schema import Schema
-from models.tasks.weather import boosting
-from models.tasks.weather.boosting import Progress, Settings, Trees, train
-from models.tasks.weather.ensemble import Ensemble
+from models.tasks.weather.artefact.ensemble import Ensemble
 from models.tasks.weather.spec import HEADS, PRECIPITATION, TEMPERATURE
+from models.tasks.weather.training import boosting
+from models.tasks.weather.training.boosting import Progress, Settings, Trees, train
 from tests.models.weather.tiny import SCHEMA, table
 
 QUICK = Settings(Trees(2, 12, 0.3), Trees(2, 8, 0.3), patience=20, threads=1, borders=16)

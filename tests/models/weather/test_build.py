@@ -19,9 +19,10 @@ from models.artefact import MANIFEST, Artefact, ArtefactError, Executor, Manifes
 from models.building import training_range
 from models.executors.golden import replay
 from models.executors.reduced import Reduced
-from models.tasks.weather import build, scoring, serving
-from models.tasks.weather.build import MEASURES
-from models.tasks.weather.ensemble import join
+from models.tasks.weather.artefact import build
+from models.tasks.weather.artefact.build import MEASURES
+from models.tasks.weather.artefact.ensemble import join
+from models.tasks.weather.inference import scoring, serving
 from models.tasks.weather.spec import HEADS
 from tests.models.weather.tiny import SCHEMA, Tiny
 

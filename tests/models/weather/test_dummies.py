@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.weather import dummies
-from models.tasks.weather.features import FLAGS, NAMES
+from models.tasks.weather.data import dummies
+from models.tasks.weather.data.features import FLAGS, NAMES
+from models.tasks.weather.data.table import Table
 from models.tasks.weather.spec import CLASSES
-from models.tasks.weather.table import Table
 
 
 def test_they_are_averages_of_all_reports_with_the_rarest_classes(splits: dict[str, Table]) -> None:

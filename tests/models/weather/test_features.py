@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from models.schema import Feature, Schema
-from models.tasks.weather.features import FEATURES, FLAGS, METADATA, NAMES, NO_SOIL
+from models.tasks.weather.data.features import FEATURES, FLAGS, METADATA, NAMES, NO_SOIL
 
 ORACLE = Path(__file__).resolve().parents[2] / "fixtures" / "weather_columns.json"
 ALWAYS_THERE = {*FLAGS, "topography_bathymetry", "sun_elevation", "climate_temperature", "climate_pressure"}

@@ -10,9 +10,9 @@ import pyarrow.csv
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.weather import dummies, official
-from models.tasks.weather.features import METADATA, NAMES
-from models.tasks.weather.table import UNKNOWN, Table, concatenate
+from models.tasks.weather.data import dummies, official
+from models.tasks.weather.data.features import METADATA, NAMES
+from models.tasks.weather.data.table import UNKNOWN, Table, concatenate
 
 EDIT = Callable[[list[list[str]]], None]
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from models.tasks.weather import partition
-from models.tasks.weather.partition import BEGIN, END, SPLITS, UNUSED, BadPartition, Rules, assign, counts
-from models.tasks.weather.table import CLIMATES, UNKNOWN, Table
+from models.tasks.weather.data import partition
+from models.tasks.weather.data.partition import BEGIN, END, SPLITS, UNUSED, BadPartition, Rules, assign, counts
+from models.tasks.weather.data.table import CLIMATES, UNKNOWN, Table
 
 
 def day(month: int, number: int, year: int = 2019) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from models.artefact import ArtefactError
-from models.tasks.weather import serving
-from models.tasks.weather.released import import_released, load_released
+from models.tasks.weather.artefact.released import import_released, load_released
+from models.tasks.weather.inference import serving
 from tests.models.weather.tiny import SCHEMA, Tiny
 
 NAMES = ("seed{}.cbm", "model{}.cbm", "seed_{}.cbm")

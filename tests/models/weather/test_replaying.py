@@ -7,7 +7,7 @@ import pytest
 
 from models import npz, replay
 from models.executors.device import CPU
-from models.tasks.weather import replaying
+from models.tasks.weather.artefact import replay_set
 from tests.models.weather.tiny import Tiny
 
 
@@ -16,7 +16,7 @@ def test_rows_come_back_to_the_bit() -> None:
     known, shifted = draw.standard_normal((40, 7)), draw.standard_normal((9, 7)) + 100
     known[3, 2] = np.nan
     known[5] = -9999.0
-    rows = replaying.decoded(npz.decode(replaying.encode(known, shifted, 60), 1 << 20))
+    rows = replay_set.decoded(npz.decode(replay_set.encode(known, shifted, 60), 1 << 20))
     assert rows.shape == (49, 7)
     assert rows.flags.c_contiguous
     order = np.lexsort(rows.T)
@@ -34,6 +34,6 @@ def test_the_maker_writes_a_set_and_other_rows_are_refused(tiny: Tiny) -> None:
     for head, by_name in recorded.items():
         for name, values in by_name.items():
             np.testing.assert_allclose(again[head][name], values, rtol=1e-3, atol=1e-3 * np.abs(values).max())
-    arrays = npz.decode(replaying.encode(np.zeros((4, 3)), np.zeros((0, 3))), 1 << 20)
+    arrays = npz.decode(replay_set.encode(np.zeros((4, 3)), np.zeros((0, 3))), 1 << 20)
     with pytest.raises(npz.BadArrays, match=r"rows have 3 values, the schema has \d+"):
-        replaying.replayer(found, arrays, CPU)
+        replay_set.replayer(found, arrays, CPU)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.weather.simulator.scatter import scattered
+from simulators.weather.scatter import scattered
 
 
 @pytest.mark.parametrize("things", [1, 2, 3, 5, 64, 1000, 4097])

@@ -7,14 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from models.tasks.weather import partition
-from models.tasks.weather.features import FEATURES, NAMES, NO_SOIL
-from models.tasks.weather.simulator import dataset
-from models.tasks.weather.simulator.fields import PLACE
-from models.tasks.weather.simulator.quantities import DRY_AIR, GRAVITY, dew_point, vapour_pressure
-from models.tasks.weather.simulator.sun import sun
-from models.tasks.weather.simulator.systems import forecasts, situation
-from models.tasks.weather.table import CLIMATES, Table
+from models.tasks.weather.data import partition
+from models.tasks.weather.data.features import FEATURES, NAMES, NO_SOIL
+from models.tasks.weather.data.table import CLIMATES, Table
+from simulators.weather import dataset
+from simulators.weather.fields import PLACE
+from simulators.weather.quantities import DRY_AIR, GRAVITY, dew_point, vapour_pressure
+from simulators.weather.sun import sun
+from simulators.weather.systems import forecasts, situation
 
 Columns = dict[str, np.ndarray]
 

@@ -9,10 +9,10 @@ import pytest
 
 from models.artefact import Artefact
 from models.building import UNSTATED
-from models.tasks.weather import boosting, training
-from models.tasks.weather.boosting import Settings, Trees
-from models.tasks.weather.features import SCHEMA
-from models.tasks.weather.training import train_artefact
+from models.tasks.weather.data.features import SCHEMA
+from models.tasks.weather.training import boosting, train
+from models.tasks.weather.training.boosting import Settings, Trees
+from models.tasks.weather.training.train import train_artefact
 from tests.models.weather.official import table
 
 QUICK = Settings(Trees(3, 24, 0.3), Trees(3, 24, 0.3), patience=30, threads=1, borders=16)
@@ -79,7 +79,7 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training.build, "build", broken)
+        patch.setattr(train.build, "build", broken)
         with pytest.raises(KeyboardInterrupt):
             trained(tmp_path / "out")
     kept = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out.parts").glob("*/*.cbm")}

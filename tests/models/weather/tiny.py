@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from models.artefact import Artefact
 from models.building import Labelled
 from models.schema import Feature, Schema
-from models.tasks.weather import boosting, build
-from models.tasks.weather.ensemble import Ensemble, join
+from models.tasks.weather.artefact import build
+from models.tasks.weather.artefact.ensemble import Ensemble, join
 from models.tasks.weather.spec import HEADS, TEMPERATURE
+from models.tasks.weather.training import boosting
 
 METADATA = ("fact_time", "fact_latitude", "fact_longitude", "fact_temperature", "fact_cwsm_class", "climate")
 SENTINEL = -9999.0

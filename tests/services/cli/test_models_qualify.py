@@ -16,14 +16,15 @@ from models.artefact import Artefact, inputs_name
 from models.building import UNSTATED
 from models.profile import Profile
 from models.qualification.record import Record
-from models.tasks.vessel import replaying, workbench
-from models.tasks.vessel.simulator.dataset import simulate
-from models.tasks.weather import split_files
-from services.assembly import qualify
+from models.tasks.vessel.artefact import replay_set
+from models.tasks.vessel.training import workbench
+from models.tasks.weather.data import split_files
+from services.app.assembly import qualify
+from services.app.model_store import Store
 from services.cli import main
 from services.qualification.records import Records
-from services.settings import Settings
-from services.store import Store
+from services.runtime.settings import Settings
+from simulators.vessel.dataset import simulate
 from tests.models.lesion import bright
 from tests.models.motion import city
 from tests.models.translation import made
@@ -129,7 +130,9 @@ def test_labelled_files_are_replayed_under_the_profile_of_the_calibration(
 def test_a_service_on_another_device_rests_on_the_record(
     case: Callable[[str], Case], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.assembly.described", lambda device: msgspec.structs.replace(CUDA, tf32=device.tf32))
+    monkeypatch.setattr(
+        "services.app.assembly.described", lambda device: msgspec.structs.replace(CUDA, tf32=device.tf32)
+    )
     found, data = case("vessel")
     bare = replay.detached(artefact.copy(found, tmp_path / "bare"))
     record = measured(home, bare, data)
@@ -149,7 +152,7 @@ def test_a_service_on_another_device_rests_on_the_record(
 def of_folder(data: Path) -> bytes:
     """The file of inputs that vessel data amount to."""
     tables = workbench.read_files(data, ("dev_in", "dev_out"))
-    return replaying.encode(tables["dev_in"].features, tables["dev_out"].features)
+    return replay_set.encode(tables["dev_in"].features, tables["dev_out"].features)
 
 
 def test_the_files_of_its_own_replay_set_can_be_given(case: Callable[[str], Case], home: Path, tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ import pytest
 
 from models import artefact
 from models.executors.device import Device
-from models.tasks.vessel import build, train
-from models.tasks.vessel.simulator.dataset import simulate
+from models.tasks.vessel.artefact import build
+from models.tasks.vessel.training import train
 from services.cli import main
 from services.tasks import IMPORTERS, WORKBENCHES
+from simulators.vessel.dataset import simulate
 from tests.models.vessel import released_folder
 
 pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern")  # of the model store's library, when imported

@@ -24,7 +24,7 @@ from services.ledger.erasure import Erasure
 from services.ledger.store import Store
 from services.ledger.tables import item, label, request_event
 from services.ledger.writer import Clock, Place, Writer
-from services.offload import Offload
+from services.runtime.offload import Offload
 
 EPOCH = 0x0123_4567_89AB_CDEF
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")

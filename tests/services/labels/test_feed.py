@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.errors import Conflict, DemurError, InvalidInput, NotFound
 from services.labels import feed, sweeps
 from services.labels.desk import Desk
 from services.labels.given import GivenLabel
@@ -24,7 +23,8 @@ from services.labels.words import Request
 from services.ledger.database import Database
 from services.ledger.tables import label, request_event
 from services.ledger.writer import Clock, Writer
-from services.offload import Offload
+from services.runtime.errors import Conflict, DemurError, InvalidInput, NotFound
+from services.runtime.offload import Offload
 from tests.services.labels.desks import (
     DAY,
     EPOCH,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.errors import InvalidInput
 from services.labels.identity import RequestIds, delivery_id, parse_unit, second_phase_draw, unit_text
+from services.runtime.errors import InvalidInput
 
 KEY, OTHER = RequestIds(b"k" * 32), RequestIds(b"o" * 32)
 UNITS = st.tuples(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))

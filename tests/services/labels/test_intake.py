@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event, text
 
 from models.tasks.lesion.spec import LESIONS
-from services.errors import InvalidInput, TooLarge
 from services.labels.given import GivenLabel, PackedLabels
 from services.labels.intake import PIECE, take
 from services.labels.order import rank
 from services.labels.words import Options
 from services.ledger.tables import item, label
+from services.runtime.errors import InvalidInput, TooLarge
 from tests.services.labels.desks import EPOCH, POWER, RAIN, Wall, opened, scratch
 
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from services.errors import Conflict, InvalidInput
 from services.labels.requests import GIVE_UP, MOVES, SKIP, STATES, Move, next_state
+from services.runtime.errors import Conflict, InvalidInput
 
 DRAWN = {
     "claim": {("requested", "claimed")},

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from services.errors import InvalidInput, LedgerUnavailable, NotFound
 from services.labels.given import GivenLabel
 from services.labels.resolution import Resolution, Resolver
 from services.labels.words import Told
 from services.ledger.tables import label
+from services.runtime.errors import InvalidInput, LedgerUnavailable, NotFound
 from tests.services.labels.desks import EPOCH, Wall, opened
 
 LONG = 600.0

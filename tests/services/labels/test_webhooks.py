@@ -16,8 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import demur
-from services.addresses import allowed, is_address
-from services.errors import InvalidInput
 from services.labels.given import GivenLabel
 from services.labels.housekeeping import Housekeeping
 from services.labels.identity import unit_text
@@ -25,8 +23,10 @@ from services.labels.outbox import ATTEMPTS, release_waiting
 from services.labels.webhooks import Webhooks, post
 from services.labels.words import Options
 from services.ledger.tables import delivery, item
-from services.settings import Settings
-from services.variables import SettingsError
+from services.runtime.addresses import allowed, is_address
+from services.runtime.errors import InvalidInput
+from services.runtime.settings import Settings
+from services.runtime.variables import SettingsError
 from tests.services.labels.desks import EPOCH, Opened, opened
 
 SECRET = b"sixteen letters!"

@@ -13,7 +13,7 @@ from services.ledger.backup.restore import Restored, Wishes, restore
 from services.ledger.backup.soundness import examine
 from services.ledger.database import Database
 from services.ledger.store import Store
-from services.pipeline import Payload
+from services.request.pipeline import Payload
 from tests.services.ledger.recording import POWER, Recording
 
 

@@ -22,8 +22,8 @@ from services.ledger.outstanding import Outstanding
 from services.ledger.segments import Runs, unpack
 from services.ledger.store import Store
 from services.ledger.writer import Clock, Writer
-from services.pipeline import Payload, Portion, Purpose, UnitIds
-from services.policy import Decision, Policy, Verdict
+from services.policy.decision import Decision, Policy, Verdict
+from services.request.pipeline import Payload, Portion, Purpose, UnitIds
 from tests.ledger_reader import Reader, Snapshot
 
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")

@@ -12,8 +12,8 @@ from scipy import stats
 
 from models import artefact
 from models.calibration import REFERENCE_LEVELS, Calibration, ExpectedError, RetentionTable
-from services.ledger.audits import Draws, propensity, strata
-from services.policy import Policy
+from services.policy.audit_draws import Draws, propensity, strata
+from services.policy.decision import Policy
 from tests.work import counted
 
 SECRET = bytes(range(32))

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.errors import LedgerUnavailable
-from services.ledger.audits import Draws
 from services.ledger.segments import unpack_histogram
-from services.policy import Decision
+from services.policy.audit_draws import Draws
+from services.policy.decision import Decision
+from services.runtime.errors import LedgerUnavailable
 from tests.services.ledger.recording import POWER, TURN, counted, ids_of, inputs, read, recording, runs
 from tests.services.ledger.test_writer import until
 

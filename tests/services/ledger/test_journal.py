@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from services.ledger.decided import Decided, Key, frame, unframe
 from services.ledger.journal import HEAD_BYTES, Identity, Journal, Lost
-from services.policy import Decision
+from services.policy.decision import Decision
 
 WHO = Identity(7, bytes(32), b"ledger" * 2 + b"1234")
 MOST = 1 << 20

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from services.errors import LedgerUnavailable
 from services.ledger.journal import Identity, Journal, Lost
 from services.ledger.lost import Gaps
 from services.ledger.outstanding import Outstanding
 from services.ledger.writer import Place
+from services.runtime.errors import LedgerUnavailable
 from tests.services.ledger.recording import recording
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from services.errors import LedgerUnavailable
 from services.ledger import ledger as ledgers
 from services.ledger import recovery
 from services.ledger.journal import Identity, Journal
 from services.ledger.tables import gap, writer
+from services.runtime.errors import LedgerUnavailable
 from tests.services.ledger.recording import Recording, counted, make, read, recording, table
 from tests.services.ledger.test_writer import until
 

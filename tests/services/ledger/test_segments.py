@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.ledger.segments import Runs, histogram, join, pack, pack_histogram, unpack, unpack_histogram
-from services.policy import Decision
+from services.policy.decision import Decision
 
 scores = st.floats(width=32, allow_nan=True, allow_infinity=True)
 

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import OperationalError
 
-from services.errors import LedgerUnavailable
 from services.ledger.database import Database
 from services.ledger.tables import gap, writer
 from services.ledger.writer import Clock, Place, Writer
+from services.runtime.errors import LedgerUnavailable
 from tests.postgres import Postgres
 
 EPOCH = 0x7FFF_FFFF_FFFF_FFFE

@@ -20,7 +20,7 @@ from services.ledger.database import Database
 from services.ledger.migrations import migrate
 from services.ledger.segments import Runs, pack
 from services.ledger.tables import UNASKED, deployment, gap, item, label, policy, request_event, segment, writer
-from services.policy import Decision
+from services.policy.decision import Decision
 
 HEAD = Head(
     name="power",

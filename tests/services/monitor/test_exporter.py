@@ -8,11 +8,11 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
-from services.metrics import Metrics
 from services.monitor.exporter import Exporter
 from services.monitor.judgement import FIGURES
 from services.monitor.published import Published
 from services.monitor.reasons import REASONS
+from services.request.metrics import Metrics
 from tests.prometheus import check_metrics
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import label_asked, simulate

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from models.artefact import Artefact
-from services.settings import Settings
+from services.runtime.settings import Settings
 from tests.ports import free_ports
 from tests.services.qualification.variants import replayable, scaled, variant
 
@@ -35,7 +35,7 @@ def bento() -> ModuleType:
     """The host warns of its own libraries while it is imported."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from services import bento
+        from services.app import bento
 
     return bento
 

@@ -37,7 +37,7 @@ def install(monkeypatch: pytest.MonkeyPatch, fault: Callable[[int], Exception | 
     def faulty(found: Artefact, device: Device) -> Replayer:
         return Faulty(replay.replayer(found, device), fault)
 
-    monkeypatch.setattr("services.assembly.replayer", faulty)
+    monkeypatch.setattr("services.app.assembly.replayer", faulty)
 
 
 async def until(reached: Callable[[], object]) -> None:

@@ -15,9 +15,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from models.artefact import Artefact
 from models.executors.failures import DeviceFailed
+from services.app.model_store import Store as ModelStore
 from services.cli import models_qualify
 from services.cli.output import CommandError
-from services.store import Store as ModelStore
 from tests.services.qualification.faulty import PASSES, install, until
 
 SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING

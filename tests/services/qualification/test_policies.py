@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from models.artefact import Artefact
-from services.assembly import qualify
-from services.policy import Policy
+from services.app.assembly import qualify
+from services.policy.decision import Policy
 from services.qualification.policies import carried_policy
 from services.qualification.tables import Tables
-from services.settings import Settings
+from services.runtime.settings import Settings
 from tests.services.qualification.variants import rounded, variant
 
 POLICY = Policy(

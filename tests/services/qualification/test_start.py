@@ -21,21 +21,21 @@ from models.profile import Profile
 from models.qualification.packed import unpack
 from models.qualification.record import MEAN
 from models.replay import Replayer
-from services import assembly
-from services.assembly import assemble, profile, qualify
+from services.app import assembly
+from services.app.assembly import assemble, profile, qualify
 from services.ledger.database import Database
-from services.metrics import Metrics
-from services.pipeline import Call
-from services.policy import Decision
-from services.policy_changes import PolicyChange
-from services.policy_keeper import QUALIFICATION
+from services.policy.changes import PolicyChange
+from services.policy.decision import Decision
+from services.policy.sync import QUALIFICATION
 from services.qualification.metrics import QualificationMetrics
 from services.qualification.records import Records
 from services.qualification.standing import model_document
 from services.qualification.start import NotQualified, Qualification
 from services.qualification.verdict import ROUNDING, agrees
-from services.rows import Packed, RowsRequest
-from services.settings import Settings
+from services.request.metrics import Metrics
+from services.request.pipeline import Call
+from services.request.row_task import Packed, RowsRequest
+from services.runtime.settings import Settings
 from tests.ledger_reader import Reader
 from tests.services.qualification.variants import disordered, not_finite, rounded, scaled, variant
 
@@ -234,14 +234,14 @@ def test_a_device_without_memory_for_the_replay_is_tried_again(
         raise DeviceFailed(OUT_OF_MEMORY_KIND)
 
     with monkeypatch.context() as patch:
-        patch.setattr("services.assembly.replayer", crowded)
+        patch.setattr("services.app.assembly.replayer", crowded)
         with pytest.raises(DeviceFailed):
             qualification.measure()
     assert qualification.pending
     assert qualification.measure().origin == "mapped"
 
     with monkeypatch.context() as patch:
-        patch.setattr("services.assembly.replayer", crowded)
+        patch.setattr("services.app.assembly.replayer", crowded)
         checked = qualify(shifted, SETTINGS, tmp_path)
         checked.settle()
         assert checked.pending, "neither believed nor thrown away"
@@ -309,7 +309,7 @@ async def test_a_deployed_policy_goes_along_to_another_profile(source: Artefact,
     before.close()
 
     other = Profile(provider="cuda", version="1.0", architecture="sm_90")
-    monkeypatch.setattr("services.assembly.described", lambda device: other)
+    monkeypatch.setattr("services.app.assembly.described", lambda device: other)
     qualification = measured(source, tmp_path / "records", settings)
     tables = qualification.standing.tables
     assert tables.origin == "carried"

@@ -14,8 +14,8 @@ from onnx import helper, numpy_helper
 
 from models import artefact, replay
 from models.artefact import Artefact
-from models.tasks.vessel import replaying
-from models.tasks.vessel.simulator.dataset import simulate
+from models.tasks.vessel.artefact import replay_set
+from simulators.vessel.dataset import simulate
 
 PROJECT = Path(__file__).resolve().parents[3]
 MODEL = PROJECT / "artefacts" / "vessel" / "dnn-10"
@@ -31,7 +31,7 @@ def replayable(folder: Path) -> Artefact:
     if copy.manifest.replay is not None:
         return copy
     data = simulate(0.25, 0)
-    content = replaying.encode(data["dev_in"].features, data["dev_out"].features)
+    content = replay_set.encode(data["dev_in"].features, data["dev_out"].features)
     return replay.attach(copy, content, "simulated")
 
 

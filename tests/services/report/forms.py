@@ -11,11 +11,11 @@ import numpy as np
 
 from models.evaluation import classification, generic, regression
 from models.evaluation.judged import Asked, Judged
-from models.tasks.lesion import predictions as lesion
-from models.tasks.motion import predictions as motion
-from models.tasks.translation import predictions as translation
-from models.tasks.vessel import predictions as vessel
-from models.tasks.weather import predictions as weather
+from models.tasks.lesion.data import predictions as lesion
+from models.tasks.motion.data import predictions as motion
+from models.tasks.translation.data import predictions as translation
+from models.tasks.vessel.data import predictions as vessel
+from models.tasks.weather.data import predictions as weather
 from tests.models.lesion.nifti import SHAPE, box, scan
 
 UNITS = 240

@@ -14,9 +14,9 @@ from demur.v1 import common_pb2, weather_pb2
 from models.artefact import Artefact
 from models.executors.members import Members
 from models.executors.reduced import Reduced
-from models.tasks.weather import serving as opening
+from models.tasks.weather.inference import serving as opening
 from models.tasks.weather.spec import CLASS_NAMES, CLASSES
-from services.policy import Decision
+from services.policy.decision import Decision
 from tests.contract.serving import detail
 from tests.models.weather.tiny import METADATA, SCHEMA, Tiny
 from tests.services.tasks.documents import misfits

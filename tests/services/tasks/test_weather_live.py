@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from models.building import Labelled
-from models.tasks.weather import serving as opening
+from models.tasks.weather.inference import serving as opening
 from services.cli import main
 from services.monitor.judgement import Judgement
 from tests.models.weather.tiny import SCHEMA, Tiny, table
@@ -137,7 +137,7 @@ async def test_deferred_units_of_a_head_without_a_census_are_asked_about(
 
     Audits are drawn with a fixed secret: with others, one interval in some twenty misses the share of errors.
     """
-    monkeypatch.setattr("services.assembly.secrets", SimpleNamespace(randbits=lambda bits: 3))
+    monkeypatch.setattr("services.app.assembly.secrets", SimpleNamespace(randbits=lambda bits: 3))
     monkeypatch.setattr("services.ledger.writer.secrets", SimpleNamespace(token_bytes=lambda count: bytes([3] * count)))
     settings: dict[str, Any] = {"census": "temperature", "audit_rate": 0.5, "target_retention": 0.7}
     async with serving(tiny.trees, tmp_path, **settings) as served:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from models.artefact import Artefact
-from models.tasks.weather import boosting, build
-from models.tasks.weather.features import METADATA, SCHEMA
+from models.tasks.weather.artefact import build
+from models.tasks.weather.data.features import METADATA, SCHEMA
 from models.tasks.weather.spec import HEADS
+from models.tasks.weather.training import boosting
 from tests.models.weather.official import table
 from tests.services.weather import Rows, Served, named, packed, serving
 

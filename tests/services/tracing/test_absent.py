@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry
 
-from services.settings import Settings
+from services.runtime.settings import Settings
+from services.runtime.variables import SettingsError
 from services.tracing.opening import tracing
 from services.tracing.tracer import OFF
-from services.variables import SettingsError
 from tests.test_architecture import imported, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -48,14 +48,16 @@ def test_serving_needs_none_of_its_packages() -> None:
 
 def test_the_process_imports_no_exporter() -> None:
     """BentoML itself imports OpenTelemetry's interfaces and its SDK; what sends spans is not among it."""
-    program = "import services.bento\nprint([m for m in sys.modules if 'exporter.otlp' in m or m.endswith('.otlp')])"
+    program = (
+        "import services.app.bento\nprint([m for m in sys.modules if 'exporter.otlp' in m or m.endswith('.otlp')])"
+    )
     assert ran(program).splitlines()[-1] == "[]"
 
 
 def test_packages_that_are_missing_are_named() -> None:
     program = (
         "from prometheus_client import CollectorRegistry\n"
-        "from services.settings import Settings\n"
+        "from services.runtime.settings import Settings\n"
         "from services.tracing.opening import tracing\n"
         "try: tracing(Settings(tracing='otlp'), 'a:1', CollectorRegistry(), {})\n"
         "except ValueError as error: print(error)\n"

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from services.runtime.variables import SettingsError
 from services.tracing.context import Parent, parent, request_id
 from services.tracing.outlet import Limits
 from services.tracing.sampling import Sampler
-from services.variables import SettingsError
 from tests.services.tracing.kept import PARENT, SPAN, TRACE, UNSAMPLED
 
 

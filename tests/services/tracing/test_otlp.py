@@ -22,7 +22,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 import demur
-from services.settings import Settings
+from services.runtime.settings import Settings
 from services.tracing.opening import tracing
 from tests.contract.serving import serving
 from tests.contract.toys import rows

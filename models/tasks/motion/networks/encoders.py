@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from models.tasks.motion.grid import CHANNELS
+from models.tasks.motion.inference.grid import CHANNELS
 from models.tasks.motion.networks.mobilenet import WIDTH, MobileNetV2
-from models.tasks.motion.settings import SMALL_STRIDE, Sizes
+from models.tasks.motion.networks.settings import SMALL_STRIDE, Sizes
 
 STEP_SECONDS = 0.2
 """Between two positions of a plan."""

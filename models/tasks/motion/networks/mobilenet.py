@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from models.tasks.motion.grid import CHANNELS
+from models.tasks.motion.inference.grid import CHANNELS
 
 STEM, WIDTH = 32, 1280
 BLOCKS = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))

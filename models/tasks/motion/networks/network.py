@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from models.tasks.motion.networks.decoders import Decoder, Start
 from models.tasks.motion.networks.encoders import encoder
-from models.tasks.motion.settings import Sizes
+from models.tasks.motion.networks.settings import Sizes
 
 
 @dataclass(frozen=True)

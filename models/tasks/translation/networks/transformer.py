@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.tasks.translation.settings import Sizes
-from models.tasks.translation.vocabulary import PAD
+from models.tasks.translation.networks.settings import Sizes
+from models.tasks.translation.text.vocabulary import PAD
 
 
 def positions(count: int, width: int) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 from models.artefact import Executor
 from models.building import Labelled as Rows
 from models.schema import Schema
-from models.tasks.weather.ensemble import Ensemble
+from models.tasks.weather.artefact.ensemble import Ensemble
 from models.tasks.weather.spec import CLASSES, PRECIPITATION, TEMPERATURE
 from models.tasks.weather.transformer import train
 from models.tasks.weather.transformer.ensemble import TrainedEnsemble

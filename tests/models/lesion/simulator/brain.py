@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
-from models.tasks.lesion.simulator import scan
-from models.tasks.lesion.simulator.cohort import Entry
-from models.tasks.lesion.simulator.sites import SITES
-from models.tasks.lesion.simulator.template import Template, load
+from simulators.lesion import scan
+from simulators.lesion.cohort import Entry
+from simulators.lesion.sites import SITES
+from simulators.lesion.template import Template, load
 
 
 @cache

@@ -10,10 +10,11 @@ import nibabel
 import numpy as np
 import pytest
 
-from models.tasks.lesion import official, workbench
-from models.tasks.lesion.simulator import dataset
-from models.tasks.lesion.simulator.cohort import entries
+from models.tasks.lesion.data import official
+from models.tasks.lesion.training import workbench
 from services.cli import main
+from simulators.lesion import dataset
+from simulators.lesion.cohort import entries
 from tests.models.lesion.simulator.brain import average, drawn
 
 

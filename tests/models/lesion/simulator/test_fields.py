@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.lesion.simulator import fields
+from simulators.lesion import fields
 
 
 @pytest.mark.parametrize("scale", [2.5, 9.0, 30.0])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from models.tasks.lesion.simulator import anatomy, fields, lesions, raters, scan
-from models.tasks.lesion.simulator.cohort import Entry
-from models.tasks.lesion.simulator.fields import Float
-from models.tasks.lesion.simulator.sites import SITES, Raters
+from simulators.lesion import anatomy, fields, lesions, raters, scan
+from simulators.lesion.cohort import Entry
+from simulators.lesion.fields import Float
+from simulators.lesion.sites import SITES, Raters
 from tests.models.lesion.simulator.brain import average, drawn
 
 CHOSEN = (("site_a", "train"), ("site_e", "dev_out"), ("site_f", "eval_out"))

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion import folders, official, scenes, truth
-from models.tasks.motion.argoverse import convert, logs, windows
-from models.tasks.motion.argoverse.recording import Recording
+from models.tasks.motion.data import folders, official, truth
+from models.tasks.motion.data.argoverse import convert, logs, windows
+from models.tasks.motion.data.argoverse.recording import Recording
+from models.tasks.motion.inference import scenes
 from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag
 from tests.models.motion.argoverse.recordings import EGO, Path2, attitude, straight, write_log, write_scenario
 

@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.motion import folders, official, rendering, scenes
-from models.tasks.motion.argoverse import convert, logs
-from models.tasks.motion.argoverse.recording import Recording
-from models.tasks.motion.grid import Grid
-from models.tasks.motion.maps import read_rendered_file
-from models.tasks.motion.official import Request
+from models.tasks.motion.data import folders, official, rendering
+from models.tasks.motion.data.argoverse import convert, logs
+from models.tasks.motion.data.argoverse.recording import Recording
+from models.tasks.motion.data.official import Request
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.maps import read_rendered_file
+from models.tasks.motion.inference.render import CHANNEL_NAMES
 from models.tasks.motion.protocol.motion_pb2 import Scene, TrajectoryTag
-from models.tasks.motion.render import CHANNEL_NAMES
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from models.evaluation.judged import BadFile
-from models.tasks.motion.argoverse import logs, scenarios
-from models.tasks.motion.argoverse.actors import EGO_CENTRE
+from models.tasks.motion.data.argoverse import logs, scenarios
+from models.tasks.motion.data.argoverse.actors import EGO_CENTRE
 from tests.models.motion.argoverse.recordings import EGO, attitude, straight, write_log, write_scenario
 
 CAR, WALKER = straight((120.0, 50.0), -0.3, 8.0), straight((110.0, 40.0), 1.5, 1.2)

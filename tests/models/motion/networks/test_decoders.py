@@ -14,8 +14,8 @@ from torch import Tensor
 
 from models.tasks.motion.networks.decoders import Decoder, Start
 from models.tasks.motion.networks.network import Network
-from models.tasks.motion.settings import Decoder as Kind
-from models.tasks.motion.settings import Sizes
+from models.tasks.motion.networks.settings import Decoder as Kind
+from models.tasks.motion.networks.settings import Sizes
 
 RELEASED: dict[str, Any] = json.loads((Path(__file__).parents[3] / "fixtures" / "motion_decoders.json").read_text())
 """Outputs of the released decoders with 8 hidden units over 5 steps; it names its source."""

@@ -9,7 +9,7 @@ import torch
 
 from models.tasks.motion.networks.encoders import MOTION, own_motion
 from models.tasks.motion.networks.network import Mask, Network
-from models.tasks.motion.settings import RELEASED_BC, RELEASED_DIM, SMALL_BC, SMALL_DIM, Sizes
+from models.tasks.motion.networks.settings import RELEASED_BC, RELEASED_DIM, SMALL_BC, SMALL_DIM, Sizes
 from tests.models.motion.toys import maps, untrained
 
 TORCHVISION = {

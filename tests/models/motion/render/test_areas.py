@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.motion.bad_scene import BadScene
-from models.tasks.motion.render.areas import fill
-from models.tasks.motion.render.raster import Cells
+from models.tasks.motion.inference.bad_scene import BadScene
+from models.tasks.motion.inference.render.areas import fill
+from models.tasks.motion.inference.render.raster import Cells
 from tests.work import counted
 
 SIZE = 64

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from models.tasks.motion import scenes
-from models.tasks.motion.grid import Grid
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import Grid
+from models.tasks.motion.inference.render import CHANNEL_NAMES, Renderer
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from models.tasks.motion.protocol.motion_pb2 import TrafficLightState as State
-from models.tasks.motion.render import CHANNEL_NAMES, Renderer
 from tests.models.motion import towns
 
 SMALL = Grid(64, 1.0)

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.tasks.motion import scenes, truth
-from models.tasks.motion.grid import OFFICIAL, Grid
-from models.tasks.motion.render import CHANNEL_NAMES, Renderer
+from models.tasks.motion.data import truth
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import OFFICIAL, Grid
+from models.tasks.motion.inference.render import CHANNEL_NAMES, Renderer
 from tests.models.motion import towns
 from tests.models.motion.render import plain
 

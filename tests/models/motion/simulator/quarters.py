@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.protocol import motion_pb2
-from models.tasks.motion.simulator import circumstances, network, recording, scene
-from models.tasks.motion.simulator.cities import CITIES
-from models.tasks.motion.simulator.network import Network
-from models.tasks.motion.simulator.recording import Recording
+from simulators.motion import circumstances, network, recording, scene
+from simulators.motion.cities import CITIES
+from simulators.motion.network import Network
+from simulators.motion.recording import Recording
 
 Floats = NDArray[np.float64]
 SEEDS = (0, 1)

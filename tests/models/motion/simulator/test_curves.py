@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.motion.simulator import curves, placing
+from simulators.motion import curves, placing
 
 
 def arc(radius: float, angle: float) -> np.ndarray:

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.motion import folders, maps, official, truth
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.simulator import actions, circumstances, dataset, drivers
-from models.tasks.motion.simulator.cities import CITIES
-from models.tasks.motion.simulator.dataset import Entry, Job
-from models.tasks.motion.writer import PROVENANCE
+from models.tasks.motion.data import folders, official, truth
+from models.tasks.motion.data.writer import PROVENANCE
+from models.tasks.motion.inference import maps
+from models.tasks.motion.inference.grid import OFFICIAL
 from services.cli import main
+from simulators.motion import actions, circumstances, dataset, drivers
+from simulators.motion.cities import CITIES
+from simulators.motion.dataset import Entry, Job
 
 
 def test_the_canonical_partition_has_its_cities() -> None:

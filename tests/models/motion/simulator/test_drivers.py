@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.motion.simulator import bicycle, drivers
-from models.tasks.motion.simulator.bicycle import Bodies
-from models.tasks.motion.simulator.cities import CITIES
+from simulators.motion import bicycle, drivers
+from simulators.motion.bicycle import Bodies
+from simulators.motion.cities import CITIES
 
 DT = 0.1
 CITY = CITIES["Moscow"]

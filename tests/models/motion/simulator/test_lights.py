@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tasks.motion.simulator import lights
-from models.tasks.motion.simulator.lights import BLINKING, GREEN, RED, RED_YELLOW, YELLOW, Programme
+from simulators.motion import lights
+from simulators.motion.lights import BLINKING, GREEN, RED, RED_YELLOW, YELLOW, Programme
 
 TIMES = np.arange(0, 300, 0.1)
 programmes = st.integers(0, 10_000).map(lambda seed: Programme.draw(np.random.default_rng(seed), 0))

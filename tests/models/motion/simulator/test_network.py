@@ -8,12 +8,12 @@ import cv2
 import numpy as np
 import pytest
 
-from models.tasks.motion.simulator import conflicts, curves
-from models.tasks.motion.simulator.cities import CITIES
-from models.tasks.motion.simulator.conflicts import CROSS, JOIN, PART
-from models.tasks.motion.simulator.lanes import NONE
-from models.tasks.motion.simulator.network import Network
-from models.tasks.motion.simulator.streets import HALF
+from simulators.motion import conflicts, curves
+from simulators.motion.cities import CITIES
+from simulators.motion.conflicts import CROSS, JOIN, PART
+from simulators.motion.lanes import NONE
+from simulators.motion.network import Network
+from simulators.motion.streets import HALF
 from tests.models.motion.simulator.quarters import SEEDS, drawn
 
 QUARTERS = [(city, seed) for city in CITIES for seed in SEEDS]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.tasks.motion.simulator import claims, drivers, ground, right_of_way
-from models.tasks.motion.simulator.cities import CITIES
-from models.tasks.motion.simulator.claims import Claims, Coming
-from models.tasks.motion.simulator.conflicts import CROSS
-from models.tasks.motion.simulator.ground import Ground
-from models.tasks.motion.simulator.lanes import NONE
-from models.tasks.motion.simulator.places import Places
-from models.tasks.motion.simulator.right_of_way import Patience
+from simulators.motion import claims, drivers, ground, right_of_way
+from simulators.motion.cities import CITIES
+from simulators.motion.claims import Claims, Coming
+from simulators.motion.conflicts import CROSS
+from simulators.motion.ground import Ground
+from simulators.motion.lanes import NONE
+from simulators.motion.places import Places
+from simulators.motion.right_of_way import Patience
 from tests.models.motion.simulator.quarters import drawn
 
 

@@ -7,14 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from models.tasks.motion.simulator import curves, drivers, kerbside, lane_changes, places, routes
-from models.tasks.motion.simulator.cities import CITIES
-from models.tasks.motion.simulator.conflicts import JOIN, PART
-from models.tasks.motion.simulator.drivers import Drivers
-from models.tasks.motion.simulator.lanes import NONE
-from models.tasks.motion.simulator.network import Network
-from models.tasks.motion.simulator.places import Leaving, Places
-from models.tasks.motion.simulator.routes import Routes, Style
+from simulators.motion import curves, drivers, kerbside, lane_changes, places, routes
+from simulators.motion.cities import CITIES
+from simulators.motion.conflicts import JOIN, PART
+from simulators.motion.drivers import Drivers
+from simulators.motion.lanes import NONE
+from simulators.motion.network import Network
+from simulators.motion.places import Leaving, Places
+from simulators.motion.routes import Routes, Style
 from tests.models.motion.simulator.quarters import drawn
 
 STYLE = Style(1.0, 2.3, 1.5)

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.motion import maneuvers, scenes, truth
-from models.tasks.motion.futures import futures
-from models.tasks.motion.grid import OFFICIAL
+from models.tasks.motion.data import maneuvers, truth
+from models.tasks.motion.data.futures import futures
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.render.renderer import CHANNEL_NAMES, Renderer
 from models.tasks.motion.protocol import motion_pb2
-from models.tasks.motion.render.renderer import CHANNEL_NAMES, Renderer
-from models.tasks.motion.simulator import scene
-from models.tasks.motion.simulator.cities import CITIES
+from simulators.motion import scene
+from simulators.motion.cities import CITIES
 from tests.models.motion.simulator.quarters import simulated
 
 every_city = pytest.mark.parametrize("city", CITIES)

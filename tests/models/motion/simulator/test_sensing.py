@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.tasks.motion.simulator import sensing
-from models.tasks.motion.simulator.sensing import RANGE, World
+from simulators.motion import sensing
+from simulators.motion.sensing import RANGE, World
 
 STEPS, COUNT = 50, 60
 

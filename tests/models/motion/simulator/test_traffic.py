@@ -9,12 +9,12 @@ import cv2
 import numpy as np
 import pytest
 
-from models.tasks.motion.simulator import bicycle, lights, recording
-from models.tasks.motion.simulator.cities import CITIES
-from models.tasks.motion.simulator.drivers import DRY_BRAKING
-from models.tasks.motion.simulator.lanes import NONE
-from models.tasks.motion.simulator.parking import STEP
-from models.tasks.motion.simulator.recording import Recording
+from simulators.motion import bicycle, lights, recording
+from simulators.motion.cities import CITIES
+from simulators.motion.drivers import DRY_BRAKING
+from simulators.motion.lanes import NONE
+from simulators.motion.parking import STEP
+from simulators.motion.recording import Recording
 from tests.models.motion.simulator.quarters import SEEDS, corners, overlap, recorded
 
 every_recording = pytest.mark.parametrize(("city", "seed"), [(city, seed) for city in CITIES for seed in SEEDS])

@@ -15,7 +15,7 @@ import pytest
 from demur.v1 import common_pb2, lesion_pb2
 from demur.v1.lesion_pb2_grpc import LesionServiceStub
 from models.artefact import Artefact
-from services.assembly import Assembled
+from services.app.assembly import Assembled
 from tests.contract.serving import detail
 from tests.models.lesion import bright
 from tests.services.served import artefact_served

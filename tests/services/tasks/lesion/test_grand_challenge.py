@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import Asked
-from models.tasks.lesion import predictions
+from models.tasks.lesion.data import predictions
 from services.cli import main
 from tests.clients.lesion_service import LesionStandIn, serving
 

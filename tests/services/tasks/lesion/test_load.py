@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from models.artefact import Artefact
-from models.tasks.lesion import members, recipe
+from models.tasks.lesion.artefact import recipe
+from models.tasks.lesion.inference import members
+from services.request.work import Units
 from services.tasks.lesion import task, words
 from services.tasks.lesion.task import LesionTask, ScanRequest
-from services.work import Units
 from tests.models.lesion.heads import head, packed
 from tests.services.tasks.lesion.conftest import serving
 

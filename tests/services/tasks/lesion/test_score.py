@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.judged import Asked
-from models.tasks.lesion import inputs, predictions
+from models.tasks.lesion.data import inputs, predictions
 from services.cli import main
 from tests.clients.lesion_service import SINGLE, LesionStandIn, serving
 

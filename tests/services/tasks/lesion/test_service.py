@@ -15,11 +15,12 @@ import pytest
 
 from demur.v1 import common_pb2, lesion_pb2
 from models.artefact import Artefact
-from models.tasks.lesion import members, recipe
-from models.tasks.lesion.files import PROBABILITY_STEPS
-from models.tasks.lesion.image import read_scan
-from models.tasks.lesion.segment import segment
-from services.policy import Decision
+from models.tasks.lesion.artefact import recipe
+from models.tasks.lesion.data.files import PROBABILITY_STEPS
+from models.tasks.lesion.data.image import read_scan
+from models.tasks.lesion.inference import members
+from models.tasks.lesion.inference.segment import segment
+from services.policy.decision import Decision
 from services.transport.grpc.answer_size import KEY
 from tests.contract.serving import detail
 from tests.models.lesion.heads import SPOTS, head, packed, unpacked

@@ -17,7 +17,7 @@ import pytest
 from demur.v1 import common_pb2, motion_pb2
 from demur.v1.motion_pb2_grpc import MotionServiceStub
 from models.artefact import Artefact
-from services.assembly import Assembled
+from services.app.assembly import Assembled
 from tests.contract.serving import detail
 from tests.services.served import artefact_served
 from tests.services.tasks.motion import straight_artefact

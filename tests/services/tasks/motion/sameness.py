@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from demur.v1 import motion_pb2
-from services.policy import Decision
+from services.policy.decision import Decision
 from services.tasks.motion.schemas import NAMES
 from tests.services.tasks.motion.conftest import Json
 

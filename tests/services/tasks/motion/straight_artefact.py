@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from models import building, card, npz
 from models.artefact import Artefact, Executor, Manifest, numeric_profile, write
 from models.building import CARD, GOLDEN, UNSTATED
-from models.tasks.motion import appearance, calibrating, recipe, rip, spec
-from models.tasks.motion import members as members_of
-from models.tasks.motion.calibrating import Judged
-from models.tasks.motion.ensemble import GRAPH
+from models.tasks.motion import spec
+from models.tasks.motion.artefact import calibration, recipe
+from models.tasks.motion.artefact.calibration import Judged
+from models.tasks.motion.artefact.ensemble import GRAPH
+from models.tasks.motion.artefact.recipe import RECIPE, Recipe
 from models.tasks.motion.errors import request_errors
-from models.tasks.motion.recipe import RECIPE, Recipe
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.scenes import agent, parse, requested
+from models.tasks.motion.inference import appearance, rip
+from models.tasks.motion.inference import members as members_of
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scenes import agent, parse, requested
 from tests.models.motion import straight
 from tests.models.motion.towns import town
 
@@ -45,7 +47,7 @@ def artefact(folder: Path, members: int = 3, *, towns: int = 30) -> Artefact:
         schema_hash="0" * 64,
         executor=executor,
         heads={
-            spec.TRAJECTORIES.name: {numeric_profile([executor]): calibrating.calibration(Judged(predictive, errors))}
+            spec.TRAJECTORIES.name: {numeric_profile([executor]): calibration.calibration(Judged(predictive, errors))}
         },
         golden=GOLDEN,
         golden_tolerance=1e-4,

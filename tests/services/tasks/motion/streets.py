@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.tasks.motion.maps import encode_rendered
+from models.tasks.motion.inference.maps import encode_rendered
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scenes import Agent, agent, parse, requested
 from models.tasks.motion.protocol.motion_pb2 import Scene
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.scenes import Agent, agent, parse, requested
 from tests.models.motion import towns
 from tests.services.tasks.motion.straight_artefact import RECIPE_OF_TESTS
 

@@ -23,8 +23,8 @@ from google.protobuf import json_format
 from demur.v1 import motion_pb2
 from models import npy_header
 from models.artefact import Artefact
-from models.tasks.motion import scenes
-from models.tasks.motion.maps import encode_rendered
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.maps import encode_rendered
 from tests.contract.serving import detail
 from tests.models.motion import towns
 from tests.services.tasks.motion.conftest import Json, serving

@@ -11,12 +11,13 @@ import pytest
 from models import npz
 from models.artefact import Artefact, ArtefactError, write
 from models.building import GOLDEN
-from models.tasks.motion import build, members, recipe, rip
-from models.tasks.motion.ensemble import Ensemble
-from models.tasks.motion.recipe import Recipe
-from models.tasks.motion.render import Renderer
-from models.tasks.motion.scenes import parse
-from models.tasks.motion.settings import SAMPLES, Decoder, Sizes
+from models.tasks.motion.artefact import build, recipe
+from models.tasks.motion.artefact.ensemble import Ensemble
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.inference import members, rip
+from models.tasks.motion.inference.render import Renderer
+from models.tasks.motion.inference.scenes import parse
+from models.tasks.motion.networks.settings import SAMPLES, Decoder, Sizes
 from tests.models.motion.towns import town
 from tests.models.motion.toys import untrained
 from tests.services.tasks.motion.conftest import serving

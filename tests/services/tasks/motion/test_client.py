@@ -15,8 +15,8 @@ from google.protobuf import json_format
 
 import demur
 from models.artefact import Artefact
+from models.tasks.motion.inference.scenes import agent, parse
 from models.tasks.motion.protocol.motion_pb2 import Scene, Submission
-from models.tasks.motion.scenes import agent, parse
 from services.cli import main
 from tests.models.motion import towns
 from tests.ports import free_port

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from models.artefact import Artefact
-from models.tasks.motion import messages
-from models.tasks.motion.members import Members
-from models.tasks.motion.planning import Planning
-from models.tasks.motion.render import Renderer
+from models.tasks.motion.data import messages
+from models.tasks.motion.inference.members import Members
+from models.tasks.motion.inference.planning import Planning
+from models.tasks.motion.inference.render import Renderer
 from services.tasks.motion.schemas import NAMES
 from tests.services.tasks.motion.conftest import serving
 from tests.services.tasks.motion.sameness import numbers, same

@@ -17,7 +17,7 @@ from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
 from models.artefact import Artefact
 from models.assessment.trajectories import cnll
-from models.tasks.motion.frame import to_scene
+from models.tasks.motion.inference.frame import to_scene
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from services.cli import main
 from services.monitor.judgement import Judgement

@@ -16,16 +16,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.artefact import Artefact
-from models.tasks.motion import maps, members, recipe, scenes
-from models.tasks.motion.planning import Planning
-from models.tasks.motion.render import Renderer
-from services.errors import Draining
+from models.tasks.motion.artefact import recipe
+from models.tasks.motion.inference import maps, members, scenes
+from models.tasks.motion.inference.planning import Planning
+from models.tasks.motion.inference.render import Renderer
+from services.request.work import Done, ItemFailed, Priority, RowBatch, Step, Steps, Units, Work
+from services.runtime.errors import Draining
 from services.tasks.motion import inputs, task, words
 from services.tasks.motion.inputs import Input
 from services.tasks.motion.passes import planned
 from services.tasks.motion.request import MotionRequest, RenderedForm, SceneForm, TensorForm
 from services.tasks.motion.task import MotionTask
-from services.work import Done, ItemFailed, Priority, RowBatch, Step, Steps, Units, Work
 from tests.models.motion.towns import town
 from tests.services.tasks.motion.conftest import Served, serving
 from tests.services.tasks.motion.streets import CONTENT, FAST, rendered, tensor

@@ -10,7 +10,7 @@ from google.protobuf import json_format
 
 from models import artefact
 from models.artefact import Artefact
-from models.tasks.motion import messages
+from models.tasks.motion.data import messages
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from tests.services.tasks.motion.conftest import serving
 from tests.services.tasks.motion.sameness import same, timeless

@@ -14,11 +14,12 @@ import pytest
 from google.protobuf import json_format
 
 from models.evaluation.judged import Asked
-from models.tasks.motion import predictions, scenes
-from models.tasks.motion.grid import OFFICIAL
-from models.tasks.motion.maps import encode_rendered
+from models.tasks.motion.data import predictions
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.maps import encode_rendered
+from models.tasks.motion.inference.render import Renderer
 from models.tasks.motion.protocol.motion_pb2 import Scene, Submission
-from models.tasks.motion.render import Renderer
 from services.cli import main
 from tests.clients.motion.service import MotionStandIn, confidences, map_file, scene, serving
 

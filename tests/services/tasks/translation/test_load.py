@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from models.artefact import Artefact
-from models.tasks.translation.decoding.decoder import Batch, Decoder
+from models.tasks.translation.inference.decoding.decoder import Batch, Decoder
 from tests.models.translation.made import corpus
 from tests.services.tasks.translation.conftest import serving
 

@@ -12,7 +12,7 @@ from models.executors import sessions
 from models.executors.device import Device
 from models.executors.failures import NodesRefused, ProviderUnavailable
 from models.replay import replayer
-from models.tasks.translation import members
+from models.tasks.translation.inference import members
 from tests.models.executors.device_sessions import install
 from tests.services.tasks.translation.conftest import serving
 

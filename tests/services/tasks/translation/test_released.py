@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from models.artefact import ArtefactError
-from models.tasks.translation import importing, members, pairs_folder
+from models.tasks.translation.artefact import importing
+from models.tasks.translation.data import pairs_folder
+from models.tasks.translation.inference import members
 from tests.models.translation.fairseq_files import ENGLISH, folder
 from tests.models.translation.made import corpus
 from tests.services.tasks.translation.conftest import serving

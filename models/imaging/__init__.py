@@ -1,0 +1,1 @@
+"""Medical image files: NIfTI headers, volumes and orientation."""

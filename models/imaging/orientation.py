@@ -1,0 +1,42 @@
+"""The same voxels in another order: axes are swapped or grow the other way, and all lies where it lay."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.imaging.nifti_header import Affine
+
+Array = NDArray[Any]
+
+_APART = 0.25
+"""Voxels by which corners may lie apart: headers are rounded."""
+
+
+def reoriented(volume: Array, affine: Affine, shape: Sequence[int], wanted: Affine) -> Array | None:
+    """A view of a volume [x, y, z] in the order of a grid of this shape and affine; None: it is of other voxels.
+
+    Args:
+        affine: voxel index of the volume to world, mm, [4, 4].
+        wanted: the same of the grid.
+    """
+    try:
+        steps = np.linalg.solve(wanted, affine)  # index of the volume to index of the grid
+    except np.linalg.LinAlgError:
+        return None
+    axes = np.abs(steps[:3, :3]).argmax(axis=0)  # of the grid, along each of the volume's
+    if sorted(axes.tolist()) != [0, 1, 2]:
+        return None
+    flips = steps[axes, range(3)] < 0
+    turned = volume[tuple(slice(None, None, -1 if flip else 1) for flip in flips)].transpose(np.argsort(axes))
+    if turned.shape != tuple(shape):
+        return None
+    last = np.array(volume.shape) - 1
+    corners = np.array([*itertools.product(*((0, end) for end in last.tolist()))])
+    expected = np.where(flips, last - corners, corners)
+    found = (corners @ steps[:3, :3].T + steps[:3, 3])[:, axes]
+    return turned if bool((np.abs(found - expected) <= _APART).all()) else None

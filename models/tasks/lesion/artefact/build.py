@@ -1,0 +1,265 @@
+"""Makes a complete artefact of a lesion ensemble: threshold, calibration, recipe, golden window, model card.
+
+All that is calibrated is computed by what will serve: the graphs in ONNX Runtime, through ``segment``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from models import building, card, npz
+from models.artefact import Artefact, Manifest, Source, write
+from models.building import CARD, GOLDEN, UNSTATED, Provenance
+from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
+from models.profile import profile
+from models.tasks.lesion import spec
+from models.tasks.lesion.artefact import calibration as calibrating
+from models.tasks.lesion.artefact import recipe, replay_set
+from models.tasks.lesion.artefact.calibration import Found
+from models.tasks.lesion.artefact.ensemble import Ensemble
+from models.tasks.lesion.artefact.recipe import RECIPE, Recipe
+from models.tasks.lesion.data import examples
+from models.tasks.lesion.data.examples import Files
+from models.tasks.lesion.inference import members as members_of
+from models.tasks.lesion.inference.segment import Members, segment
+from models.tasks.lesion.training import tuning
+
+GOLDEN_TOLERANCE = 2e-3
+"""Of a logit difference's scale: instance norms raise the rounding of other processors in flat parts of a window."""
+USUAL_RETENTION = 0.95
+"""The target of a service that is told none (Shifts 2.0 keeps 95 %)."""
+Progress = Callable[[float, str], None]
+TUNING = "tuning of the threshold"
+_TRAIN, _CALIBRATION = "train", "calibration"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Training scans, and an ensemble made as the served one is, of the others."""
+
+    ensemble: Ensemble
+    scans: Sequence[Files]
+
+
+def build(
+    ensemble: Ensemble,
+    plan: Recipe,
+    directory: Path,
+    *,
+    train: Sequence[Files] = (),
+    tune: Sequence[Files] = (),
+    calibration: Sequence[Files] = (),
+    folds: Sequence[Fold] = (),
+    judge: Mapping[str, Sequence[Files]] | None = None,
+    provenance: Provenance = UNSTATED,
+    threads: int = 1,
+    device: Device = CPU,
+    progress: Progress = lambda done, what: None,
+) -> Artefact:
+    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+
+    Without calibration scans nothing is calibrated: everything is deferred until a threshold is set. The replay set
+    takes crops of these, and of scans that are judged.
+
+    Args:
+        plan: how scans are prepared; its threshold holds where none is tuned.
+        train: scans that the members were trained on; for the record.
+        tune: in-domain scans that the threshold is tuned on.
+        calibration: in-domain scans that neither members nor threshold have seen, if possible some forty.
+        folds: instead of them, training scans with ensembles that have not seen them; the threshold of each ensemble is
+            tuned on ``tune``, too, so that the scores of a fold are those of the whole procedure.
+        judge: further labelled scans by name, for figures in the manifest.
+        threads: that segment a scan side by side.
+        device: computes what is calibrated, under its numeric profile.
+
+    Raises:
+        ArtefactError: a graph is damaged, or does not fit the plan.
+        BadFile: a scan that cannot be read.
+    """
+    judge = judge or {}
+    scans = len(calibration) + sum(map(len, judge.values())) + sum(len(fold.scans) for fold in folds)
+    steps = _Steps(scans + len(tune) * (2 * (1 + len(folds)) if folds else 1), progress)
+    plan = msgspec.structs.replace(plan, channels=ensemble.channels, window=ensemble.window)
+    training = dict(ensemble.training)
+    scored: list[tuple[list[Found], list[Found]]] = []
+    for fold in folds:
+        with _opened(fold.ensemble, plan, device) as members:
+            own, _ = _tuned(plan, tune, members, threads, steps)
+            scored.append(
+                (
+                    judged(fold.scans, members, own, threads=threads, progress=steps.tell),
+                    judged(tune, members, own, threads=threads, progress=steps.tell),
+                )
+            )
+    with _opened(ensemble, plan, device) as members:
+        plan, tuned = _tuned(plan, tune, members, threads, steps)
+        training |= tuned
+        found = {
+            name: judged(cases, members, plan, threads=threads, progress=steps.tell)
+            for name, cases in {_CALIBRATION: calibration, **judge}.items()
+            if cases
+        }
+        level = judged(tune, members, plan, threads=threads, progress=steps.tell) if folds else []
+        golden = members_of.golden(members, plan)
+    factors = [calibrating.factor(level, other, ensemble=ensemble.several) for _, other in scored]
+    crosswise = [
+        scan
+        for (here, _), by in zip(scored, factors, strict=True)
+        for scan in calibrating.levelled(here, by, ensemble=ensemble.several)
+    ]
+    if crosswise:
+        found = {_CALIBRATION: crosswise, **found}
+    calibrated: dict[str, Calibration] = {}
+    if _CALIBRATION in found:
+        plan = calibrating.filled(plan, found[_CALIBRATION])
+        known = calibrating.calibration(found[_CALIBRATION], ensemble=ensemble.several)
+        calibrated[profile([ensemble.executor], described(device)).name] = known
+        training |= {"calibration": _calibrated_by(factors, known)}
+    else:
+        _log.warning("nothing is calibrated: no scan is left that members have not seen; every scan will be deferred")
+    manifest = Manifest(
+        task="lesion",
+        family=ensemble.family,
+        members=len(ensemble.graphs),
+        samples=ensemble.samples,
+        sample_seed=ensemble.sample_seed,
+        schema_hash=_inputs_hash(plan),
+        executor=ensemble.executor,
+        heads={spec.LESIONS.name: calibrated},
+        golden=GOLDEN,
+        golden_tolerance=GOLDEN_TOLERANCE,
+        sources=_sources(
+            {
+                _TRAIN: train,
+                TUNING: tune,
+                _CALIBRATION: calibration,
+                f"{_CALIBRATION}, cross-fitted": [scan for fold in folds for scan in fold.scans],
+            },
+            provenance,
+        ),
+        seeds=ensemble.seeds,
+        training=training,
+        quality={name: calibrating.quality([scan.scores for scan in one]) for name, one in found.items()},
+        versions=building.versions("numpy", "nibabel"),
+        files={},
+    )
+    files: dict[str, bytes | Path] = {
+        **ensemble.files,
+        RECIPE: recipe.encode(plan),
+        GOLDEN: npz.encode(golden),
+        CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
+    }
+    replayed = calibration or [scan for fold in folds for scan in fold.scans]
+    return replay_set.attached(write(directory, manifest, files), replayed, judge, provenance, device=device)
+
+
+@contextmanager
+def _opened(ensemble: Ensemble, plan: Recipe, device: Device) -> Iterator[members_of.Members]:
+    """The members of an ensemble, from files that are there for as long."""
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, content in ensemble.files.items():
+            (Path(scratch) / name).write_bytes(content)
+        yield members_of.opened(
+            lambda name: Path(scratch) / name,
+            [ensemble.executor],
+            plan,
+            samples=ensemble.samples,
+            sampled=ensemble.sample_seed is not None,
+            device=device,
+        )
+
+
+def _tuned(
+    plan: Recipe, tune: Sequence[Files], members: Members, threads: int, steps: _Steps
+) -> tuple[Recipe, dict[str, float]]:
+    """The plan with the best threshold on the scans to tune by, and what is recorded of it."""
+    if not tune:
+        return plan, {}
+    found = tuning.tune(_probabilities(tune, members, plan, threads, steps), small_voxels=plan.small_voxels)
+    said = {"tuned_threshold": found.threshold, "tuned_ndsc": round(found.ndsc, 4)}
+    return msgspec.structs.replace(plan, threshold=found.threshold), said
+
+
+def _calibrated_by(factors: Sequence[float], known: Calibration) -> str:
+    """What the thresholds of scans rest on, for the record; logged where they do not reach the usual target."""
+    table = known.retention
+    how = (
+        f"cross-fitted: {table.units} training scans in {len(factors)} folds, each scored by as many members that were "
+        "trained on the other folds and tuned in the same way, and brought to the level of the served ones by "
+        + ", ".join(f"{value:.3g}" for value in factors)
+        if factors
+        else f"{table.units} scans that no member was trained on"
+    )
+    said = f"{how}; targets up to a retention of {table.levels[-1]:g}"
+    if table.levels[-1] < USUAL_RETENTION:
+        _log.warning("calibrated on %s: a target of %g falls back to it", said, USUAL_RETENTION)
+    return said
+
+
+def judged(
+    cases: Sequence[Files],
+    members: Members,
+    plan: Recipe,
+    *,
+    threads: int = 1,
+    progress: Callable[[str], None] = lambda what: None,
+) -> list[Found]:
+    """Labelled scans, segmented as they are served and compared; one is in memory at a time.
+
+    Raises:
+        BadFile: see ``examples.read``.
+    """
+    found = []
+    for case in cases:
+        scan, truth = examples.read(case, plan.channels)
+        found.append(calibrating.compare(scan, truth, segment(scan, members, plan, threads)))
+        progress(f"judging {case.id}")
+    return found
+
+
+def _probabilities(
+    cases: Sequence[Files], members: Members, plan: Recipe, threads: int, steps: _Steps
+) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    for case in cases:
+        scan, truth = examples.read(case, plan.channels)
+        yield segment(scan, members, plan, threads).maps["probability"], truth
+        steps.tell(f"tuning on {case.id}")
+
+
+class _Steps:
+    """Counts scans for a report of progress."""
+
+    def __init__(self, scans: int, progress: Progress) -> None:
+        self._scans, self._progress, self._done = max(scans, 1), progress, 0
+
+    def tell(self, what: str) -> None:
+        """One more is done."""
+        self._done += 1
+        self._progress(self._done / self._scans, what)
+
+
+def _sources(data: Mapping[str, Sequence[Files]], provenance: Provenance) -> tuple[Source, ...]:
+    known = tuple(
+        Source(role, provenance.description, provenance.licence, examples.fingerprint(cases), len(cases))
+        for role, cases in data.items()
+        if cases
+    )
+    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
+
+
+def _inputs_hash(plan: Recipe) -> str:
+    """Of what is fed: modalities in their order, and the unit of their voxels."""
+    return hashlib.sha256(f"{' '.join(plan.channels)} {plan.spacing:g} mm".encode()).hexdigest()

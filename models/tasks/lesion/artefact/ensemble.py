@@ -1,0 +1,42 @@
+"""A trained lesion ensemble before it becomes an artefact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from models.artefact import Executor
+from models.tasks.lesion.artefact.recipe import Channel
+from models.tasks.lesion.spec import LESIONS
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Members of one family."""
+
+    family: str
+    graphs: tuple[bytes, ...]
+    """ONNX, one a member."""
+    channels: tuple[Channel, ...]
+    window: tuple[int, int, int]
+    seeds: tuple[int, ...]
+    training: Mapping[str, float | int | str]
+    samples: int = 1
+    """Frozen masks of each member."""
+    sample_seed: int | None = None
+    """Of the masks; None for graphs without."""
+
+    @property
+    def several(self) -> bool:
+        """Whether knowledge uncertainty exists."""
+        return len(self.graphs) * self.samples > 1
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """File name to content."""
+        return {f"member-{number}.onnx": graph for number, graph in enumerate(self.graphs)}
+
+    @property
+    def executor(self) -> Executor:
+        """How the graphs are run."""
+        return Executor(kind="onnx", layout="separate", models={LESIONS.name: tuple(self.files)})

@@ -1,0 +1,1 @@
+"""Official data files of the lesion task: readers, writers and splits."""

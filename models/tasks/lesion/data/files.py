@@ -1,0 +1,97 @@
+"""A segmentation as files: gzipped NIfTI by the name of a map, or a folder of official names that evaluation reads."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from models.imaging import nifti
+from models.tasks.lesion.inference.segmentation import Segmentation
+
+OFFICIAL = {
+    "mask": "pred_seg",
+    "probability": "pred_prob",
+    "rmi": "uncs_rmi",
+    "total": "uncs_entropy",
+    "data": "uncs_data_entropy",
+    "knowledge": "uncs_mi",
+    "advice": "advice",
+}
+"""Every map, and what its file is called: ``ID_pred_seg.nii.gz``. Advice has no official name."""
+
+
+Encoding = Literal["float32", "uint8"]
+"""How files hold maps of numbers."""
+_STEPS = 255
+PROBABILITY_STEPS = np.float32(1 << 14)
+"""Of a file's probabilities, from 0 to 1."""
+
+
+def names(segmentation: Segmentation) -> tuple[str, ...]:
+    """The maps that a segmentation has, the mask first."""
+    return tuple(name for name in OFFICIAL if name == "mask" or name in segmentation.maps)
+
+
+def encoded(segmentation: Segmentation, name: str, encoding: Encoding = "float32") -> bytes:
+    """A map as a gzipped NIfTI-1 file on the scan's grid: mask and advice uint8, others as ``encoding`` says.
+
+    As float32, probabilities are rounded to multiples of 2^-14: with the whole background, their file would
+    be five times as large. As uint8, values are rounded to 255 steps from 0 to the largest of them, so they are off by
+    at most half a step; the size of a step is in the header, and readers multiply by it.
+
+    Raises:
+        KeyError: the segmentation has no such map.
+    """
+    values = segmentation.mask if name == "mask" else segmentation.maps[name]
+    if encoding == "uint8" and values.dtype == np.float32:
+        step = float(values.max(initial=0.0)) / _STEPS or 1.0
+        levels = np.rint(values / np.float32(step)).clip(0, _STEPS).astype(np.uint8)
+        return nifti.write(levels, segmentation.affine, segmentation.space, slope=step)
+    if name == "probability":
+        values = np.rint(values * PROBABILITY_STEPS) / PROBABILITY_STEPS
+    return nifti.write(values, segmentation.affine, segmentation.space)
+
+
+def official(segmentation: Segmentation, scan: str) -> Iterator[tuple[str, bytes]]:
+    """File names and contents of a scan of this id: its maps, its lesions, and what is said of it as a whole."""
+    for name in names(segmentation):
+        yield f"{scan}_{OFFICIAL[name]}.nii.gz", encoded(segmentation, name)
+    yield f"{scan}_lesions.csv", lesion_table(segmentation).encode()
+    yield f"{scan}_scan.json", summary(segmentation)
+
+
+def lesion_table(segmentation: Segmentation) -> str:
+    """Comma-separated, a line a lesion, largest first; what does not exist is empty."""
+    file = io.StringIO()
+    rows = csv.writer(file, lineterminator="\n")
+    rows.writerow(
+        ("label", "volume_mm3", "x_mm", "y_mm", "z_mm", "mean_probability", "structural_uncertainty", "look_at")
+    )
+    for number, one in enumerate(segmentation.lesions, 1):
+        known = (one.mean_probability, one.structural_uncertainty)
+        numbers = ("" if value is None else f"{value:.6g}" for value in (one.volume_mm3, *one.centroid_mm, *known))
+        rows.writerow((number, *numbers, "" if one.look_at is None else int(one.look_at)))
+    return file.getvalue()
+
+
+def summary(segmentation: Segmentation) -> bytes:
+    """JSON of all but the volumes; limits that do not exist are null."""
+    found = segmentation
+    document = {
+        "burden": asdict(found.burden),
+        "means": asdict(found.means),
+        "structural": found.structural,
+        "look_at_voxels": found.look_at_voxels,
+        "brain_ml": found.brain_ml,
+        "resampled": found.resampled,
+        "appearance": dict(found.appearance),
+        "remarks": [asdict(one) for one in found.remarks],
+        "lesions": [asdict(one) for one in found.lesions],
+    }
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"

@@ -1,0 +1,97 @@
+"""Scans to be segmented: the images below a folder that have official names, or a single file of any name."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.evaluation.judged import BadFile
+from models.tasks.lesion.data import metaimage
+
+FLAIR = "FLAIR_isovox"
+_COMPANIONS = {"t1": "T1_isovox", "fg_mask": "isovox_fg_mask", "gt": "gt_isovox"}
+"""Folder beside that of the FLAIR images to what follows the id in a file's name."""
+_FILE = re.compile(rf"(?P<id>.+?)(?:_{FLAIR})?\.(?:nii(?:\.gz)?|mha)")
+_IMAGES = "images"
+"""Folder of Grand Challenge: in it a folder for each kind of image."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """The files of one scan."""
+
+    id: str
+    folder: Path
+    """Relative to what was given, without the folder ``flair``."""
+    flair: Path
+    t1: Path | None = None
+    brain_mask: Path | None = None
+    truth: Path | None = None
+
+
+def find(source: Path) -> tuple[Input, ...]:
+    """All scans below a folder (``{id}_FLAIR_isovox.nii.gz``, else ``{id}.mha``), in the order of folders and ids; or
+    the one of a file.
+
+    T1 images, brain masks and ground truths are found by their official names, in the same folder or in ``t1``,
+    ``fg_mask`` and ``gt`` beside ``flair``.
+
+    Raises:
+        BadFile: nothing is there, the name is not that of a NIfTI file, or two scans have one id and folder.
+    """
+    if source.is_file():
+        if (match := _FILE.fullmatch(source.name)) is None:
+            raise BadFile(f"{source} is no image by its name; .nii, .nii.gz or .mha is needed")
+        return (_input(match["id"], Path(), source),)
+    if not source.is_dir():
+        raise BadFile(
+            f"{source} does not exist; a NIfTI file, .mha, or a folder of *_{FLAIR}.nii.gz or *.mha is needed"
+        )
+    found = []
+    for path in source.rglob(f"*_{FLAIR}.nii.gz"):
+        folder = path.parent.relative_to(source)
+        found.append(_input(path.name.removesuffix(f"_{FLAIR}.nii.gz"), _plain(folder), path))
+    if not found:
+        found = _of_grand_challenge(source)
+    if not found:
+        raise BadFile(f"{source} has no scans: files *_{FLAIR}.nii.gz, or *.mha, are needed, there or in folders below")
+    found.sort(key=lambda one: (one.folder.as_posix(), int(one.id) if one.id.isdecimal() else -1, one.id))
+    for one, other in itertools.pairwise(found):
+        if (one.id, one.folder) == (other.id, other.folder):
+            raise BadFile(f"{one.flair} and {other.flair} are of one scan by name; give different ids")
+    return tuple(found)
+
+
+def _input(one: str, folder: Path, flair: Path) -> Input:
+    def companion(kind: str) -> Path | None:
+        name = f"{one}_{_COMPANIONS[kind]}.nii.gz"
+        beside = (flair.parent / name, flair.parent.parent / kind / name)
+        return next((path for path in beside if path.is_file()), None)
+
+    if not flair.name.endswith(f"_{FLAIR}.nii.gz"):
+        return Input(one, folder, flair)
+    return Input(one, folder, flair, companion("t1"), companion("fg_mask"), companion("gt"))
+
+
+def _of_grand_challenge(source: Path) -> list[Input]:
+    """The images of a folder ``images/KIND``, or of folders of any other name.
+
+    Raises:
+        BadFile: there are images of several kinds.
+    """
+    paths = sorted(source.rglob(f"*{metaimage.SUFFIX}"))
+    kinds = sorted({path.parent.name for path in paths if path.parent.parent.name == _IMAGES})
+    if len(kinds) > 1:
+        raise BadFile(f"{source} has images of the kinds {', '.join(kinds)}; give the folder of the FLAIR images")
+    found = []
+    for path in paths:
+        folder = path.parent.relative_to(source)
+        in_images = path.parent.parent.name == _IMAGES
+        found.append(_input(path.stem, folder.parent.parent if in_images and len(folder.parts) > 1 else folder, path))
+    return found
+
+
+def _plain(folder: Path) -> Path:
+    return folder.parent if folder.name == "flair" else folder

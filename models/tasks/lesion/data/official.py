@@ -1,0 +1,157 @@
+"""Scans in the official layout, read by the names of their files: ``SITE/SPLIT/{flair,t1,gt,fg_mask}/ID_….nii.gz``."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile, Mask
+from models.tasks.lesion.artefact.recipe import Channel
+from models.tasks.lesion.data import volumes
+from models.tasks.lesion.data.scans import natural
+
+SPLITS = ("train", "dev_in", "eval_in", "dev_out", "eval_out")
+
+NAMES: Mapping[str, str] = {
+    "flair": "{id}_FLAIR_isovox.nii.gz",
+    "t1": "{id}_T1_isovox.nii.gz",
+    "gt": "{id}_gt_isovox.nii.gz",
+    "fg_mask": "{id}_isovox_fg_mask.nii.gz",
+}
+"""Folder to the name of the file of a scan in it; ``t2`` and ``pd`` are published, too, and not read."""
+
+_PATTERNS = {kind: re.compile(re.escape(name).replace(r"\{id\}", "(?P<id>.+)")) for kind, name in NAMES.items()}
+_SAME_PLACE = 0.1
+"""How far, mm, corners of images on one grid may lie apart: headers are rounded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One scan, with its files."""
+
+    id: str
+    """From the names of the files; alone within a site and split."""
+    site: str
+    """The folder above the split's; empty if there is none."""
+    split: str
+    """One of ``SPLITS``; empty where the folders do not say."""
+    flair: Path
+    t1: Path | None
+    truth: Path | None
+    brain: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Volumes of one scan on one grid."""
+
+    volumes: NDArray[np.float32]
+    """[channels, x, y, z], in the order that was asked for, units of the scanner."""
+    truth: Mask | None
+    """Lesion voxels, [x, y, z]."""
+    brain: Mask | None
+    affine: NDArray[np.float64]
+    """[4, 4], voxel to mm."""
+
+
+def cases(root: Path, split: str | None = None) -> tuple[Case, ...]:
+    """The scans below a folder, of one split or of all, by site, split and id.
+
+    The folder may hold several data sets, be one, or be one split of one. A scan's files are found by its id, never by
+    their order: numbers in the names of folders and missing files change nothing.
+
+    Raises:
+        BadFile: no folder, no scans, a split that is none of ``SPLITS``; a file twice, or without its FLAIR image.
+    """
+    if split is not None and split not in SPLITS:
+        raise BadFile(f"split is {split!r}; the official ones are {', '.join(SPLITS)}")
+    if not root.is_dir():
+        raise BadFile(f"{root} is no folder; one with the official names is needed, SITE/SPLIT/flair/ID_FLAIR_…")
+    found: dict[tuple[Path, str], dict[str, Path]] = defaultdict(dict)
+    for path in sorted(root.rglob("*.nii.gz")):
+        for kind, pattern in _PATTERNS.items():
+            if match := pattern.fullmatch(path.name):
+                files = found[_base(path, kind), match["id"]]
+                if kind in files:
+                    raise BadFile(f"{files[kind]} and {path} are one image of one scan; take one of them away")
+                files[kind] = path
+    every = [_case(base, one, files) for (base, one), files in found.items()]
+    chosen = [case for case in every if split is None or case.split == split]
+    if not chosen:
+        wanted = "scans" if split is None else f"scans of the split {split}"
+        raise BadFile(f"{root} holds no {wanted}: files SITE/SPLIT/flair/ID_FLAIR_isovox.nii.gz are needed")
+    chosen.sort(key=lambda case: (case.site, SPLITS.index(case.split) if case.split else -1, natural(case.id)))
+    _check_once(chosen)
+    return tuple(chosen)
+
+
+def load(case: Case, channels: Sequence[Channel]) -> Loaded:
+    """The volumes of a scan.
+
+    Raises:
+        BadFile: a channel the scan has no file of; as ``volumes.read`` and ``volumes.mask``; values that are not
+            finite; images that do not lie on the grid of FLAIR.
+    """
+    first = volumes.read(case.flair)
+    stacked = np.empty((len(channels), *first.values.shape), np.float32)
+    for number, channel in enumerate(channels):
+        path = case.flair if channel == "flair" else case.t1
+        if path is None:
+            raise BadFile(
+                f"{case.flair}: scan {case.id} has no {NAMES[channel].format(id=case.id)}, and {channel} is asked"
+            )
+        volume = first if channel == "flair" else volumes.read(path)
+        _check_grid(volume, first)
+        with np.errstate(over="ignore"):
+            stacked[number] = volume.values
+        if not np.isfinite(stacked[number]).all():
+            raise BadFile(f"{path} holds values that are not finite in float32; every voxel needs a number")
+    truth, brain = (None if path is None else _mask(path, first) for path in (case.truth, case.brain))
+    return Loaded(stacked, truth, brain, first.affine)
+
+
+def _base(path: Path, kind: str) -> Path:
+    """The folder that a scan's files have in common: above their folders by kind, or the one they all lie in."""
+    return path.parent.parent if path.parent.name.lower() == kind else path.parent
+
+
+def _case(base: Path, one: str, files: Mapping[str, Path]) -> Case:
+    if "flair" not in files:
+        raise BadFile(f"{next(iter(files.values()))} has no {NAMES['flair'].format(id=one)} below {base}")
+    place = base.resolve()
+    named = place.name.lower()
+    split = named if named in SPLITS else ""
+    site = place.parent.name if split else place.name
+    return Case(one, site, split, files["flair"], files.get("t1"), files.get("gt"), files.get("fg_mask"))
+
+
+def _check_once(chosen: Sequence[Case]) -> None:
+    for one, other in itertools.pairwise(chosen):
+        if (one.site, one.split, one.id) == (other.site, other.split, other.id):
+            raise BadFile(f"{one.flair} and {other.flair} are one scan by name; give different ids, or read one folder")
+
+
+def _mask(path: Path, first: volumes.Volume) -> Mask:
+    volume, marked = volumes.mask(path)
+    _check_grid(volume, first)
+    return marked
+
+
+def _check_grid(volume: volumes.Volume, first: volumes.Volume) -> None:
+    if volume.values.shape != first.values.shape:
+        here, there = list(volume.values.shape), list(first.values.shape)
+        raise BadFile(f"{volume.path} has the shape {here}, and {first.path} {there}; images of a scan share one grid")
+    ends = np.array(list(itertools.product(*((0, size - 1) for size in first.values.shape), [1]))).T
+    apart = np.linalg.norm(((volume.affine - first.affine) @ ends)[:3], axis=0).max()
+    if not apart <= _SAME_PLACE:
+        raise BadFile(
+            f"{volume.path} lies up to {apart:.3g} mm away from {first.path}; images of a scan share one grid, "
+            f"to {_SAME_PLACE} mm"
+        )

@@ -1,0 +1,182 @@
+"""Folders of predicted segmentations with voxel uncertainties, for ``demur evaluate``; a unit is a scan."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment import segmentation, segmentation_retention
+from models.assessment.convention import Convention
+from models.assessment.figures import Rules
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
+from models.tasks.lesion.data import scans, volumes
+from models.tasks.lesion.data.scans import Scan
+from models.uncertainty.voxels import scan_structural_uncertainty
+
+OPTIONS = frozenset({"ground_truth"})
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
+SCORES = ("ndsc", "dice", "lesion_f1")
+STRUCTURAL = "scan_structural_uncertainty"
+
+
+@dataclass(frozen=True)
+class ScanFigures:
+    """One scan, judged; its volumes are gone."""
+
+    scores: dict[str, float]
+    voxel_r_aac: float
+    measures: dict[str, float]
+    thresholded: bool
+    """Whether the segmentation was made of probabilities here."""
+    isotropic: bool
+    aligned: bool
+    """Whether prediction and ground truth say that their voxels lie in the same places."""
+    digest: bytes
+    """Of the ground truth."""
+
+
+def read(path: Path, asked: Asked) -> Judged:
+    """A folder of official file names (``scans``); the companion ``ground_truth`` may hold truths and brain masks.
+
+    Errors are 1 - score over the whole volume. Measures are means of a voxel uncertainty in the brain mask, without
+    one in the volume; before them, where members' probabilities are there, the scan's structural uncertainty.
+    ``voxel_r_aac`` is by the first voxel uncertainty (RMI if there), inside the same voxels.
+
+    Raises:
+        BadFile: the message names the file.
+    """
+    companion = asked.companions.get("ground_truth")
+    found = scans.find(path, None if companion is None else Path(companion))
+    found, judged, left_out = _with_ndsc(found, [_judge(scan, asked.convention) for scan in found.scans])
+    figures = {name: np.array([one.scores[name] for one in judged]) for name in SCORES}
+    columns = {f"{name}_error": ErrorColumn(1 - values, "1", None) for name, values in figures.items()}
+    figures["voxel_r_aac"] = np.array([one.voxel_r_aac for one in judged])
+
+    def own(mask: Mask | None) -> dict[str, float]:
+        part = slice(None) if mask is None else mask
+        exist = {name: values[part][np.isfinite(values[part])] for name, values in figures.items()}
+        means = {name: float(np.mean(values)) if len(values) else math.nan for name, values in exist.items()}
+        return means | {f"{name}_sd": float(np.std(exist[name])) if len(exist[name]) else math.nan for name in figures}
+
+    known = [scan.shifted for scan in found.scans]
+    return Judged(
+        task="lesion",
+        source=str(path),
+        errors=ordered(asked, columns, str(path)),
+        measures={name: np.array([one.measures[name] for one in judged]) for name in judged[0].measures},
+        shifted=None if None in known else np.array(known, bool),
+        groups={"folder": np.array([scan.folder for scan in found.scans])},
+        rules=Rules(asked.convention),
+        own=own,
+        own_units={name: "1" for score in figures for name in (score, f"{score}_sd")},
+        members=len(found.scans[0].members) or None,
+        labels=hashlib.sha256(b"".join(one.digest for one in judged)).hexdigest(),
+        notes=left_out + _notes(found, judged),
+    )
+
+
+def _with_ndsc(found: scans.Scans, judged: list[ScanFigures]) -> tuple[scans.Scans, list[ScanFigures], tuple[str, ...]]:
+    """The scans whose nDSC exists, and a note about others: a truth of lesion only has none."""
+    kept = [place for place, one in enumerate(judged) if math.isfinite(one.scores["ndsc"])]
+    if len(kept) == len(judged):
+        return found, judged, ()
+    lost = [scan for place, scan in enumerate(found.scans) if place not in kept]
+    if not kept:
+        raise BadFile(f"{lost[0].truth} marks every voxel as lesion: it has no nDSC, and no other scan is there")
+    note = f"{', '.join(scan.id for scan in lost[:5])}: every voxel is lesion, so that no nDSC exists; left out"
+    return replace(found, scans=tuple(found.scans[place] for place in kept)), [judged[place] for place in kept], (note,)
+
+
+def _judge(scan: Scan, convention: Convention) -> ScanFigures:
+    """Reads and judges one scan; memory is a few volumes of it, whatever the number of members and measures."""
+    truth, lesions = volumes.mask(scan.truth)
+    if scan.segmentation is not None:
+        volume, predicted = volumes.mask(scan.segmentation, truth)
+    else:
+        assert scan.probability is not None
+        volume, predicted = volumes.segmentation(scan.probability, truth)
+    brain = _brain(scan, truth)
+    measures: dict[str, float] = {}
+    if scan.members:
+        measures[STRUCTURAL] = _structural(scan, predicted, truth)
+    area = float("nan")
+    for number, (name, path) in enumerate(scan.maps.items()):
+        values = _uncertainty(path, truth, brain)
+        measures[f"mean_{name}"] = float(np.mean(values[brain], dtype=np.float64))
+        if number == 0:
+            curve = segmentation_retention.voxel_curve(lesions, predicted, values, brain, convention=convention)
+            area = segmentation_retention.voxel_r_aac(curve)
+    return ScanFigures(
+        scores={
+            "ndsc": segmentation.ndsc(lesions, predicted, convention=convention),
+            "dice": segmentation.dice(lesions, predicted),
+            "lesion_f1": segmentation.lesion_f1(lesions, predicted, convention=convention),
+        },
+        voxel_r_aac=area,
+        measures=measures,
+        thresholded=scan.segmentation is None,
+        isotropic=truth.is_isotropic,
+        aligned=volume.lies_as(truth),
+        digest=hashlib.sha256(f"{scan.id} {lesions.shape}".encode() + np.packbits(lesions).tobytes()).digest(),
+    )
+
+
+def _brain(scan: Scan, truth: volumes.Volume) -> Mask:
+    if scan.mask is None:
+        return np.ones(truth.values.shape, bool)
+    _, brain = volumes.mask(scan.mask, truth)
+    if not brain.any():
+        raise BadFile(f"{scan.mask} is empty; a brain mask is 1 where the brain is")
+    return brain
+
+
+def _structural(scan: Scan, predicted: Mask, truth: volumes.Volume) -> float:
+    """Of the members' segmentations, made of their probabilities as the ensemble's is."""
+    if len(scan.members) < 2:
+        raise BadFile(f"{scan.members[0]} is the only member of its scan; structural uncertainty needs two")
+    masks = [volumes.segmentation(path, truth)[1] for path in scan.members]
+    return scan_structural_uncertainty(predicted, masks)
+
+
+def _uncertainty(path: Path, truth: volumes.Volume, brain: Mask) -> NDArray[np.floating]:
+    values = volumes.read(path, truth).values
+    if wrong := int(np.count_nonzero(~np.isfinite(values[brain]))):
+        raise BadFile(f"{path} is not finite in {wrong} voxels of the brain; an uncertainty is a finite number")
+    return values if values.dtype.kind == "f" else values.astype(np.float32)
+
+
+def _notes(found: scans.Scans, judged: Sequence[ScanFigures]) -> tuple[str, ...]:
+    def of(what: list[bool]) -> str:
+        ids = [scan.id for scan, true in zip(found.scans, what, strict=True) if true]
+        more = f" and {len(ids) - 5} more" if len(ids) > 5 else ""
+        return f"{', '.join(ids[:5])}{more}" if len(ids) < len(judged) or len(ids) == 1 else "all scans"
+
+    said = {
+        f"segmented here of probabilities from {volumes.THRESHOLD}, components of at most "
+        f"{segmentation.SMALL_VOXELS} voxels dropped": [one.thresholded for one in judged],
+        "no brain mask, so measures and voxel_r_aac are of the whole volume": [
+            scan.mask is None for scan in found.scans
+        ],
+        "lesions fill the voxels that voxel_r_aac is about, so that the scan has none": [
+            math.isnan(one.voxel_r_aac) for one in judged
+        ],
+        "voxels are not of 1 mm; lesions are counted in voxels": [not one.isotropic for one in judged],
+        "prediction and ground truth have different affines; voxels are compared by index": [
+            not one.aligned for one in judged
+        ],
+    }
+    known = [scan.shifted is None for scan in found.scans]
+    if any(known) and not all(known):
+        said["no folder says whether shifted, so no scan counts as either"] = known
+    notes = tuple(f"{text}: {of(which)}" for text, which in said.items() if any(which))
+    if found.unpredicted:
+        few = ", ".join(found.unpredicted[:5])
+        notes += (f"{len(found.unpredicted)} ground truths have no prediction and are left out: {few}",)
+    return notes

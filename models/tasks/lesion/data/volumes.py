@@ -1,0 +1,117 @@
+"""Reading the volumes of a scan, one by one, and refusing what is no mask, probability or uncertainty of it."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.segmentation import drop_small_components
+from models.evaluation.files import need
+from models.evaluation.judged import BadFile, Mask
+from models.imaging.orientation import reoriented
+from models.tasks.lesion.data import metaimage
+
+THRESHOLD = 0.35
+"""Probability from which a voxel is lesion, as released."""
+_PROBABILITY_SLACK = 1e-3  # means of members may pass 1 by rounding
+_SIZE_TOLERANCE = 0.01  # mm
+_AFFINE_TOLERANCE = 0.01  # mm
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Values of a NIfTI or MetaImage file, with where their voxels lie."""
+
+    path: Path
+    values: NDArray[Any]
+    """[x, y, z]."""
+    affine: NDArray[np.float64]
+    voxel: tuple[float, ...]
+    """Size, mm."""
+
+    @property
+    def is_isotropic(self) -> bool:
+        """Whether voxels are cubes of 1 mm, to 1 %: the metrics count voxels."""
+        return all(abs(size - 1) <= _SIZE_TOLERANCE for size in self.voxel)
+
+    def lies_as(self, other: Volume) -> bool:
+        """Whether both files say that their voxels lie in the same places."""
+        return np.allclose(self.affine, other.affine, atol=_AFFINE_TOLERANCE)
+
+
+def read(path: Path, truth: Volume | None = None) -> Volume:
+    """A volume; with a ground truth, one of its voxels.
+
+    The voxels of a file that holds those of the ground truth in another order of axes are put into its order.
+    Where the affines tell of different places, voxels are compared by index, as the official code does.
+
+    Raises:
+        BadFile: no NIfTI or MetaImage file, cut off, not of numbers, empty, or not of three axes (beside axes of length
+            1); of another shape than the ground truth.
+    """
+    volume = _read(path)
+    if truth is None:
+        return volume
+    if not volume.lies_as(truth):
+        turned = reoriented(volume.values, volume.affine, truth.values.shape, truth.affine)
+        if turned is not None:
+            volume = replace(volume, values=turned, affine=truth.affine)
+    if volume.values.shape != truth.values.shape:
+        here, there = list(volume.values.shape), list(truth.values.shape)
+        raise BadFile(f"{path} has the shape {here}, and the ground truth {truth.path} {there}")
+    return volume
+
+
+def _read(path: Path) -> Volume:
+    if path.suffix == metaimage.SUFFIX:
+        image = metaimage.read(path)
+        return Volume(path, image.values, image.affine, image.spacing)
+    nibabel = need("nibabel", "reading NIfTI")
+    expected = (OSError, EOFError, ValueError, TypeError, ArithmeticError, MemoryError, zlib.error)
+    try:
+        image = nibabel.load(path)
+        values = np.asanyarray(image.dataobj)
+        affine, zooms = np.asarray(image.affine, np.float64), image.header.get_zooms()
+    except (*expected, nibabel.filebasedimages.ImageFileError, nibabel.spatialimages.HeaderDataError) as error:
+        raise BadFile(f"{path} cannot be read as NIfTI: {error}") from error
+    except AttributeError as error:
+        raise BadFile(f"{path} is no image of voxels") from error
+    while values.ndim > 3 and values.shape[-1] == 1:
+        values = values[..., 0]
+    if values.ndim != 3 or not values.size:
+        raise BadFile(f"{path} has the shape {list(values.shape)}; a volume [x, y, z] is needed")
+    if values.dtype.kind not in "fiub":
+        raise BadFile(f"{path} has voxels of type {values.dtype}; numbers are needed")
+    return Volume(path, values, affine, tuple(float(size) for size in zooms[:3]))
+
+
+def mask(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
+    """A volume of 0 and 1, and where it is 1.
+
+    Raises:
+        BadFile: as ``read``, or another value.
+    """
+    volume = read(path, truth)
+    marked = volume.values == 1
+    if not (known := marked | (volume.values == 0)).all():
+        raise BadFile(f"{path} holds {volume.values[~known][0]}; a mask is 0 or 1")
+    return volume, marked
+
+
+def segmentation(path: Path, truth: Volume | None = None) -> tuple[Volume, Mask]:
+    """Lesion voxels of a probability map, post-processed as released: threshold, then small components dropped.
+
+    Raises:
+        BadFile: as ``read``, or values that are no probabilities.
+    """
+    volume = read(path, truth)
+    values = volume.values
+    if not ((values >= 0) & (values <= 1 + _PROBABILITY_SLACK)).all():
+        wrong = values[~((values >= 0) & (values <= 1 + _PROBABILITY_SLACK))][0]
+        raise BadFile(f"{path} holds {wrong}; probabilities lie between 0 and 1")
+    return volume, drop_small_components(values >= THRESHOLD)

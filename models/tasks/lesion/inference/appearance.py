@@ -1,0 +1,194 @@
+"""How a scan looks, in a few numbers, and what to say of one that looks unlike what the networks were made for.
+
+Denoising, skull stripping and bias correction are not done here; scans that seem to lack them are flagged, with what
+to do. Numbers are of the FLAIR image on its own grid, in up to 32 of its planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.input_warning import Remark
+from models.tasks.lesion.data.image import Scan
+from models.tasks.lesion.inference.boxes import box_of
+
+Float32 = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+FEATURES: Mapping[str, str] = {
+    "voxel_mm": "mm",
+    "brain_ml": "ml",
+    "nonzero_share": "1",
+    "noise": "1",
+    "bias": "1",
+    "contrast": "1",
+    "sharpness": "1",
+}
+"""Unit of each number of ``appearance``.
+
+voxel_mm: longest edge of a voxel. brain_ml: volume of the brain as used. nonzero_share: of the grid's voxels.
+noise: standard deviation of the noise in bright tissue over the brain's median. bias: standard deviation of the smooth
+part (a polynomial of degree 2) of the logarithm of the intensity. contrast: 98th percentile over median of the brain.
+sharpness: mean change over one voxel to that over two, about 0.5 for a blurred image, 1 for pure noise.
+"""
+
+_PLANES = 32
+_POINTS = 30_000  # of the polynomial
+_BEYOND = 0.5  # ranges of typical values by which a number may pass them
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Flags a number below ``lower`` or above ``upper``: absolute limits, moved by what is typical."""
+
+    code: str
+    feature: str
+    message: str
+    lower: float = -np.inf
+    upper: float = np.inf
+    absolute: bool = False
+    """Whether typical values change nothing."""
+    needed: bool = False
+    """Whether it is flagged where there is no number."""
+
+
+_SKULL = "strip the skull (HD-BET, SynthStrip) and set voxels outside the brain to 0"
+_RULES = (
+    _Rule(
+        "looks_raw",
+        "brain_ml",
+        f"more than a brain is in the image; {_SKULL}, or send a brain mask",
+        upper=2000,
+        absolute=True,
+    ),
+    _Rule("looks_raw", "nonzero_share", f"too much of the image is not 0; {_SKULL}", upper=0.55),
+    _Rule(
+        "small_brain",
+        "brain_ml",
+        "the brain is small; check the field of view and the brain extraction",
+        lower=700,
+        absolute=True,
+    ),
+    _Rule(
+        "thick_slices",
+        "voxel_mm",
+        "slices are thick, small lesions may be lost; acquire FLAIR in 3D, or look at the result with care",
+        upper=2.5,
+        absolute=True,
+    ),
+    _Rule(
+        "bias_field", "bias", "the intensity varies smoothly across the brain; correct the bias field (N4)", upper=0.25
+    ),
+    _Rule("noisy", "noise", "the image is noisy; denoise it (non-local means), or repeat the acquisition", upper=0.12),
+    _Rule(
+        "blurred",
+        "sharpness",
+        "the image is smoother than its voxels; send it as acquired, not interpolated or smoothed",
+        lower=0.51,
+    ),
+    _Rule(
+        "unusual_contrast",
+        "contrast",
+        "bright tissue stands out otherwise than usual; check that the image is FLAIR, and its intensity scale",
+        lower=1.1,
+        upper=3.0,
+        needed=True,
+    ),
+)
+
+
+def appearance(scan: Scan) -> dict[str, float]:
+    """The numbers of a scan by the names of ``FEATURES``; NaN where too little of a brain is there to tell."""
+    brain = scan.brain
+    nonzero = float(np.count_nonzero(scan.flair != 0)) / scan.flair.size  # booleans are counted far quicker
+    found = {
+        "voxel_mm": max(scan.spacing),
+        "brain_ml": float(np.count_nonzero(brain)) * scan.voxel_mm3 / 1000,
+        "nonzero_share": nonzero,
+    }
+    planes, inside = _planes(scan, brain)
+    tissue = planes[inside]
+    median = float(np.median(tissue)) if tissue.size else np.nan
+    if not median > 0:  # intensities are not those of an image of tissue
+        return found | dict.fromkeys(("noise", "bias", "contrast", "sharpness"), np.nan)
+    return found | {
+        "noise": _noise(planes, inside, median) / median,
+        "bias": _bias(planes, inside, median),
+        "contrast": float(np.percentile(tissue, 98)) / median,
+        "sharpness": _sharpness(planes, inside),
+    }
+
+
+def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
+    """What to say of a scan, given where training scans lay (the middle 99 %); rules of thumb where that is missing."""
+    said: dict[str, Remark] = {}
+    for rule in _RULES:
+        value = found.get(rule.feature, np.nan)
+        lower, upper = rule.lower, rule.upper
+        if rule.feature in typical and not rule.absolute:
+            low, high = typical[rule.feature]
+            room = _BEYOND * (high - low)
+            lower = low - room if np.isfinite(lower) else lower
+            upper = high + room if np.isfinite(upper) else upper
+        if rule.code not in said and (value < lower or value > upper or (rule.needed and np.isnan(value))):
+            unit = FEATURES[rule.feature]
+            said[rule.code] = Remark(
+                code=rule.code,
+                message=f"{rule.feature} is {value:.3g}{'' if unit == '1' else f' {unit}'}: {rule.message}",
+                value=value,
+                unit=unit,
+                lower=max(lower, 0.0),
+                upper=upper,
+            )
+    return tuple(said.values())
+
+
+def _planes(scan: Scan, brain: Mask) -> tuple[Float32, Mask]:
+    """Planes of the two finest axes through the brain, and where the brain is in them, [planes, a, b]."""
+    axis = int(np.argmax(scan.spacing))
+    box = box_of(brain)
+    inside, planes = np.moveaxis(brain[box], axis, 0), np.moveaxis(scan.flair[box], axis, 0)
+    chosen = np.unique(np.linspace(0, len(inside) - 1, min(_PLANES, len(inside))).round().astype(int))
+    return np.ascontiguousarray(planes[chosen], np.float32), np.ascontiguousarray(inside[chosen])
+
+
+def _noise(planes: Float32, inside: Mask, median: float) -> float:
+    """Noise in bright tissue: a difference of Laplacians, which structure hardly moves (Immerkaer 1996)."""
+    rows = planes[:, :-2] - 2 * planes[:, 1:-1] + planes[:, 2:]
+    both = rows[..., :-2] - 2 * rows[..., 1:-1] + rows[..., 2:]
+    whole = inside[:, :-2] & inside[:, 1:-1] & inside[:, 2:]
+    whole = whole[..., :-2] & whole[..., 1:-1] & whole[..., 2:]
+    bright = whole & (planes[:, 1:-1, 1:-1] > median)
+    if not bright.any():
+        return float("nan")
+    return float(1.4826 * np.median(np.abs(both[bright])) / 6)
+
+
+def _bias(planes: Float32, inside: Mask, median: float) -> float:
+    """Spread of the smooth part of ln intensity of tissue, without fluid and what is very bright."""
+    tissue = inside & (planes > 0.5 * median) & (planes < 2 * median)
+    places = np.flatnonzero(tissue)
+    if len(places) < 100:
+        return float("nan")
+    places = places[:: max(len(places) // _POINTS, 1)]
+    x, y, z = (
+        2 * axis / max(length - 1, 1) - 1
+        for axis, length in zip(np.unravel_index(places, tissue.shape), tissue.shape, strict=True)
+    )
+    terms = np.stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=1)
+    logs = np.log(planes.reshape(-1)[places].astype(np.float64))
+    found, *_ = np.linalg.lstsq(terms, logs, rcond=None)
+    return float(np.std(terms @ found))
+
+
+def _sharpness(planes: Float32, inside: Mask) -> float:
+    near = far = 0.0
+    for values, here in ((planes, inside), (planes.swapaxes(1, 2), inside.swapaxes(1, 2))):
+        both = here[:, :-2] & here[:, 1:-1] & here[:, 2:]
+        near += float(np.abs(values[:, 1:-1] - values[:, :-2])[both].sum(dtype=np.float64))
+        far += float(np.abs(values[:, 2:] - values[:, :-2])[both].sum(dtype=np.float64))
+    return near / far if far else float("nan")

@@ -1,0 +1,236 @@
+"""Where the networks' voxels lie in a scan, and how volumes go from one grid to the other.
+
+Scans of the networks' spacing are turned only, which loses nothing. Others are interpolated along their own axes:
+oblique slices follow the head, so that it lies in the new grid as it did in the old one; sheared axes are straightened.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.imaging.nifti import Affine, BadImage, Limits
+
+Array = NDArray[Any]
+Float32 = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+Shape = tuple[int, int, int]
+
+SAME = 0.01
+"""Share by which voxels may differ from the networks', and cosine between axes, without interpolation."""
+_FINER = 1.5  # times the networks' resolution from which an image is smoothed first
+_FWHM = math.sqrt(8 * math.log(2))  # full width at half maximum of a Gaussian, in standard deviations
+
+
+@dataclass(frozen=True)
+class Step:
+    """Index on the networks' grid to index on the turned scan: ``matrix`` @ index + ``offset``."""
+
+    matrix: Affine
+    offset: Affine
+
+    @property
+    def is_diagonal(self) -> bool:
+        return bool(np.count_nonzero(self.matrix) == 3 and np.diag(self.matrix).all())
+
+    @property
+    def inverse(self) -> Step:
+        matrix = np.linalg.inv(self.matrix)
+        return Step(np.where(np.abs(matrix) < 1e-12, 0, matrix), -matrix @ self.offset)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The networks' grid of one scan."""
+
+    shape: Shape
+    affine: Affine
+    """Index to world, mm, float64 [4, 4]."""
+    axes: Shape
+    """Axis of the scan that becomes each axis here."""
+    flipped: tuple[bool, bool, bool]
+    """Whether it grows the other way."""
+    scan_shape: Shape
+    scan_affine: Affine
+    step: Step | None
+    """How to interpolate; None: nothing is."""
+
+    @property
+    def turned_scan_shape(self) -> Shape:
+        """Of the scan along the networks' axes."""
+        x, y, z = (self.scan_shape[axis] for axis in self.axes)
+        return x, y, z
+
+    @property
+    def voxel_mm3(self) -> float:
+        return float(abs(np.linalg.det(self.affine[:3, :3])))
+
+    def turned(self, volume: Array) -> Array:
+        """A view of a volume of the scan, along the networks' axes."""
+        flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in self.flipped)
+        return volume.transpose(self.axes)[flips]
+
+    def turned_back(self, volume: Array) -> Array:
+        """The inverse of ``turned``, a view too."""
+        flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in self.flipped)
+        return volume[flips].transpose(np.argsort(self.axes))
+
+    def resampled(self, volume: Array, smooth: bool = True) -> Float32:
+        """A volume of the scan on this grid, float32, contiguous: linear, smoothed first where the scan is finer.
+
+        The width of smoothing brings a voxel's point spread to that of the new voxel (Cardoso et al. 2015).
+        """
+        from scipy import ndimage
+
+        turned = self.turned(volume)
+        if self.step is None:
+            return np.ascontiguousarray(turned, np.float32)
+        values = np.ascontiguousarray(turned, np.float32)
+        ratio = np.sqrt((self.step.matrix**2).sum(axis=1))  # voxels of the scan in one of ours
+        for axis in range(3) if smooth else ():
+            if ratio[axis] > _FINER:
+                sigma = math.sqrt(ratio[axis] ** 2 - 1) / _FWHM
+                values = ndimage.gaussian_filter1d(values, sigma, axis=axis, mode="nearest", truncate=3)
+        return _interpolated(values, self.step, self.shape, outside="nearest" if self.step.is_diagonal else "constant")
+
+    def back(self, volume: Array) -> Array:
+        """A map of this grid on the scan's: linear, float32; a view where nothing is interpolated."""
+        if self.step is None:
+            return self.turned_back(volume)
+        return self.turned_back(self.planes_back(volume, 0, self.turned_scan_shape[0]))
+
+    def planes_back(self, volume: Array, first: int, last: int) -> Float32:
+        """The same for planes of the turned scan's first axis: pieces of what ``turned_back`` puts in place."""
+        assert self.step is not None
+        step = self.step.inverse
+        _, *others = self.turned_scan_shape
+        moved = Step(step.matrix, step.offset + step.matrix[:, 0] * first)
+        return _interpolated(volume, moved, (last - first, *others))
+
+    def near_back(self, marks: Array) -> Array:
+        """Marks of this grid on the scan's: each voxel takes the mark that is nearest; 0 outside."""
+        if self.step is None:
+            return self.turned_back(marks)
+        return self.turned_back(_interpolated(marks, self.step.inverse, self.turned_scan_shape, order=0))
+
+    def mask_back(self, mask: Mask) -> Mask:
+        """A mask of this grid on the scan's: where its linear interpolation reaches one half.
+
+        A component (voxels that share faces) that falls between the scan's voxels keeps as many of those nearest to
+        it as fill its volume, at least one: a lesion that was found is never lost.
+        """
+        if self.step is None:
+            return self.turned_back(mask)
+        if not mask.any():
+            return np.zeros(self.scan_shape, bool)
+        marked = _interpolated(mask.astype(np.float32), self.step.inverse, self.turned_scan_shape) >= 0.5
+        self._keep_lost(mask, marked)
+        return self.turned_back(marked)
+
+    def _keep_lost(self, mask: Mask, marked: Mask) -> None:
+        from scipy import ndimage
+
+        assert self.step is not None
+        (box,) = ndimage.find_objects(mask.view(np.uint8))
+        crop = tuple(slice(max(part.start - 1, 0), part.stop + 1) for part in box)
+        corner = np.array([part.start for part in crop])
+        labels, number = ndimage.label(mask[crop])
+        around = ndimage.grey_dilation(labels, size=3)  # a half-marked voxel's nearest may lie beside its component
+        places = np.argwhere(marked) @ self.step.inverse.matrix.T + self.step.inverse.offset - corner
+        nearest = np.clip(np.rint(places).astype(np.intp), 0, np.array(labels.shape) - 1)
+        lost = np.setdiff1d(np.arange(1, number + 1), around[tuple(nearest.T)])
+        boxes = ndimage.find_objects(labels)
+        share = self.voxel_mm3 / float(abs(np.linalg.det(self.scan_affine[:3, :3])))
+        for label in lost.tolist():
+            box = boxes[label - 1]
+            own = np.argwhere(labels[box] == label) + [part.start for part in box] + corner
+            places = np.rint(own @ self.step.matrix.T + self.step.offset).astype(np.intp)
+            found, times = np.unique(np.clip(places, 0, np.array(marked.shape) - 1), axis=0, return_counts=True)
+            best = np.argsort(-times, kind="stable")[: max(round(len(own) * share), 1)]
+            marked[tuple(found[best].T)] = True
+
+
+def model_grid(shape: Shape, affine: Affine, orientation: str, spacing: float, limits: Limits | None = None) -> Grid:
+    """The networks' grid for a scan: axes in the directions of ``orientation``, voxels of ``spacing`` mm.
+
+    An empty orientation takes scans that need no interpolation as they lie, and turns others to RAS.
+
+    Raises:
+        BadImage: too many voxels there.
+        ValueError: no orientation.
+    """
+    from nibabel import orientations
+
+    fits = _fits(affine, spacing)
+    wanted = orientation or ("" if fits else "RAS")
+    start = orientations.io_orientation(affine)
+    end = orientations.axcodes2ornt(tuple(wanted)) if wanted else start
+    change = orientations.ornt_transform(start, end)  # of each axis of the scan: where it goes, which way
+    axes = np.argsort(change[:, 0])
+    turned = affine @ orientations.inv_ornt_aff(change, shape)
+    turned_shape = (int(shape[axes[0]]), int(shape[axes[1]]), int(shape[axes[2]]))
+    step = None
+    if not fits:
+        step, turned_shape, turned = _stepped(turned_shape, turned, spacing)
+        if math.prod(turned_shape) > (limits or Limits()).voxels:
+            raise BadImage(
+                f"at {spacing:g} mm the image has {math.prod(turned_shape)} voxels; crop it to the head",
+                code="too_large",
+                value=math.prod(turned_shape),
+                unit="voxels",
+                allowed=f"1 to {(limits or Limits()).voxels}",
+            )
+    return Grid(
+        shape=turned_shape,
+        affine=turned,
+        axes=(int(axes[0]), int(axes[1]), int(axes[2])),
+        flipped=(bool(change[axes[0], 1] < 0), bool(change[axes[1], 1] < 0), bool(change[axes[2], 1] < 0)),
+        scan_shape=shape,
+        scan_affine=affine,
+        step=step,
+    )
+
+
+def _fits(affine: Affine, spacing: float) -> bool:
+    """Whether voxels are cubes of the networks' size, in whatever direction."""
+    sizes = np.sqrt((affine[:3, :3] ** 2).sum(axis=0))
+    directions = affine[:3, :3] / sizes
+    cosines = directions.T @ directions - np.eye(3)
+    return bool((np.abs(sizes - spacing) <= SAME * spacing).all() and (np.abs(cosines) <= SAME).all())
+
+
+def _stepped(shape: Shape, affine: Affine, spacing: float) -> tuple[Step, Shape, Affine]:
+    """A grid of this spacing that covers a scan, along the axes that are nearest to its own and at right angles."""
+    edges = affine[:3, :3]
+    left, _, right = np.linalg.svd(edges / np.sqrt((edges**2).sum(axis=0)))
+    axes = left @ right
+    scale = axes.T @ edges  # voxel of the scan to mm along the new axes
+    scale[np.abs(scale) < SAME * np.abs(scale).max(axis=0) * 1e-2] = 0
+    corners = np.array([*itertools.product(*((-0.5, length - 0.5) for length in shape))]) @ scale.T
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    counts = np.maximum(np.ceil((high - low) / spacing - SAME), 1).astype(int)
+    origin = (low + high) / 2 - (counts - 1) / 2 * spacing
+    inverse = np.linalg.inv(scale)
+    inverse[np.abs(inverse) < 1e-12] = 0
+    new = np.eye(4)
+    new[:3, :3] = axes * spacing
+    new[:3, 3] = affine[:3, 3] + axes @ origin
+    return Step(inverse * spacing, inverse @ origin), (int(counts[0]), int(counts[1]), int(counts[2])), new
+
+
+def _interpolated(
+    values: Array, step: Step, shape: tuple[int, ...], *, order: int = 1, outside: str = "nearest"
+) -> Array:
+    """Values at the places that ``step`` leads to, in their own type."""
+    from scipy import ndimage
+
+    matrix = np.diag(step.matrix).copy() if step.is_diagonal else step.matrix
+    found = ndimage.affine_transform(
+        values, matrix, step.offset, shape, output=values.dtype, order=order, mode=outside, prefilter=False
+    )
+    return np.asarray(found)

@@ -1,0 +1,146 @@
+"""The members of a lesion ensemble, each a graph of its own: a window in, logit differences out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.artefact import Artefact, ArtefactError, Executor
+from models.executors.device import CPU, Device
+from models.executors.failures import DeviceFailed
+from models.executors.onnx import OnnxGraph
+from models.tasks.lesion.artefact import recipe as recipes
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.spec import LESIONS
+
+Array = NDArray[np.float32]
+
+GOLDEN_STEP = 8
+"""The golden window is made of cubes of so many voxels a side, and every so many voxels are compared."""
+_INPUT, _SAMPLE, _OUTPUT = "window", "sample", "difference"
+
+
+class Members:
+    """Trained networks, and the frozen dropout masks of each; a member is a pair of both.
+
+    Calls are independent of each other, and may be made by several threads at once.
+    """
+
+    def __init__(self, graphs: Sequence[OnnxGraph], samples: int = 1, sampled: bool = False) -> None:
+        """
+        Args:
+            samples: masks of each graph; 1 for graphs without.
+            sampled: whether the graphs take a sample's number.
+        """
+        self.outputs: tuple[str, ...] = (_OUTPUT,)
+        self._graphs, self._samples, self._sampled = tuple(graphs), samples, sampled
+
+    def __len__(self) -> int:
+        return len(self._graphs) * self._samples
+
+    def difference(self, member: int, window: Array) -> Array:
+        """Logit 1 - logit 0 of a member, [x, y, z], for a normalised window [C, x, y, z]."""
+        found: Array = self.differences(member, window[None])[0]
+        return found
+
+    def differences(self, member: int, windows: Array) -> Array:
+        """The same for a batch: windows [N, C, x, y, z] to [N, x, y, z]."""
+        graph, sample = divmod(member, self._samples)
+        given: dict[str, NDArray[Any]] = {_INPUT: np.ascontiguousarray(windows, np.float32)}
+        if self._sampled:
+            given[_SAMPLE] = np.asarray(sample, np.int64)
+        found: Array = self._graphs[graph].run(given, (_OUTPUT,))[0]
+        return np.asarray(found[:, 0])
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[Array]:
+        """A golden window again (``models.executors.golden``): [C, x, y, z] in cubes to [members, x, y, z] in steps."""
+        window = enlarged(np.asarray(inputs[_INPUT], np.float32))
+        step = slice(None, None, GOLDEN_STEP)
+        found = [self.difference(member, window)[step, step, step] for member in range(len(self))]
+        return [np.stack(found) for _ in outputs]
+
+
+def enlarged(cubes: Array) -> Array:
+    """A window [C, x, y, z] of cubes of equal values, from one value a cube."""
+    for axis in (1, 2, 3):
+        cubes = np.repeat(cubes, GOLDEN_STEP, axis=axis)
+    return cubes
+
+
+def golden(members: Members, recipe: Recipe) -> dict[str, Array]:
+    """Random cubes as a window, and what the members say of it: small enough to go with every artefact.
+
+    Outside of a ball all is zero, as outside of a brain.
+    """
+    size = [edge // GOLDEN_STEP for edge in recipe.window]
+    cubes = np.random.default_rng(0).standard_normal((len(recipe.channels), *size)).astype(np.float32)
+    places = np.indices(size) - (np.array(size)[:, None, None, None] - 1) / 2
+    cubes[:, (places**2).sum(axis=0) > (max(size) / 2) ** 2] = 0
+    (found,) = members.run({_INPUT: cubes}, members.outputs)
+    return {_INPUT: cubes, _OUTPUT: found}
+
+
+def members(artefact: Artefact, *, device: Device = CPU, shared_arena: bool = True) -> Members:
+    """The members of a verified artefact.
+
+    Raises:
+        ArtefactError: a graph that is damaged or not of this task, or other members than the manifest says.
+        ProviderUnavailable: CUDA was asked for and is not there.
+    """
+    manifest = artefact.manifest
+    found = opened(
+        artefact.path,
+        manifest.executors,
+        recipes.read(artefact),
+        samples=manifest.samples,
+        sampled=manifest.sample_seed is not None,
+        device=device,
+        shared_arena=shared_arena,
+    )
+    if len(found) != manifest.members * manifest.samples:
+        graphs = len(found) // manifest.samples
+        raise ArtefactError(f"{artefact.directory}: {graphs} graphs, the manifest says {manifest.members} members")
+    return found
+
+
+def opened(
+    path: Callable[[str], Path],
+    executors: Sequence[Executor],
+    recipe: Recipe,
+    *,
+    samples: int = 1,
+    sampled: bool = False,
+    device: Device = CPU,
+    shared_arena: bool = True,
+) -> Members:
+    """All members of all executors.
+
+    Args:
+        path: where a file of an executor lies.
+
+    Raises:
+        ArtefactError, ProviderUnavailable: see ``members``.
+    """
+    files = [name for executor in executors for name in executor.models.get(LESIONS.name, ())]
+    if not files or any(executor.layout != "separate" for executor in executors):
+        raise ArtefactError(f"lesion executors have the layout separate and graphs of the head {LESIONS.name!r}")
+    found = Members(
+        tuple(OnnxGraph(path(name), device=device, shared_arena=shared_arena) for name in files),
+        samples,
+        sampled,
+    )
+    nothing = np.zeros((1, len(recipe.channels), *recipe.window), np.float32)
+    for member, name in zip(range(0, len(found), samples), files, strict=True):
+        try:
+            said = found.differences(member, nothing)
+        except DeviceFailed:
+            raise
+        except Exception as error:
+            raise ArtefactError(f"{path(name)}: the graph does not take windows of the recipe: {error}") from error
+        if said.shape != (1, *recipe.window):
+            raise ArtefactError(f"{path(name)}: the graph says {list(said.shape)}, not [1, {recipe.window}]")
+    return found

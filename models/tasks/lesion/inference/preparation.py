@@ -1,0 +1,85 @@
+"""From a scan to what the networks take: turned, resampled if need be, z-scored over voxels other than 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.imaging.nifti import BadImage, Limits
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data.image import Scan
+from models.tasks.lesion.inference.grid import Grid, model_grid
+
+Float32 = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+_SLAB = 1 << 16  # voxels that are squared at once
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A scan on the networks' grid."""
+
+    image: Float32
+    """[channels, x, y, z], contiguous."""
+    brain: Mask
+    """[x, y, z]."""
+    grid: Grid
+    scan: Scan
+
+    @property
+    def brain_ml(self) -> float:
+        return float(np.count_nonzero(self.brain)) * self.grid.voxel_mm3 / 1000
+
+    @property
+    def resampled(self) -> bool:
+        """Whether anything was interpolated."""
+        return self.grid.step is not None
+
+    def back(self, volume: Float32) -> Float32:
+        """A map of the networks' grid on the scan's: linear, and exact where nothing was interpolated."""
+        return self.grid.back(volume)
+
+
+def prepare(scan: Scan, recipe: Recipe, limits: Limits | None = None) -> Prepared:
+    """What the networks of a recipe take.
+
+    Raises:
+        BadImage: a channel of one value, an image too large once it is resampled, a brain of no voxel.
+    """
+    grid = model_grid(scan.shape, scan.affine, recipe.orientation, recipe.spacing, limits)
+    image = np.empty((len(scan.channels), *grid.shape), np.float32)
+    for own, name, values in zip(image, scan.names, scan.channels, strict=True):
+        own[...] = grid.resampled(values)
+        _standardise(own, name)
+    brain = scan.brain
+    if grid.step is None:
+        brain = np.ascontiguousarray(grid.turned(brain))
+    else:
+        brain = np.asarray(grid.resampled(brain, smooth=False) >= 0.5)
+    if not brain.any():
+        raise BadImage("the brain has no voxel of 1 mm; send a whole head", code="empty", value=0).of("flair")
+    return Prepared(image, brain, grid, scan)
+
+
+def _standardise(values: NDArray[Any], name: str) -> None:
+    """Voxels other than 0 less their mean, over their standard deviation; zeros stay (MONAI, nonzero=True)."""
+    flat = values.reshape(-1)
+    nonzero = flat != 0
+    tissue = flat[nonzero]
+    mean = float(tissue.mean(dtype=np.float64)) if len(tissue) else 0.0
+    tissue -= np.float32(mean)
+    slabs = (tissue[first : first + _SLAB] for first in range(0, len(tissue), _SLAB))
+    total = sum(float(np.square(slab, dtype=np.float64).sum()) for slab in slabs)
+    deviation = (total / max(len(tissue), 1)) ** 0.5
+    if not np.isfinite(deviation) or deviation <= 1e-6 * abs(mean):
+        raise BadImage(
+            f"{name} has a standard deviation of {deviation:.3g} at a mean of {mean:.3g}; an image of tissue is needed",
+            code="constant",
+            value=f"{deviation:.3g}",
+            allowed="more than 0",
+        ).of(name)
+    tissue /= np.float32(deviation)
+    flat[nonzero] = tissue

@@ -1,0 +1,278 @@
+"""A prepared scan's whole way to its segmentation: windows, stitched members, maps, lesions, back on the scan's grid.
+
+``work`` is a generator of batches of calls that may run side by side; it knows no scheduler, and between two batches
+does next to nothing. What the calls make does not depend on the order in which they finish.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Generator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data.image import Scan
+from models.tasks.lesion.inference import lesions, maps
+from models.tasks.lesion.inference.appearance import appearance, remarks
+from models.tasks.lesion.inference.boxes import box_of
+from models.tasks.lesion.inference.burden import Burden, quantity
+from models.tasks.lesion.inference.calls import Batch, batch_of, finished
+from models.tasks.lesion.inference.grid import Grid
+from models.tasks.lesion.inference.lesions import Agreement, Lesions
+from models.tasks.lesion.inference.maps import BrainMaps
+from models.tasks.lesion.inference.preparation import Prepared, prepare
+from models.tasks.lesion.inference.segmentation import Means, Segmentation
+from models.tasks.lesion.inference.windows import Stitch, Windows
+
+Float32 = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+
+PIECE = 1 << 19
+"""Voxels of a call that is no network's: some ten milliseconds."""
+_BATCH = 4  # calls a lane in a batch of windows, so that the last ones leave few lanes idle
+_WINDOWS_END = 0.9  # of the time, if the networks are as slow as they usually are
+
+
+class Members(Protocol):
+    """The networks of an ensemble; calls may come from several threads."""
+
+    def __len__(self) -> int: ...
+
+    def difference(self, member: int, window: Float32) -> Float32:
+        """Logit 1 less logit 0 of a window [channels, x, y, z], float32 [x, y, z]."""
+        ...
+
+
+Work = Generator[Batch, list[Any], Segmentation]
+
+
+def segment(scan: Scan, members: Members, recipe: Recipe, threads: int = 1) -> Segmentation:
+    """A scan's segmentation, from beginning to end.
+
+    Raises:
+        BadImage: the scan cannot be prepared.
+        NotFinite: a network answers NaN.
+    """
+    return finished(work(prepare(scan, recipe), members, recipe, lanes=threads), threads)
+
+
+def work(
+    prepared: Prepared,
+    members: Members,
+    recipe: Recipe,
+    *,
+    lanes: int = 1,
+    window_seconds: float = 0.5,
+    wanted: Collection[str] | None = None,
+) -> Work:
+    """Batches of calls whose end is the segmentation.
+
+    ``lanes`` is how many calls are expected to run side by side; ``window_seconds`` how long a network takes for a
+    window; ``wanted`` names the maps that are made besides the probability (None: all). ``memory`` says how much is
+    needed.
+    """
+    windows = Windows(prepared.grid.shape, recipe.window, recipe.overlap)
+    stitch, blank, look = yield batch_of(
+        "looking at the scan",
+        0,
+        (0.1, partial(Stitch, windows, len(members))),
+        (0.05, partial(_blank, prepared.image, windows)),
+        (0.2, partial(appearance, prepared.scan)),
+    )
+    yield from _differences(prepared, members, windows, stitch, blank, lanes, window_seconds)
+    finishes = [partial(stitch.finish, member) for member in range(len(members))]
+    yield batch_of("stitching", _WINDOWS_END, *((0.02, one) for one in finishes))
+    differences = stitch.means()
+    del stitch, finishes
+    found = yield from _maps(prepared, differences, recipe)
+    share = partial(found.share_above, recipe.voxel_trust)
+    means, look_at_voxels = yield batch_of("measuring uncertainty", 0.94, (0.02, found.means), (0.01, share))
+    mask, table, burden = yield from _lesions(prepared, differences, found, recipe)
+    del differences  # most of the memory
+    scan_mask, volumes = yield from _back(prepared, found, mask, recipe, wanted)
+    return Segmentation(
+        affine=prepared.scan.affine,
+        space=prepared.scan.space,
+        mask=scan_mask,
+        maps=volumes,
+        lesions=table.table,
+        burden=burden,
+        means=means,
+        structural=table.structural,
+        look_at_voxels=look_at_voxels,
+        brain_ml=prepared.brain_ml,
+        resampled=prepared.resampled,
+        appearance=look,
+        remarks=remarks(look, recipe.typical),
+    )
+
+
+def memory(grid: Grid, members: int) -> int:
+    """Bytes that ``work`` needs at most besides the prepared scan and what the networks take."""
+    ours, scans = math.prod(grid.shape), math.prod(grid.scan_shape)
+    back = 6 * scans if grid.step is not None else 0
+    return 4 * (max((members + 3) * ours, 5 * ours + back) + (members + 12) * PIECE)
+
+
+def _blank(image: Float32, windows: Windows) -> tuple[bool, ...]:
+    """Which windows are 0 throughout: a member says the same of all of them."""
+    marked = image != 0  # booleans are walked through far quicker
+    return tuple(not windows.cut(marked, number).any() for number in range(len(windows)))
+
+
+def _differences(
+    prepared: Prepared,
+    members: Members,
+    windows: Windows,
+    stitch: Stitch,
+    blank: Sequence[bool],
+    lanes: int,
+    seconds: float,
+) -> Generator[Batch, list[Any], None]:
+    """Runs each member on each window, and on a blank one only once."""
+    empty: list[Float32] = []
+    if any(blank):
+        zeros = np.zeros((len(prepared.image), *windows.window), np.float32)
+        each = [(seconds, partial(members.difference, member, zeros)) for member in range(len(members))]
+        empty = yield batch_of("segmenting", 0.01, *each)
+
+    def run(number: int, member: int, window: Callable[[], Float32]) -> None:
+        said = empty[member] if blank[number] else members.difference(member, window())
+        stitch.add(member, number, said)
+
+    at_once = max(math.ceil(_BATCH * lanes / len(members)), 1)
+    for first in range(0, len(windows), at_once):
+        calls = []
+        for number in range(first, min(first + at_once, len(windows))):
+            window = cache(partial(windows.cut, prepared.image, number))  # cut once for all members
+            share = 0.005 if blank[number] else seconds
+            calls += [(share, partial(run, number, member, window)) for member in range(len(members))]
+        yield batch_of("segmenting", 0.01 + (_WINDOWS_END - 0.01) * first / len(windows), *calls)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of the voxels of the networks' grid."""
+
+    probability: Float32
+    candidates: Mask
+    """Where any member reaches the threshold."""
+    brain: BrainMaps
+
+    def means(self) -> Means:
+        def mean(values: Float32 | None) -> float | None:
+            return None if values is None else float(values.mean(dtype=np.float64))
+
+        brain = self.brain
+        total = float(brain.total.mean(dtype=np.float64))
+        return Means(total, mean(brain.data), mean(brain.knowledge), mean(brain.rmi))
+
+    def doubtful(self, trust: float) -> NDArray[np.uint8]:
+        """1 for voxels of the brain that are worth looking at."""
+        values = self.brain.total if self.brain.rmi is None else self.brain.rmi
+        return (values > np.float32(trust)).view(np.uint8)
+
+    def share_above(self, trust: float | None) -> float | None:
+        return None if trust is None else float(self.doubtful(trust).mean())
+
+
+def _maps(prepared: Prepared, differences: Float32, recipe: Recipe) -> Generator[Batch, list[Any], _Found]:
+    """Probability of all voxels, uncertainties of the brain's, piece by piece."""
+    shape = prepared.grid.shape
+    inside = prepared.brain.reshape(-1)
+    pieces = [slice(first, min(first + PIECE, inside.size)) for first in range(0, inside.size, PIECE)]
+    offsets = np.cumsum([0, *(int(np.count_nonzero(inside[piece])) for piece in pieces)]).tolist()
+    brain = maps.empty_maps(offsets[-1], len(differences))
+    found = _Found(np.empty(shape, np.float32), np.empty(shape, bool), brain)
+    flat = differences.reshape(len(differences), -1)
+    threshold = np.float32(_logit(recipe.threshold))
+
+    def fill(piece: slice, first: int, last: int) -> None:
+        candidates = maps.fill_probability(flat[:, piece], found.probability.reshape(-1)[piece], threshold)
+        found.candidates.reshape(-1)[piece] = candidates
+        of_brain = np.empty((len(flat), last - first), np.float32)
+        places = np.flatnonzero(inside[piece])
+        for own, difference in zip(of_brain, flat, strict=True):
+            np.take(difference[piece], places, out=own, mode="clip")  # the quickest that NumPy has
+        maps.fill_uncertainty(of_brain, brain.part(first, last))
+
+    fills = [partial(fill, *one) for one in zip(pieces, offsets[:-1], offsets[1:], strict=True)]
+    yield batch_of("measuring uncertainty", 0.92, *((0.02, one) for one in fills))
+    return found
+
+
+def _lesions(
+    prepared: Prepared, differences: Float32, found: _Found, recipe: Recipe
+) -> Generator[Batch, list[Any], tuple[Mask, Lesions, Burden]]:
+    """Masks of the ensemble and of each member, inside the box where any of them marks something."""
+    (box,) = yield batch_of("finding lesions", 0.95, (0.03, partial(box_of, found.candidates)))
+    grid, small = prepared.grid, recipe.small_voxels
+    mark = partial(lesions.marked, found.probability[box], recipe.threshold, small)
+    (ensemble,) = yield batch_of("finding lesions", 0.95, (0.02, mark))
+    threshold = _logit(recipe.threshold)
+
+    def compare(difference: Float32) -> Agreement:
+        return lesions.agreement(ensemble, lesions.marked(difference[box], threshold, small))
+
+    compares = [partial(compare, difference) for difference in differences]
+    members: list[Agreement] = yield batch_of("finding lesions", 0.95, *((0.02, one) for one in compares))
+    describe = partial(
+        lesions.describe,
+        ensemble,
+        found.probability[box],
+        members,
+        affine=grid.affine,
+        corner=[part.start for part in box],
+        trust=recipe.lesion_trust,
+    )
+    (table,) = yield batch_of("finding lesions", 0.96, (0.02, describe))
+    mask = np.zeros(grid.shape, bool)
+    mask[box] = ensemble.mask()
+    ml = grid.voxel_mm3 / 1000
+    count = quantity(len(table.table), [one.count for one in members])
+    volume = quantity(table.voxels * ml, [one.voxels * ml for one in members])
+    return mask, table, Burden(count, volume, count.interval(recipe.count), volume.interval(recipe.volume))
+
+
+def _back(
+    prepared: Prepared, found: _Found, mask: Mask, recipe: Recipe, wanted: Collection[str] | None
+) -> Generator[Batch, list[Any], tuple[Mask, dict[str, NDArray[Any]]]]:
+    """Mask and maps on the scan's grid."""
+    grid = prepared.grid
+    of_brain: dict[str, NDArray[Any]] = {name: one for name, one in vars(found.brain).items() if one is not None}
+    if recipe.voxel_trust is not None:
+        of_brain["advice"] = found.doubtful(recipe.voxel_trust)
+    names = [name for name in of_brain if wanted is None or name in wanted]
+
+    def whole(name: str) -> NDArray[Any]:
+        volume = np.zeros(grid.shape, of_brain[name].dtype)
+        volume[prepared.brain] = of_brain[name]
+        return grid.near_back(volume) if name == "advice" else volume
+
+    makes = [partial(whole, name) for name in names]
+    marked, *wholes = yield batch_of(
+        "writing on the scan's grid", 0.97, (0.1, partial(grid.mask_back, mask)), *((0.02, make) for make in makes)
+    )
+    volumes = dict(zip(("probability", *names), (found.probability, *wholes), strict=True))
+    smooth = [name for name in volumes if name != "advice"]
+    if grid.step is None:
+        return marked, volumes | {name: grid.back(volumes[name]) for name in smooth}
+    outs = {name: np.empty(grid.turned_scan_shape, np.float32) for name in smooth}
+    planes = max(PIECE // math.prod(grid.turned_scan_shape[1:]), 1)
+
+    def fill(name: str, first: int) -> None:
+        part = outs[name][first : first + planes]
+        part[...] = grid.planes_back(volumes[name], first, first + len(part))
+
+    fills = [partial(fill, name, first) for name in smooth for first in range(0, grid.turned_scan_shape[0], planes)]
+    yield batch_of("writing on the scan's grid", 0.98, *((0.05, one) for one in fills))
+    return marked, volumes | {name: grid.turned_back(out) for name, out in outs.items()}
+
+
+def _logit(probability: float) -> float:
+    return math.log(probability) - math.log1p(-probability)

@@ -1,0 +1,74 @@
+"""What is said of a scan: volumes on its own grid, lesions, and the numbers by which the frame decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.imaging.nifti import Affine
+from models.input_warning import Remark
+from models.predictive import Volumes
+from models.tasks.lesion.inference.burden import Burden
+from models.tasks.lesion.inference.lesions import Lesion
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Means:
+    """Of the brain's voxels, nats; one member has no knowledge."""
+
+    total: float
+    data: float | None = None
+    knowledge: float | None = None
+    rmi: float | None = None
+
+
+@dataclass(frozen=True)
+class Segmentation:
+    """All that is said of a scan; volumes [x, y, z] lie on the scan's own grid."""
+
+    affine: Affine
+    space: int
+    mask: Mask
+    maps: Mapping[str, NDArray[Any]]
+    """``probability``, ``total``, of ensembles ``data``, ``knowledge`` and ``rmi`` (float32, nats, 0 outside the
+    brain), where the recipe gives advice ``advice`` (uint8, 1: look at this voxel)."""
+    lesions: tuple[Lesion, ...]
+    """Largest first."""
+    burden: Burden
+    means: Means
+    structural: float | None
+    """One minus the members' mean Dice with the ensemble's mask, 0 to 1; None for a single model."""
+    look_at_voxels: float | None
+    """Share of the brain's voxels that advice marks; None without advice."""
+    brain_ml: float
+    resampled: bool
+    """Whether the image was interpolated for the networks."""
+    appearance: Mapping[str, float]
+    remarks: tuple[Remark, ...]
+
+    @property
+    def impossible(self) -> bool:
+        """Whether more is called lesion than there is brain; intervals of ln(1 + volume) are centred at the volume."""
+        return self.burden.volume_ml.value > self.brain_ml
+
+    def predictive(self) -> Volumes:
+        """The statistics of one unit, without the probabilities, which nobody asks for and which are large."""
+        means = self.means
+        data, epkl = means.data, None
+        if means.rmi is not None and data is not None:
+            epkl = means.rmi + means.total - data
+        return Volumes(
+            probability=(),
+            mask=[self.mask],
+            entropy=np.array([means.total], np.float32),
+            expected_entropy=None if data is None else np.array([data], np.float32),
+            epkl=None if epkl is None else np.array([epkl], np.float32),
+            structural=None if self.structural is None else np.array([self.structural], np.float32),
+            affines=[self.affine],
+        )

@@ -1,0 +1,1 @@
+"""Networks of the lesion task and their sizes."""

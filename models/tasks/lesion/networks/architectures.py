@@ -1,0 +1,151 @@
+"""MONAI's U-Net and UNETR in the sizes of the task, and what makes them ready to serve. Needs torch and monai.
+
+A trained network says two logits a voxel. What is served is their difference, float32 [batch, 1, x, y, z]: the last
+layer is linear, so that its two channels fold into one. Dropped channels of a Monte Carlo dropout member are frozen
+masks, one set a sample: a mask of single voxels would print the window's grid into the maps, since every window is
+given the same mask.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from monai.networks.layers.simplelayers import SkipConnection
+from monai.networks.nets import UNETR, UNet
+from torch import Tensor, nn
+
+from models.tasks.lesion.networks.settings import PATCH, Sizes, UNETRSizes, UNetSizes
+
+CLASSES = 2
+PRIOR = 0.02
+HALF_FROM = 256
+"""Tensors of at least so many numbers are stored in half precision; the rest is too small to matter."""
+_POSITIONS = "vit.patch_embedding.position_embeddings"
+
+State = Mapping[str, Tensor]
+
+
+def network(sizes: Sizes, edge: int) -> nn.Module:
+    """A new network: float32 [batch, inputs, edge, edge, edge] to logits [batch, 2, edge, edge, edge].
+
+    The U-Net takes any edge that ``sizes.divisor`` divides, and the names of its weights are those of the released
+    checkpoints. Its dropout takes whole channels. A new network calls a voxel lesion with probability ``PRIOR``, so
+    that training need not begin with unlearning that half the brain is (Lin et al. 2017, section 3.3).
+    """
+    found = _unet(sizes) if isinstance(sizes, UNetSizes) else _unetr(sizes, edge)
+    bias = _last(found).bias
+    assert bias is not None
+    bias.data = torch.tensor([-0.5, 0.5]) * math.log(PRIOR / (1 - PRIOR))
+    return found
+
+
+def _unet(sizes: UNetSizes) -> nn.Module:
+    strides = (2,) * (len(sizes.channels) - 1)
+    found = UNet(3, sizes.inputs, CLASSES, sizes.channels, strides, num_res_units=0, dropout=sizes.dropout)
+    for module in list(found.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, nn.Dropout):
+                setattr(module, name, nn.Dropout3d(child.p))
+    return found
+
+
+def _unetr(sizes: UNETRSizes, edge: int) -> nn.Module:
+    return UNETR(sizes.inputs, CLASSES, edge, sizes.feature, sizes.hidden, sizes.mlp, sizes.heads)
+
+
+def enlarged(state: State, edge: int) -> dict[str, Tensor]:
+    """Weights for windows of another edge: position embeddings of a UNETR are interpolated, all else stays.
+
+    As is usual for vision transformers (Dosovitskiy et al. 2021, section 3.2); linear in three dimensions.
+    """
+    found = dict(state)
+    if _POSITIONS in found:
+        old = found[_POSITIONS]
+        count = round(old.shape[1] ** (1 / 3))
+        grid = old.transpose(1, 2).reshape(1, -1, count, count, count)
+        new = nn.functional.interpolate(grid, size=(edge // PATCH,) * 3, mode="trilinear", align_corners=False)
+        found[_POSITIONS] = new.flatten(2).transpose(1, 2).contiguous()
+    return found
+
+
+def folded(trained: nn.Module) -> nn.Module:
+    """A copy with one output, logit 1 - logit 0, whose weights are rounded to what an artefact stores."""
+    found = copy.deepcopy(trained).eval()
+    last = _last(found)
+    axis = 1 if isinstance(last, nn.ConvTranspose3d) else 0
+    first, second = last.weight.data.double().unbind(axis)
+    last.weight = nn.Parameter((second - first).unsqueeze(axis).float())
+    assert last.bias is not None
+    last.bias = nn.Parameter((last.bias.data[1:] - last.bias.data[:1]).float())
+    last.out_channels = 1
+    with torch.no_grad():
+        for parameter in found.parameters():
+            if parameter.numel() >= HALF_FROM:
+                parameter.copy_(parameter.half())
+    return found
+
+
+def channel_masks(sizes: UNetSizes, *, sample_seed: int, seed: int, samples: int) -> list[np.ndarray[Any, Any]]:
+    """Frozen masks of a member's layers in the order in which they run, each float32 [S, C]: 0 or 1 / (1 - p).
+
+    A sample depends on (sample seed, member's seed, sample number) only. A layer keeps at least one channel.
+    """
+    widths = [*sizes.channels, *sizes.channels[-3::-1]]
+    drawn = [np.empty((samples, width), np.float32) for width in widths]
+    for sample in range(samples):
+        generator = np.random.default_rng([sample_seed, seed, sample])
+        for mask in drawn:
+            kept = generator.random(mask.shape[1])
+            mask[sample] = (kept >= sizes.dropout) | (kept == kept.max())
+    return [mask / np.float32(1 - sizes.dropout) for mask in drawn]
+
+
+class Plain(nn.Module):  # type: ignore[misc]  # torch is not followed
+    """What is exported of a member: ``window`` to ``difference``."""
+
+    def __init__(self, one_output: nn.Module) -> None:
+        super().__init__()
+        self.network = one_output
+
+    def forward(self, window: Tensor) -> Tensor:
+        return self.network(window)
+
+
+class Sampled(nn.Module):  # type: ignore[misc]
+    """A U-Net with frozen channel masks: ``window`` and ``sample`` (int64 scalar) to ``difference``."""
+
+    def __init__(self, one_output: nn.Module, masks: list[np.ndarray[Any, Any]]) -> None:
+        super().__init__()
+        self.network = one_output
+        for number, mask in enumerate(masks):
+            self.register_buffer(f"mask_{number}", torch.from_numpy(mask))
+        self._layers = len(masks)
+
+    def forward(self, window: Tensor, sample: Tensor) -> Tensor:
+        chosen = iter([getattr(self, f"mask_{number}")[sample] for number in range(self._layers)])
+        return _walk(self.network.model, window, chosen)
+
+
+def _walk(module: nn.Module, x: Tensor, masks: Iterator[Tensor]) -> Tensor:
+    """Runs a U-Net's layers in order; a mask is the scale of the instance norm before it, which costs nothing."""
+    if isinstance(module, SkipConnection):
+        return torch.cat([x, _walk(module.submodule, x, masks)], dim=1)
+    if isinstance(module, nn.Sequential):
+        for child in module.children():
+            x = _walk(child, x, masks)
+        return x
+    if isinstance(module, nn.InstanceNorm3d):
+        mask = next(masks)
+        return nn.functional.instance_norm(x, weight=mask, bias=torch.zeros_like(mask), eps=module.eps)
+    return x if isinstance(module, nn.Dropout3d) else module(x)
+
+
+def _last(module: nn.Module) -> nn.Conv3d | nn.ConvTranspose3d:
+    convolutions = [one for one in module.modules() if isinstance(one, nn.Conv3d | nn.ConvTranspose3d)]
+    (found,) = [one for one in convolutions if one.out_channels == CLASSES and one is convolutions[-1]]
+    return found

@@ -1,0 +1,159 @@
+"""Makes a complete artefact of a motion ensemble: graph, calibration, recipe, golden maps, model card.
+
+All that is calibrated is computed by what will serve: the graph in ONNX Runtime, ranked by ``rip``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from models import building, card, npz
+from models.artefact import Artefact, Manifest, Source, write
+from models.building import CARD, GOLDEN, UNSTATED, Provenance
+from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
+from models.profile import profile
+from models.tasks.motion import spec
+from models.tasks.motion.artefact import calibration as calibrating
+from models.tasks.motion.artefact import export, recipe, replay_set
+from models.tasks.motion.artefact.ensemble import GRAPH, Ensemble
+from models.tasks.motion.artefact.recipe import RECIPE, Recipe
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.inference import appearance
+from models.tasks.motion.inference import members as members_of
+from models.tasks.motion.inference.members import Members
+
+LOOKED = 4000
+"""Training requests, evenly spaced, whose appearance says what is typical."""
+Progress = Callable[[float, str], None]
+_CALIBRATION = "calibration"
+
+
+def build(
+    ensemble: Ensemble,
+    plan: Recipe,
+    directory: Path,
+    *,
+    train: Examples | None = None,
+    choosing: Examples | None = None,
+    calibration: Examples | None = None,
+    judge: Mapping[str, Examples] | None = None,
+    provenance: Provenance = UNSTATED,
+    device: Device = CPU,
+    progress: Progress = lambda done, what: None,
+) -> Artefact:
+    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+
+    Without calibration requests nothing is calibrated: everything is deferred until a threshold is set. The replay set
+    takes requests of these, and shifted ones that are judged.
+
+    Args:
+        plan: how plans are ranked; its grid is that of the members.
+        train: requests that the members were trained on; they say what is typical.
+        choosing: development requests that chose the members' weights; for the record.
+        calibration: in-domain requests that the members have not seen.
+        judge: further labelled requests by name, for figures in the manifest.
+        device: computes what is calibrated, under its numeric profile.
+
+    Raises:
+        ArtefactError: a graph that does not fit the plan.
+    """
+    judged_sets = {name: one for name, one in {_CALIBRATION: calibration, **(judge or {})}.items() if one}
+    steps = _Steps(sum(map(len, judged_sets.values())), progress)
+    graph = export.export(ensemble.networks, ensemble.masks)
+    members = _opened(graph, plan, device)
+    found = {name: calibrating.judge(one, members, plan, steps.told(name)) for name, one in judged_sets.items()}
+    if train:
+        plan = msgspec.structs.replace(plan, typical=typical(train))
+    calibrated: dict[str, Calibration] = {}
+    if _CALIBRATION in found:
+        calibrated[profile([ensemble.executor], described(device)).name] = calibrating.calibration(found[_CALIBRATION])
+    roles = {"train": train, "choice of weights": choosing, _CALIBRATION: calibration}
+    manifest = Manifest(
+        task="motion",
+        family=ensemble.family,
+        members=len(ensemble),
+        samples=ensemble.samples,
+        sample_seed=ensemble.sample_seed,
+        schema_hash=_inputs_hash(plan),
+        executor=ensemble.executor,
+        heads={spec.TRAJECTORIES.name: calibrated},
+        golden=GOLDEN,
+        golden_tolerance=members_of.GOLDEN_TOLERANCE,
+        sources=_sources(roles, provenance),
+        seeds=ensemble.seeds,
+        training=dict(ensemble.training),
+        quality={name: calibrating.quality(one) for name, one in found.items()},
+        versions=building.versions("numpy", "opencv-python-headless"),
+        files={},
+    )
+    files: dict[str, bytes | Path] = {
+        GRAPH: graph,
+        RECIPE: recipe.encode(plan),
+        GOLDEN: npz.encode(members_of.golden(members)),
+        CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
+    }
+    return replay_set.attached(write(directory, manifest, files), calibration, judge or {}, provenance, device=device)
+
+
+def opened(ensemble: Ensemble, plan: Recipe, *, device: Device = CPU) -> Members:
+    """The members of an ensemble as they will serve.
+
+    Raises:
+        ArtefactError: a graph that does not fit the plan.
+    """
+    return _opened(export.export(ensemble.networks, ensemble.masks), plan, device)
+
+
+def _opened(graph: bytes, plan: Recipe, device: Device) -> Members:
+    with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
+        path = Path(scratch) / GRAPH
+        path.write_bytes(graph)
+        return members_of.opened(path, plan, device=device)
+
+
+def typical(train: Examples) -> dict[str, tuple[float, float]]:
+    """How training requests look, by the names of ``appearance.FEATURES``: the middle 99 %."""
+    rows = np.unique(np.linspace(0, len(train) - 1, min(LOOKED, len(train))).astype(int))
+    return building.typical(
+        [appearance.measured(train.drawn(rows[number : number + 1])[0]) for number in range(len(rows))]
+    )
+
+
+class _Steps:
+    """Counts requests for a report of progress."""
+
+    def __init__(self, requests: int, progress: Progress) -> None:
+        self._requests, self._progress, self._done = max(requests, 1), progress, 0
+
+    def told(self, name: str) -> Callable[[int], None]:
+        """What to tell when some more of a set are done."""
+
+        def tell(done: int) -> None:
+            self._done += done
+            self._progress(self._done / self._requests, f"judging {name}")
+
+        return tell
+
+
+def _sources(data: Mapping[str, Examples | None], provenance: Provenance) -> tuple[Source, ...]:
+    known = tuple(
+        Source(role, provenance.description, provenance.licence, one.fingerprint, len(one))
+        for role, one in data.items()
+        if one
+    )
+    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
+
+
+def _inputs_hash(plan: Recipe) -> str:
+    """Of what is fed: the released channels on a grid."""
+    grid = plan.grid
+    return hashlib.sha256(
+        f"released channels {' '.join(map(str, grid.shape))} {grid.resolution:g} m".encode()
+    ).hexdigest()

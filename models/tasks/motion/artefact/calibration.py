@@ -1,0 +1,98 @@
+"""What labelled requests say of a motion ensemble: the head's calibration, and figures for the model card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import building
+from models.assessment import retention
+from models.calibration import Calibration
+from models.predictive import Trajectories
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.data.examples import Examples
+from models.tasks.motion.errors import request_errors
+from models.tasks.motion.inference import rip
+from models.tasks.motion.inference.members import Planners
+from models.tasks.motion.spec import TRAJECTORIES
+from models.uncertainty import score
+
+BATCH = 16
+"""Requests of one pass."""
+MEASURES = ("ma", "lq", "uq", "wcm", "bcm", "total_spread", "knowledge_spread")
+"""What a policy may defer by beside the head's own measure; the last is of several members only."""
+FIGURES: Mapping[str, str] = {
+    "min_ade_m": "minade",
+    "weighted_ade_m": "weightedade",
+    "min_fde_m": "minfde",
+    "weighted_fde_m": "weightedfde",
+    "cnll_nats": "cnll",
+}
+"""Figure of the model card to the error that it is the mean of (``errors.UNITS``)."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Labelled requests, answered and compared."""
+
+    predictive: Trajectories
+    errors: Mapping[str, NDArray[np.floating[Any]]]
+    """By the names of ``errors.UNITS``, [N] each."""
+
+    def __len__(self) -> int:
+        return len(self.predictive)
+
+
+def judge(
+    examples: Examples, planners: Planners, recipe: Recipe, progress: Callable[[int], None] = lambda done: None
+) -> Judged:
+    """Requests answered as they are served, beside what happened.
+
+    Args:
+        progress: told how many more requests are done.
+    """
+    parts = []
+    for start in range(0, len(examples), BATCH):
+        rows = np.arange(start, min(start + BATCH, len(examples)))
+        parts.append(rip.predictive(*planners(examples.drawn(rows)), recipe))
+        progress(len(rows))
+    predictive = joined(parts)
+    return Judged(predictive, request_errors(examples.futures, predictive.plans, predictive.weights))
+
+
+def joined(parts: Sequence[Trajectories]) -> Trajectories:
+    """The units of several predictives as one."""
+
+    def column(name: str) -> NDArray[np.floating[Any]] | None:
+        values = [getattr(part, name) for part in parts]
+        return None if values[0] is None else np.concatenate(values)
+
+    return Trajectories(**{one.name: column(one.name) for one in fields(Trajectories)})  # type: ignore[arg-type]
+
+
+def calibration(judged: Judged) -> Calibration:
+    """Of the head: retention and expected error (cNLL, nats) by its measure and the others, in-domain references."""
+    several = judged.predictive.knowledge is not None
+    own = TRAJECTORIES.own_measure(several)
+    others = MEASURES if several else MEASURES[:-1]
+    return building.calibrate_errors(
+        TRAJECTORIES,
+        judged.predictive,
+        np.asarray(judged.errors["cnll"], np.float64),
+        ensemble=several,
+        reference=(own, *others),
+        others=others,
+    )
+
+
+def quality(judged: Judged) -> dict[str, float]:
+    """Mean errors over requests and the area under the cNLL retention curve by the head's measure, four digits."""
+    found = {name: np.mean(judged.errors[error]) for name, error in FIGURES.items()}
+    own = TRAJECTORIES.own_measure(judged.predictive.knowledge is not None)
+    curve = retention.error_curve(judged.errors["cnll"], score(judged.predictive, own))
+    found["r_auc_cnll_nats"] = np.float64(retention.r_auc(curve))
+    return {name: building.significant(value, 4) for name, value in found.items()}

@@ -1,0 +1,1 @@
+"""Official data files of the motion task: readers, writers and splits."""

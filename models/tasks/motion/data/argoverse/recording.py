@@ -1,0 +1,93 @@
+"""A recording: actors over time and the roads around them, whatever files they came from; 10 Hz in, 5 Hz out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.files import need
+from models.evaluation.judged import BadFile
+from models.tasks.motion.data.argoverse.actors import Actor
+from models.tasks.motion.protocol.motion_pb2 import PathGraph
+
+CITIES = {
+    "ATX": "Austin",
+    "DTW": "Detroit",
+    "MIA": "Miami",
+    "PAO": "PaloAlto",
+    "PIT": "Pittsburgh",
+    "WDC": "WashingtonDC",
+}
+"""Where Argoverse 2 was recorded; none of them is a value of the released enumeration."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """F frames."""
+
+    name: str
+    """Of the log or scenario; makes the ids of its scenes."""
+    city: str
+    """One of ``CITIES``' names; empty where the files do not say."""
+    time: NDArray[np.float64]
+    """Of each frame, s since the first, [F]."""
+    actors: tuple[Actor, ...]
+    """All but the ego."""
+    ego: Actor | None
+    roads: PathGraph
+
+    def every_second(self) -> Recording:
+        """The frames 0, 2, 4 …: 10 Hz becomes 5 Hz."""
+        return replace(
+            self,
+            time=self.time[::2],
+            actors=tuple(_every_second(actor) for actor in self.actors),
+            ego=None if self.ego is None else _every_second(self.ego),
+        )
+
+
+def _every_second(actor: Actor) -> Actor:
+    return replace(actor, position=actor.position[::2], yaw=actor.yaw[::2])
+
+
+def columns(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[np.generic]]:
+    """The named columns of a Feather or Parquet file.
+
+    Raises:
+        BadFile: no such file, no table of such columns, empty or with missing values, or pyarrow is not installed.
+    """
+    arrow = need("pyarrow", "reading Argoverse 2")
+    module = "pyarrow.feather" if path.suffix == ".feather" else "pyarrow.parquet"
+    reader = need(module, "reading Argoverse 2")
+    options = {"memory_map": False}
+    try:
+        table = reader.read_table(path, columns=list(names), **options)
+    except (OSError, ValueError, KeyError, arrow.ArrowException) as error:
+        raise BadFile(f"{path} cannot be read with the columns {', '.join(names)}: {error}") from error
+    if missing := [name for name in names if name not in table.column_names]:
+        raise BadFile(f"{path} has no column {missing[0]!r}; Argoverse 2 has {', '.join(names)}")
+    if not table.num_rows:
+        raise BadFile(f"{path} has no rows")
+    for name in names:
+        if table[name].null_count:
+            raise BadFile(f"{path}: column {name!r} has missing values")
+    return {name: table[name].to_numpy() for name in names}
+
+
+def numbers(path: Path, found: dict[str, NDArray[np.generic]], names: tuple[str, ...]) -> NDArray[np.float64]:
+    """Columns side by side, float64 [rows, names].
+
+    Raises:
+        BadFile: a value that is no finite number.
+    """
+    try:
+        table = np.stack([np.asarray(found[name], np.float64) for name in names], axis=1)
+    except ValueError as error:
+        raise BadFile(f"{path}: columns {', '.join(names)} need numbers: {error}") from error
+    if not np.isfinite(table).all():
+        row, column = (int(index) for index in np.argwhere(~np.isfinite(table))[0])
+        raise BadFile(f"{path}: {names[column]}[{row}] is {table[row, column]}; finite numbers are needed")
+    return table

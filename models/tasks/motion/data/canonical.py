@@ -1,0 +1,98 @@
+"""Which scenes are in-domain and which are shifted: by their tags, canonically or as one likes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.data.tags import VALUES, Tags, plain
+
+FILE = "partition.json"
+"""In an official folder that was divided anew: the rules that hold there instead of the canonical ones."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Scenes whose tags have one of the allowed values in each field; without fields, all scenes."""
+
+    allowed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def accepts(self, tags: Tags) -> bool:
+        return all(tags.get(name) in values for name, values in self.allowed.items())
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What is in-domain in every split, and what is shifted in some."""
+
+    inside: Rule
+    outside: Mapping[str, Rule]
+    """Split to the rule of its shifted scenes."""
+
+    def shifted(self, split: str, tags: Tags) -> bool | None:
+        """Whether a scene is shifted; None where it is in neither part.
+
+        Args:
+            split: ``train``, ``dev`` or ``eval``; empty where it is not known, which takes the shifted scenes of any.
+        """
+        if self.inside.accepts(tags):
+            return False
+        rules = [rule for name, rule in self.outside.items() if split in ("", name)]
+        return True if any(rule.accepts(tags) for rule in rules) else None
+
+
+def rule(words: Sequence[str]) -> Rule:
+    """From words such as ``track=Moscow,AnnArbor``; a scene has to fit all of them.
+
+    Raises:
+        ValueError: another form, a field twice, or a value that the released enumeration does not have.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for word in words:
+        name, _, values = word.partition("=")
+        if not (name and values):
+            raise ValueError(f"{word!r} is not of the form TAG=VALUE,VALUE; released tags are {', '.join(VALUES)}")
+        if name in found:
+            raise ValueError(f"{name} is given twice; join its values with commas")
+        found[name] = frozenset(plain(name, value) for value in values.split(","))
+    return Rule(found)
+
+
+CANONICAL = Partition(
+    inside=rule(["track=Moscow", "precipitation=NoPrecipitation"]),
+    outside={
+        "dev": rule(["track=Skolkovo,Modiin,Innopolis", "precipitation=NoPrecipitation,Rain,Snow"]),
+        "eval": rule(["track=AnnArbor,TelAviv", "precipitation=NoPrecipitation,Rain,Snow"]),
+    },
+)
+"""Shifts 1.0, Figure 16, as the released filters have it: where its words count sleet as shifted, too, they do not."""
+
+
+def written(partition: Partition) -> str:
+    """As the content of ``partition.json``."""
+    document = {"in": _words(partition.inside), "shifted": {s: _words(r) for s, r in partition.outside.items()}}
+    return json.dumps(document, indent=1) + "\n"
+
+
+def read(folder: Path) -> Partition:
+    """The rules that hold in an official folder: its own, or the canonical ones.
+
+    Raises:
+        BadFile: a file of rules that cannot be read.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return CANONICAL
+    try:
+        document: Any = json.loads(path.read_text())
+        return Partition(rule(document["in"]), {split: rule(words) for split, words in document["shifted"].items()})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadFile(f"{path}: no rules of a partition: {error!r}") from error
+
+
+def _words(one: Rule) -> list[str]:
+    return [f"{name}={','.join(sorted(values))}" for name, values in one.allowed.items()]

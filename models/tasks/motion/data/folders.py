@@ -1,0 +1,157 @@
+"""The official directories: where the scenes of a split lie, their tags and their rendered maps.
+
+``train_pb/NNN/*.pb``, ``train_tags.txt`` with a line for each scene in the order of the sorted files, and
+``train_rendered/NNN/{scene}_{track}.npy``. Released archives call the splits by several names, and the one of the
+evaluation its folders ``evaluation`` and ``evaluation_renders``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.data.tags import Tags, parsed
+
+SPLITS: Mapping[str, tuple[str, ...]] = {
+    "train": ("train",),
+    "dev": ("dev", "development", "validation"),
+    "eval": ("eval", "evaluation", "test"),
+}
+"""Split to what the releases call it; files are written under the first name."""
+SCENES, RENDERED, TAGS = ("_pb", ""), ("_rendered", "_renders"), ("_tags.txt",)
+"""What follows the name of a split; files are written with the first."""
+SUFFIX = ".pb"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One split of a data set, or a folder of scenes that is none."""
+
+    name: str
+    """``train``, ``dev`` or ``eval``; empty where the folder's name does not say."""
+    root: Path
+    """The data set."""
+    scenes: Path
+    tags: Path | None
+    """None: the scenes tell their own."""
+    rendered: Path | None
+    """None: no maps."""
+
+    def beside(self, suffixes: tuple[str, ...]) -> Path:
+        """Where the tags or the maps of these scenes are written that are not there yet."""
+        return self.root / ((self.name or self.scenes.resolve().name.removesuffix(SCENES[0])) + suffixes[0])
+
+    def map(self, file: Path, scene: str, track: int) -> Path | None:
+        """Where the rendered map of a request of a scene's file lies; None where the split has no maps."""
+        return None if self.rendered is None else self.rendered / file.parent.name / rendered_name(scene, track)
+
+
+def rendered_name(scene: str, track: int) -> str:
+    """Of the file of a rendered map."""
+    return f"{scene}_{track}.npy"
+
+
+def split_named(folder: str) -> str:
+    """The split that a folder of scenes is of by its name; empty if of none."""
+    names = {alias + suffix: split for split, aliases in SPLITS.items() for alias in aliases for suffix in SCENES}
+    return names.get(folder, "")
+
+
+def splits(root: Path) -> tuple[Split, ...]:
+    """The splits of a data set in the order of ``SPLITS``, or the one that a folder of scenes is.
+
+    Raises:
+        BadFile: no folder, a split under two names, or neither splits nor folders of scenes in it.
+    """
+    if not root.is_dir():
+        raise BadFile(f"{root} is no folder; one with the official names is needed, train_pb/000/*.pb")
+    if found := named_splits(root):
+        return found
+    if next(_files(root), None) is None:
+        raise BadFile(f"{root} holds no scenes: files train_pb/NNN/*.pb are needed, or NNN/*.pb")
+    return (_beside(root.resolve(), root),)
+
+
+def named_splits(root: Path) -> tuple[Split, ...]:
+    """The splits of a folder by the released names, or the one that it is itself; empty if it has none.
+
+    Raises:
+        BadFile: a split under two names.
+    """
+    found = [_found(root, name, scenes) for name in SPLITS if (scenes := _one(root, name, SCENES)) is not None]
+    place = root.resolve()
+    if not found and (name := split_named(place.name)) and next(_files(root), None) is not None:
+        found = [_found(place.parent, name, root)]
+    return tuple(found)
+
+
+def split(root: Path, name: str) -> Split:
+    """One split of a data set.
+
+    Raises:
+        BadFile: as ``splits``, or there is none of that name.
+    """
+    every = splits(root)
+    for one in every:
+        if one.name == name:
+            return one
+    there = ", ".join(one.scenes.name for one in every)
+    raise BadFile(f"{root} has no split {name!r}, only {there}; the folder {name}_pb is needed")
+
+
+def scene_files(split: Split) -> Iterator[Path]:
+    """The files of scenes in their official order: sorted folders, and sorted files in each."""
+    return _files(split.scenes)
+
+
+def tagged_files(split: Split) -> Iterator[tuple[Path, Tags | None]]:
+    """Each file of a scene with the tags of its line; None where the split has no file of tags.
+
+    Raises:
+        BadFile: a line that holds no tags, or more or fewer lines than scenes.
+    """
+    if split.tags is None:
+        yield from ((file, None) for file in scene_files(split))
+        return
+    try:
+        with split.tags.open(encoding="utf-8") as lines:
+            pairs = itertools.zip_longest(scene_files(split), lines)
+            for number, (file, text) in enumerate(pairs, 1):
+                if file is None or text is None:
+                    raise BadFile(_unequal(split, number, file))
+                yield file, parsed(split.tags, number, text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadFile(f"{split.tags} cannot be read: {error}") from error
+
+
+def _unequal(split: Split, number: int, file: Path | None) -> str:
+    if file is None:
+        return f"{split.tags}, line {number}: there are only {number - 1} scenes in {split.scenes}; one line each"
+    return f"{split.tags} has {number - 1} lines, and {file} is scene {number}; one line for each sorted file is needed"
+
+
+def _files(scenes: Path) -> Iterator[Path]:
+    for folder in sorted(entry for entry in scenes.iterdir() if entry.is_dir()):
+        yield from sorted(entry for entry in folder.iterdir() if entry.name.endswith(SUFFIX))
+
+
+def _found(root: Path, name: str, scenes: Path) -> Split:
+    return Split(name, root, scenes, _one(root, name, TAGS), _one(root, name, RENDERED))
+
+
+def _beside(place: Path, scenes: Path) -> Split:
+    """A folder of scenes of any other name, with the tags and the maps that are called after it."""
+    stem = place.name.removesuffix(SCENES[0])
+    tags, rendered = (place.parent / (stem + suffix) for suffix in (TAGS[0], RENDERED[0]))
+    return Split("", place.parent, scenes, tags if tags.exists() else None, rendered if rendered.exists() else None)
+
+
+def _one(root: Path, name: str, suffixes: tuple[str, ...]) -> Path | None:
+    paths = [root / (alias + suffix) for alias in SPLITS[name] for suffix in suffixes]
+    there = [path for path in paths if path.exists()]
+    if len(there) > 1:
+        raise BadFile(f"{there[0]} and {there[1]} are both of the split {name}; take one of them away")
+    return there[0] if there else None

@@ -1,0 +1,117 @@
+"""A data set divided anew by tags: other places in-domain, others shifted, in the same official layout."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal
+
+from models.tasks.motion.data import canonical, folders, messages, official, tags
+from models.tasks.motion.data.canonical import Partition
+from models.tasks.motion.data.folders import RENDERED, SCENES, TAGS, Split, rendered_name
+from models.tasks.motion.data.official import SceneFile
+from models.tasks.motion.data.writer import PROVENANCE
+from models.workbench import Progress
+
+How = Literal["link", "copy", "list"]
+
+
+def divide(
+    source: Path, out: Path, partition: Partition, how: How = "link", progress: Progress | None = None
+) -> list[Path]:
+    """Writes the scenes of a data set that a partition names as another data set, and returns what was written.
+
+    Each split gets the scenes of both parts that the partition has for it. The rules lie beside them, so that whoever
+    reads the folder knows in-domain from shifted.
+
+    Args:
+        how: ``link`` to the scenes and maps, ``copy`` them, or only ``list`` the paths of the scenes of each part, in
+            files such as ``dev_shifted.txt``.
+
+    Raises:
+        BadFile: as ``official.scene_files``.
+        ValueError: a folder that has such files already, or a partition without any scene.
+    """
+    splits = [one for one in folders.splits(source) if one.name]
+    if not splits:
+        raise ValueError(f"{source} has no splits by the released names, such as train_pb; nothing can be divided")
+    taken = [out / (one.name + suffix[0]) for one in splits for suffix in (SCENES, TAGS, RENDERED)]
+    for path in [*taken, out / canonical.FILE]:
+        if path.exists():
+            raise ValueError(f"{path} is there already; choose another folder")
+    out.mkdir(parents=True, exist_ok=True)
+    written, found = [out / canonical.FILE], 0
+    for done, one in enumerate(splits):
+        if progress is not None:
+            progress(done / len(splits), one.scenes.name)
+        files = official.scene_files(one, official.CANONICAL, partition)
+        count, paths = _list(files, out, one.name) if how == "list" else _place(files, one, out, how == "copy")
+        found, written = found + count, written + paths
+    if not found:
+        raise ValueError(f"{source} has no scene of the partition; its tags are in files such as train_tags.txt")
+    written[0].write_text(canonical.written(partition))
+    _provenance(source, out)
+    if progress is not None:
+        progress(1.0, out.name)
+    return written
+
+
+def _list(files: Iterator[SceneFile], out: Path, name: str) -> tuple[int, list[Path]]:
+    """Paths of scenes, one a line, a file for each part that has any."""
+    written: dict[str, Path] = {}
+    count = 0
+    with ExitStack() as stack:
+        lists = {}
+        for count, file in enumerate(files, 1):  # noqa: B007  the number is what is returned
+            part = f"{name}_shifted" if file.shifted else f"{name}_in"
+            if part not in lists:
+                written[part] = out / f"{part}.txt"
+                lists[part] = stack.enter_context(written[part].open("w", encoding="utf-8"))
+            lists[part].write(f"{file.path}\n")
+    return count, list(written.values())
+
+
+def _place(files: Iterator[SceneFile], split: Split, out: Path, copied: bool) -> tuple[int, list[Path]]:
+    """The scenes in their folders, their tags line by line, and their maps."""
+    scenes, lines = out / (split.name + SCENES[0]), out / (split.name + TAGS[0])
+    rendered = out / (split.name + RENDERED[0])
+    count = 0
+    with lines.open("w", encoding="utf-8") as file_of_tags:
+        for count, file in enumerate(files, 1):  # noqa: B007  the number is what is returned
+            target = scenes / file.path.parent.name / file.path.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if copied:
+                shutil.copyfile(file.path, target)
+                _copy_maps(file, rendered)
+            else:
+                target.symlink_to(file.path.resolve())
+            file_of_tags.write(tags.line(file.tags) + "\n")
+    if not count:
+        lines.unlink()
+        return 0, []
+    if split.rendered is not None and not copied:
+        rendered.symlink_to(split.rendered.resolve())  # whole: maps are looked up by scene and track
+    return count, [lines]
+
+
+def _copy_maps(file: SceneFile, rendered: Path) -> None:
+    if file.split.rendered is None:
+        return
+    scene = messages.scene(file.path)
+    for request in scene.prediction_requests:
+        drawn = file.split.map(file.path, scene.id, request.track_id)
+        if drawn is not None and drawn.exists():
+            target = rendered / file.path.parent.name / rendered_name(scene.id, request.track_id)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(drawn, target)
+
+
+def _provenance(source: Path, out: Path) -> None:
+    path = source / PROVENANCE
+    if path.exists():
+        found = json.loads(path.read_text())
+        found["description"] = f"{found.get('description', '')}; divided anew by tags ({canonical.FILE})"
+        (out / PROVENANCE).write_text(json.dumps(found, indent=1))

@@ -1,0 +1,117 @@
+"""Feature maps of all requests of a split, drawn once and stored as the released files are."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
+from pathlib import Path
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.data.folders import RENDERED, Split, scene_files
+from models.tasks.motion.data.processes import workers
+from models.tasks.motion.inference import scenes
+from models.tasks.motion.inference.bad_scene import BadScene
+from models.tasks.motion.inference.grid import OFFICIAL, Grid
+from models.tasks.motion.inference.maps import encode_rendered
+from models.tasks.motion.inference.render import Renderer
+from models.workbench import Progress
+
+_BATCH = 4
+"""Scenes that a process draws before it takes others."""
+_WAITING = 3
+"""Batches a process has in store: the rest of a large data set is not even listed yet."""
+
+
+def render(
+    split: Split, grid: Grid = OFFICIAL, *, processes: int = 1, again: bool = False, progress: Progress | None = None
+) -> Path:
+    """Draws the maps of the requests of a split into the folder beside its scenes, which is returned.
+
+    Files that are there are left alone unless ``again``. A request that has no present to draw, such as a vehicle that
+    was not seen for two seconds, gets none.
+
+    Raises:
+        BadFile: a scene that cannot be read, or no scenes.
+        ChildProcessError: a process died; the maps that it had drawn stay.
+    """
+    folder = split.rendered or split.beside(RENDERED)
+    target = replace(split, rendered=folder)
+    total = sum(1 for _ in scene_files(split))
+    if not total:
+        raise BadFile(f"{split.scenes} holds no scenes: files NNN/*.pb are needed")
+    folder.mkdir(parents=True, exist_ok=True)
+    done = 0
+    for count in _drawn(target, grid, again, processes):
+        done += count
+        if progress is not None:
+            progress(done / total, f"{done} of {total} scenes")
+    return folder
+
+
+def render_scene(file: Path, split: Split, grid: Grid, again: bool = False) -> list[Path]:
+    """Draws the maps of one scene's requests, and returns the files that were written.
+
+    Raises:
+        BadFile: a scene that cannot be read.
+    """
+    try:
+        scene = scenes.parse(file.read_bytes())
+    except (OSError, BadScene) as error:
+        raise BadFile(f"{file}: {error}") from error
+    renderer: Renderer | None = None
+    written: list[Path] = []
+    for track in scenes.requested(scene):
+        path = split.map(file, scene.id, track)
+        if path is None or (path.exists() and not again):
+            continue
+        try:
+            agent = scenes.agent(scene, track)
+        except BadScene:
+            continue
+        renderer = renderer or Renderer(scene, grid)
+        _write(path, encode_rendered(renderer.draw(agent)))
+        written.append(path)
+    return written
+
+
+def _drawn(split: Split, grid: Grid, again: bool, processes: int) -> Iterator[int]:
+    """Draws all scenes; the number of those that were drawn, batch by batch."""
+    batches = _batches(split)
+    if processes <= 1:
+        yield from (_draw(batch, split, grid, again) for batch in batches)
+        return
+    with workers(processes, "drawing") as pool:
+        running: set[Future[int]] = set()
+        try:
+            while True:
+                for batch in itertools.islice(batches, _WAITING * processes - len(running)):
+                    running.add(pool.submit(_draw, batch, split, grid, again))
+                if not running:
+                    return
+                finished, running = wait(running, return_when=FIRST_COMPLETED)
+                yield from (one.result() for one in finished)
+        finally:
+            for one in running:
+                one.cancel()
+
+
+def _batches(split: Split) -> Iterator[Sequence[Path]]:
+    files = scene_files(split)
+    while batch := list(itertools.islice(files, _BATCH)):
+        yield batch
+
+
+def _draw(files: Sequence[Path], split: Split, grid: Grid, again: bool) -> int:
+    for file in files:
+        render_scene(file, split, grid, again)
+    return len(files)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all: what was interrupted would pass for finished the next time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_bytes(content)
+    part.replace(path)

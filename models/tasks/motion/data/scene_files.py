@@ -1,0 +1,67 @@
+"""Files that hold scenes or prerendered maps, below a folder of any layout, in a fixed order and without a list of all.
+
+The official data set has half a million of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from models.evaluation.judged import BadFile
+from models.tasks.motion.data.folders import SUFFIX
+from models.tasks.motion.data.writer import PROVENANCE
+
+SCENES, MAPS = (SUFFIX, ".json"), (".npy",)
+"""How the names of files end."""
+
+
+def counted(source: Path, rendered: bool, but: Path | None = None) -> int:
+    """How many files ``found`` will find.
+
+    Raises:
+        BadFile: nothing is there, or no such file.
+    """
+    if source.is_file():
+        endings = MAPS if rendered else SCENES
+        if not source.name.endswith(endings):
+            raise BadFile(f"{source} is no {_kind(rendered)} by its name; {_or(endings)} is needed")
+        return 1
+    if not source.is_dir():
+        raise BadFile(f"{source} does not exist; a {_kind(rendered)}, or a folder of them is needed")
+    count = sum(1 for _ in found(source, rendered, but))
+    if not count:
+        other = "; --rendered is for prerendered maps (.npy)" if not rendered else ""
+        raise BadFile(
+            f"{source} has no {_kind(rendered)}s: files {_or(MAPS if rendered else SCENES)} are needed{other}"
+        )
+    return count
+
+
+def found(source: Path, rendered: bool, but: Path | None = None) -> Iterator[Path]:
+    """The file itself, or those below a folder: sorted folders, and sorted files in each.
+
+    Args:
+        rendered: whether prerendered maps are looked for, else scenes.
+        but: a folder that is not looked into.
+    """
+    if source.is_file():
+        yield source
+        return
+    left_out = None if but is None else but.resolve()
+    for folder, below, names in os.walk(source):
+        here = Path(folder)
+        below[:] = sorted(name for name in below if (here / name).resolve() != left_out)
+        endings = MAPS if rendered else SCENES
+        yield from (
+            here / name for name in sorted(names) if name.endswith(endings) and name.lower() != PROVENANCE.lower()
+        )
+
+
+def _kind(rendered: bool) -> str:
+    return "prerendered map" if rendered else "scene"
+
+
+def _or(endings: tuple[str, ...]) -> str:
+    return " or ".join(f"*{ending}" for ending in endings)

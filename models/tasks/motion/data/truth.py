@@ -1,0 +1,205 @@
+"""What really happened: future trajectories of the requested vehicles, from scenes or from a file of trajectories."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile, Mask
+from models.tasks.motion.data import folders, messages, official, tags
+from models.tasks.motion.data.futures import Key, futures, named
+from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, TrajectoryTag, WeightedTrajectory
+
+TAGS = {
+    "day_time": "day_time",
+    "season": "season",
+    "location": "track",
+    "sun_phase": "sun_phase",
+    "precipitation": "precipitation",
+}
+"""Column that figures can be broken down by to the field of a scene's tags."""
+MANEUVERS = {
+    "direction": ("kMoveLeft", "kMoveRight", "kMoveForward", "kMoveBack", "kStationary"),
+    "speed": ("kAcceleration", "kDeceleration", "kUniform"),
+    "rest": ("kStopping", "kStarting"),
+}
+"""Column to the tags of requests that it tells; several of them are joined by a plus."""
+
+_Told = tuple[Path, Scene, tags.Tags, bool | None]
+"""A scene with its file, what it is tagged with, and whether it is shifted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A request whose future is known."""
+
+    key: Key
+    trajectory: NDArray[Any]
+    """[T, 2], m."""
+    tags: Mapping[str, str]
+    """Of the scene, by column; shared by its requests."""
+    maneuvers: tuple[TrajectoryTag, ...]
+    shifted: bool | None
+
+
+@dataclass(frozen=True)
+class Truth:
+    """True trajectories of N requests, in the order of the files."""
+
+    source: str
+    rows: Mapping[Key, int]
+    """Row of each request that can be judged."""
+    trajectories: NDArray[Any]
+    """[N, T, 2], m, each in the frame of its agent."""
+    left_out: Mapping[Key, str]
+    """Requests that cannot be judged, and why."""
+    shifted: Mask | None
+    """[N]; None where the files do not say."""
+    tags: Mapping[str, NDArray[Any]]
+    """What scenes and requests are tagged with, by column [N]; empty for a file of trajectories."""
+
+    @property
+    def digest(self) -> str:
+        """The same for two files exactly if they ask the same requests in one order, and agree on what happened."""
+        keys = "\n".join(f"{scene} {track}" for scene, track in self.rows)
+        return hashlib.sha256(keys.encode() + self.trajectories.tobytes()).hexdigest()
+
+
+def read(path: Path) -> Truth:
+    """Ground truth of a directory of scenes (with its folders), of one scene, or of a file of true trajectories.
+
+    Raises:
+        BadFile: the message names file, scene and track.
+    """
+    if path.is_dir():
+        return _of_scenes(path, _scenes(path))
+    return _of_submission(path) if messages.is_submission(path) else _of_scenes(path, [_alone(path)])
+
+
+def position_array(path: Path, key: Key, modes: Sequence[WeightedTrajectory]) -> NDArray[np.float64]:
+    """Positions of the modes of a request, m, float64 [D, T, 2].
+
+    Raises:
+        BadFile: no modes, no points, modes of different length, or a coordinate not finite or beyond ``FARTHEST``.
+    """
+    lengths = {len(mode.trajectory.points) for mode in modes}
+    if not lengths or 0 in lengths:
+        missing = "a trajectory without points" if lengths else "no weighted_trajectories"
+        raise BadFile(f"{path}: {named(key)} has {missing}; at least one is needed")
+    if len(lengths) > 1:
+        raise BadFile(f"{path}: {named(key)} has trajectories of {min(lengths)} and of {max(lengths)} points")
+    points = messages.positions([mode.trajectory for mode in modes]).reshape(len(modes), -1, 2)
+    if not -FARTHEST < points.min() <= points.max() < FARTHEST:
+        mode, step = (int(index) for index in np.argwhere(~(np.abs(points) < FARTHEST).all(axis=2))[0])
+        raise BadFile(
+            f"{path}: {named(key)} has the point {points[mode, step].tolist()} at step {step} of mode {mode}; finite "
+            f"metres, less than {FARTHEST:g}, are needed"
+        )
+    return points
+
+
+def key_of(prediction: ObjectPrediction) -> Key:
+    return prediction.scene_id, prediction.track_id
+
+
+def _of_submission(path: Path) -> Truth:
+    def found() -> Iterator[Found]:
+        for prediction in messages.predictions(path):
+            key, modes = key_of(prediction), prediction.weighted_trajectories
+            if len(modes) != 1:
+                raise BadFile(f"{path}: {named(key)} has {len(modes)} trajectories; a ground truth has one each")
+            yield Found(key, position_array(path, key, modes)[0], {}, (), prediction.is_ood)
+
+    rows, kept = _collected(path, found())
+    # false is not told from unset: without any true one the file does not say
+    said = any(one.shifted for one in kept)
+    return Truth(str(path), rows, _stacked(kept), {}, _flags(kept) if said else None, {})
+
+
+def _of_scenes(path: Path, scenes: Iterable[_Told]) -> Truth:
+    left_out: dict[Key, str] = {}
+
+    def found() -> Iterator[Found]:
+        for file, scene, own, shifted in scenes:
+            columns = _named(own)
+            for future in futures(file, scene):
+                if future.trajectory is None:
+                    left_out[future.key] = str(future.left_out)
+                else:
+                    yield Found(future.key, future.trajectory, columns, future.maneuvers, shifted)
+
+    rows, kept = _collected(path, found())
+    names = dict.fromkeys(name for one in kept for name in one.tags)
+    maneuvers = {each: _maneuver(each) for each in {one.maneuvers for one in kept}}
+    columns = {name: np.array([one.tags.get(name, "") for one in kept]) for name in names} | {
+        name: np.array([maneuvers[one.maneuvers][name] for one in kept]) for name in MANEUVERS
+    }
+    return Truth(str(path), rows, _stacked(kept), left_out, _flags(kept), columns)
+
+
+def _scenes(path: Path) -> Iterator[_Told]:
+    """Of an official folder by its tags and rules; elsewhere all files, of which nothing says that they are shifted."""
+    splits = folders.named_splits(path)
+    if any(next(folders.scene_files(split), None) is not None for split in splits):
+        for split in splits:
+            for file in official.scene_files(split):
+                yield file.path, official.scene(file), file.tags, file.shifted
+        return
+    files = sorted(path.rglob("*.pb"))
+    if not files:
+        raise BadFile(f"{path} has no scenes: files *.pb in it or in its folders are needed")
+    yield from (_alone(one) for one in files)
+
+
+def _alone(file: Path) -> _Told:
+    scene = messages.scene(file)
+    return file, scene, tags.of_scene(scene.scene_tags), None
+
+
+def _named(found: tags.Tags) -> dict[str, str]:
+    """The tags of a scene by column; what else a file of tags says, such as a city, has its own name."""
+    return {name: value for name, value in found.items() if name not in tags.VALUES} | {
+        name: found[field] for name, field in TAGS.items()
+    }
+
+
+def _maneuver(found: Sequence[TrajectoryTag]) -> dict[str, str]:
+    """The tags of a request as a column for each kind, those of one kind joined."""
+    names = [TrajectoryTag.Name(tag) for tag in sorted(set(found)) if tag in TrajectoryTag.values()]
+    return {
+        column: "+".join(name.removeprefix("k") for name in names if name in kind) or "none"
+        for column, kind in MANEUVERS.items()
+    }
+
+
+def _flags(kept: Sequence[Found]) -> Mask | None:
+    """Whether requests are shifted; None where some are in neither part of their data set."""
+    flags = [one.shifted for one in kept]
+    return None if None in flags else np.array(flags, bool)
+
+
+def _stacked(kept: Sequence[Found]) -> NDArray[Any]:
+    return np.stack([one.trajectory for one in kept])
+
+
+def _collected(path: Path, found: Iterable[Found]) -> tuple[dict[Key, int], list[Found]]:
+    rows: dict[Key, int] = {}
+    kept: list[Found] = []
+    for one in found:
+        if one.key in rows:
+            raise BadFile(f"{path}: the ground truth of {named(one.key)} is there twice; one is needed")
+        if kept and len(one.trajectory) != len(kept[0].trajectory):
+            steps = len(kept[0].trajectory)
+            raise BadFile(f"{path}: {named(one.key)} has {len(one.trajectory)} future steps, and others have {steps}")
+        rows[one.key] = len(kept)
+        kept.append(one)
+    if not kept:
+        raise BadFile(f"{path} has no request whose future is known in full: there is nothing to judge")
+    return rows, kept

@@ -1,0 +1,107 @@
+"""The official data set, written: scenes in folders of a thousand, their tags, their maps."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from models.tasks.motion.data import tags
+from models.tasks.motion.data.folders import RENDERED, SCENES, SPLITS, SUFFIX, TAGS, rendered_name
+from models.tasks.motion.protocol.motion_pb2 import Scene
+
+PROVENANCE = "PROVENANCE.json"
+"""Beside the folders: what they are and their licence; goes into the model card of what is trained on them."""
+PER_FOLDER = 1000
+_FOLDERS = 1000  # 000 to 999: names of another length would not sort as numbers
+_NAME = re.compile(r"[\w.-]{1,200}", re.ASCII)
+
+
+class Writer:
+    """Writes the scenes of one split one after the other; a context manager.
+
+    Scenes go to folders in the order in which they come. The file of tags is in the order of the sorted files, whatever
+    the order of ids, and agrees with the scenes that are there also where an error ends the writing.
+
+    Raises:
+        ValueError: an unknown split, or one that is there already.
+    """
+
+    def __init__(self, root: Path, split: str, per_folder: int = PER_FOLDER) -> None:
+        if split not in SPLITS:
+            raise ValueError(f"split is {split!r}; the official ones are {', '.join(SPLITS)}")
+        self._scenes, self._rendered = root / (split + SCENES[0]), root / (split + RENDERED[0])
+        self._tags = root / (split + TAGS[0])
+        for path in (self._scenes, self._rendered, self._tags):
+            if path.exists():
+                raise ValueError(f"{path} is there already; take it away, or choose another folder")
+        self._per_folder = per_folder
+        self._folders = 0
+        self._lines: dict[str, str] = {}  # of the folder that is being filled
+        self._ids: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def add(
+        self,
+        scene: Scene,
+        maps: Mapping[int, bytes] = MappingProxyType({}),
+        extra: Mapping[str, str] = MappingProxyType({}),
+    ) -> Path:
+        """Writes a scene, and returns its file.
+
+        Args:
+            scene: its id names the file.
+            maps: track of a request to its rendered map as ``maps.encode_rendered`` packs it.
+            extra: tags of the line beside those of the scene, such as a city that the enumeration does not have.
+
+        Raises:
+            ValueError: an id that is no plain name, or was there before; more scenes than a thousand folders hold.
+        """
+        if not _NAME.fullmatch(scene.id) or not scene.id.strip("."):
+            raise ValueError(f"scene id {scene.id!r} names its files: 1 to 200 letters, digits, _, . and - are needed")
+        if scene.id in self._ids:
+            raise ValueError(f"scene id {scene.id!r} is there twice; ids are unique in a data set")
+        if len(self._ids) == self._folders * self._per_folder:
+            self._next_folder()
+        self._ids.add(scene.id)
+        folder = f"{self._folders - 1:03d}"
+        for track, content in maps.items():
+            path = self._rendered / folder / rendered_name(scene.id, track)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        path = self._scenes / folder / (scene.id + SUFFIX)
+        path.write_bytes(scene.SerializeToString(deterministic=True))
+        self._lines[path.name] = tags.line(tags.of_scene(scene.scene_tags) | dict(extra))
+        return path
+
+    def close(self) -> None:
+        """Writes the tags that are not written yet."""
+        if not self._lines:
+            return
+        with self._tags.open("a", encoding="utf-8") as file:
+            file.writelines(self._lines[name] + "\n" for name in sorted(self._lines))
+        self._lines = {}
+
+    def _next_folder(self) -> None:
+        if self._folders == _FOLDERS:
+            raise ValueError(f"{self._scenes} is full: {_FOLDERS} folders of {self._per_folder} scenes")
+        self.close()
+        (self._scenes / f"{self._folders:03d}").mkdir(parents=True)
+        self._folders += 1
+
+
+def write_provenance(root: Path, description: str, licence: str) -> Path:
+    """What a data set is and its licence, beside its folders."""
+    path = root / PROVENANCE
+    path.write_text(json.dumps({"description": description, "licence": licence}, indent=1))
+    return path

@@ -1,0 +1,81 @@
+"""How a request looks, in a few numbers of its feature map, and what to say of one unlike those of training.
+
+Everything is read off the map, so that scenes, tensors and prerendered files are told apart in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from models.input_warning import Feature, Remark, unusual
+from models.tasks.motion.inference.frame import Float32
+from models.tasks.motion.inference.grid import USUAL_LIMIT
+
+__all__ = ["FEATURES", "Feature", "Remark", "measured", "remarks"]
+
+
+FEATURES: Mapping[str, Feature] = {
+    "agent_present": Feature("whether a vehicle is in the middle of the map", "1"),
+    "speed": Feature("speed of the agent", "m/s"),
+    "acceleration": Feature("acceleration of the agent, in any direction", "m/s²"),
+    "vehicles": Feature("vehicles on the map; those that touch count as one", "vehicles"),
+    "fastest": Feature("speed of the fastest vehicle on the map", "m/s"),
+    "pedestrians": Feature("pedestrians on the map; those that touch count as one", "pedestrians"),
+    "lane_share": Feature("share of the map's cells on the middle of a lane", "1"),
+    "road_share": Feature("share of the map's cells on roads", "1"),
+    "crosswalk_share": Feature("share of the map's cells on crosswalks", "1"),
+    "speed_limit": Feature("highest speed limit on the map", "m/s"),
+}
+"""Numbers of ``measured``; speed and acceleration are 0 where the agent is not present."""
+
+_NEEDED = "agent_present"
+
+
+def measured(feature_map: Float32) -> dict[str, float]:
+    """The numbers of a map [17, y, x], by the names of ``FEATURES``."""
+    middle = feature_map.shape[1] // 2
+    around = slice(middle - 1, middle + 1)
+    agent = feature_map[:6, around, around].reshape(6, -1)
+    here = agent[:, int(np.argmax(agent[0] > 0))] if (agent[0] > 0).any() else np.zeros(6, np.float32)
+    moving = np.flatnonzero(feature_map[0])
+    speeds = np.hypot(*feature_map[1:3].reshape(2, -1)[:, moving])
+    return {
+        "agent_present": float(here[0] > 0),
+        "speed": float(np.hypot(here[1], here[2])),
+        "acceleration": float(np.hypot(here[3], here[4])),
+        "vehicles": _pieces(feature_map[0]),
+        "fastest": float(speeds.max(initial=0)),
+        "pedestrians": _pieces(feature_map[6]),
+        "lane_share": _share(feature_map[13]),
+        "road_share": _share(feature_map[16]),
+        "crosswalk_share": _share(feature_map[9]),
+        "speed_limit": float(feature_map[15].max()) * USUAL_LIMIT,
+    }
+
+
+def remarks(found: Mapping[str, float], typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
+    """What to say of a request.
+
+    Args:
+        found: by ``measured``.
+        typical: where training requests lay (the middle 99 %), by feature; a number may pass its range by half of it.
+            Features without a range say nothing, but that an agent has to be in the map.
+    """
+    return unusual(found, {_NEEDED: (1.0, 1.0)} | dict(typical), FEATURES, "training requests")
+
+
+def _share(channel: Float32) -> float:
+    return float(np.count_nonzero(channel)) / channel.size
+
+
+def _pieces(channel: NDArray[Any]) -> float:
+    """How many areas are marked; cells that touch, also at their corners, are one."""
+    marked = (channel != 0).view(np.uint8)
+    if not marked.any():
+        return 0.0
+    return float(cv2.connectedComponents(marked, connectivity=8)[0] - 1)

@@ -1,0 +1,85 @@
+"""Feature maps of one or many requests to the statistics of each, in passes that a scheduler may join and cut."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.executors.pace import Pace
+from models.predictive import Trajectories
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.inference import rip
+from models.tasks.motion.inference.members import Planners
+
+Float32 = NDArray[np.float32]
+Arrays = tuple[Float32, ...]
+
+QUANTUM_SECONDS = 0.05
+"""What interactive work may have to wait for; a single request may take longer."""
+MOST_REQUESTS = 64
+"""Of one pass."""
+_ALWAYS = ("plans", "weights", "confidence", "scores", "total")
+_ENSEMBLE = ("data", "knowledge")
+
+
+class Planning:
+    """Maps as rows [n, 17 y x] to arrays whose last axis is the requests; ``read`` says what they are.
+
+    A request's answer does not depend on those beside it, in no digit: where ``measure`` finds that it would on this
+    machine, passes are of one request.
+    """
+
+    def __init__(self, planners: Planners, recipe: Recipe) -> None:
+        self._planners = planners
+        self._recipe = recipe
+        self._pace = Pace()
+        self._names = (*_ALWAYS, *(_ENSEMBLE if planners.count > 1 else ()))
+        self.quantum_rows = 1
+        """Requests of one pass; ``measure`` finds how many."""
+
+    @property
+    def row_values(self) -> int:
+        """Numbers of one map."""
+        return int(np.prod(self._recipe.grid.shape))
+
+    def __call__(self, rows: Float32) -> Arrays:
+        plans, scores = self._planners(rows.reshape(-1, *self._recipe.grid.shape))
+        found = rip.predictive(plans, scores, self._recipe)
+        return tuple(np.moveaxis(getattr(found, name), 0, -1) for name in self._names)
+
+    def read(self, arrays: Arrays) -> Trajectories:
+        """The statistics that the arrays of a pass hold."""
+        return Trajectories(**{name: np.moveaxis(one, -1, 0) for name, one in zip(self._names, arrays, strict=True)})
+
+    def seconds(self, rows: int) -> float:
+        """Expected duration of a pass."""
+        return self._pace.seconds(rows)
+
+    def measure(self, rows: Float32) -> None:
+        """Warms up with maps as rows [n, 17 y x], n > 1, fits the model of the duration, and bounds the quantum."""
+        self._pace.measure(self, rows, len(rows), repeats=3)
+        self.quantum_rows = self._pace.rows_within(QUANTUM_SECONDS, MOST_REQUESTS)
+        if not self._independent(rows):
+            self.quantum_rows = 1
+
+    def _independent(self, rows: Float32) -> bool:
+        """Whether passes of several requests, up to the quantum, say of each what a pass of its own says."""
+        alone = [self(row[None]) for row in rows]
+        sizes = {size for size in (3, *(1 << power for power in range(1, 8))) if size <= self.quantum_rows}
+        return all(_same(self(np.resize(rows, (size, rows.shape[1]))), alone) for size in sizes)
+
+
+def _same(joined: Arrays, alone: list[Arrays]) -> bool:
+    """Whether requests of a pass, which repeat those that were asked alone, are answered to the last bit like them."""
+
+    def own(place: int) -> Any:
+        return zip(joined, alone[place % len(alone)], strict=True)
+
+    count = joined[0].shape[-1]
+    return all(
+        np.array_equal(array[..., place], one[..., 0], equal_nan=True)
+        for place in range(count)
+        for array, one in own(place)
+    )

@@ -1,0 +1,94 @@
+"""Channels of the map: crosswalks, lanes and road polygons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.inference.frame import Float32
+from models.tasks.motion.inference.grid import USUAL_LIMIT
+from models.tasks.motion.inference.render.areas import fill
+from models.tasks.motion.inference.render.raster import Cells, trace
+from models.tasks.motion.inference.road_graph import RoadGraph
+
+Numbered = list[tuple[int, Cells]]
+"""Shapes that touch the map: which of the scene, and its cells."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Shapes of equal value, which are drawn together, in the order in which the scene has the values first."""
+
+    values: tuple[float, ...]
+    """Of each group."""
+    of: tuple[int, ...]
+    """Group of each shape."""
+
+    @classmethod
+    def by(cls, values: NDArray[Any]) -> Groups:
+        """Groups of shapes by the value of each, [shapes]."""
+        numbers: dict[float, int] = {}
+        of = tuple(numbers.setdefault(value, len(numbers)) for value in values.tolist())
+        return cls(tuple(numbers), of)
+
+    def among(self, near: Numbered) -> Iterator[tuple[float, list[Cells]]]:
+        """Value and shapes of each group; some have none."""
+        shapes: list[list[Cells]] = [[] for _ in self.values]
+        for number, cells in near:
+            shapes[self.of[number]].append(cells)
+        return zip(self.values, shapes, strict=True)
+
+
+class MapLayers:
+    """Draws the map of a scene; what does not depend on the agent is prepared once."""
+
+    def __init__(self, graph: RoadGraph) -> None:
+        self._crosswalks = Groups.by(graph.crosswalk_availability)
+        self._lanes = Groups.by(graph.lane_availability)
+        self._limits = Groups.by(graph.lane_limit)
+        self._gives_way: list[bool] = graph.lane_gives_way.tolist()
+
+    def draw_crosswalks(self, out: Float32, near: Numbered) -> None:
+        """Occupancy and availability, into [2, y, x]; what two crosswalks share is in neither, as released."""
+        fill(out[0], [cells for _, cells in near], 1.0)
+        for value, outlines in self._crosswalks.among(near):
+            fill(out[1], outlines, value)
+
+    def draw_lanes(self, out: Float32, near: Numbered) -> None:
+        """Availability, direction, occupancy, priority (1: gives way) and speed limit, into [5, y, x].
+
+        Where lanes cross, the direction of the later one is on top, and of other values that of the later group.
+        """
+        availability, direction, occupancy, priority, limit = out
+        for value, lines in self._lanes.among(near):
+            trace(availability, lines, value)
+        _draw_directions(direction, near)
+        trace(occupancy, [line for _, line in near], 1.0)
+        trace(priority, [line for lane, line in near if self._gives_way[lane]], 1.0)
+        for value, lines in self._limits.among(near):
+            trace(limit, lines, value / USUAL_LIMIT)
+
+
+def draw_road(out: Float32, near: Numbered) -> None:
+    """Road polygons, into [1, y, x]; what lies in two of them is no road, as released."""
+    fill(out[0], [cells for _, cells in near], 1.0)
+
+
+def _draw_directions(image: Float32, near: Numbered) -> None:
+    """Angle of each piece of the lanes in the cells of the map, rad; later pieces are on top."""
+    if not near:
+        return
+    starts = np.concatenate([line[:-1] for _, line in near])
+    ends = np.concatenate([line[1:] for _, line in near])
+    seen = (np.maximum(starts, ends) >= 0) & (np.minimum(starts, ends) < len(image))
+    chosen = seen.all(axis=1)
+    starts, ends = starts[chosen], ends[chosen]
+    along = ends - starts
+    angles = np.arctan2(along[:, 1], along[:, 0])
+    for start, end, angle in zip(starts.tolist(), ends.tolist(), angles.tolist(), strict=True):
+        cv2.line(image, start, end, angle)

@@ -1,0 +1,49 @@
+"""From metres to cells, and lines of cells drawn by OpenCV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.inference.frame import Float32
+from models.tasks.motion.inference.grid import Grid
+
+Cells = NDArray[np.int32]
+"""[..., 2]: column and row, as OpenCV has them."""
+
+
+def to_map(frame: Float32, grid: Grid) -> Float32:
+    """Transform from the scene to the cells of a map, [2, 3], given that into the agent's frame, [4, 4].
+
+    Elementwise float32, here and in ``cells``: a product of matrices rounds differently from machine to machine.
+    """
+    found = frame[:2, [0, 1, 3]] * np.float32(1 / grid.resolution)
+    found[:, 2] += np.float32(grid.size / 2)
+    return found
+
+
+def cells(points: Float32, transform: Float32) -> Cells:
+    """Cell of each point, int32 [N, 2]; halves are rounded to even numbers, as released.
+
+    Args:
+        points: in the scene, m, [2, N].
+        transform: see ``to_map``.
+    """
+    found = np.empty((points.shape[1], 2), np.int32)
+    for axis, (along_x, along_y, shift) in enumerate(transform):
+        place = points[0] * along_x
+        place += points[1] * along_y
+        place += shift
+        place -= np.float32(0.5)
+        found[:, axis] = np.rint(place, out=place)
+    return found
+
+
+def trace(image: NDArray[Any], lines: Sequence[Cells], value: float) -> None:
+    """Draws open lines, one cell wide."""
+    if lines:
+        cv2.polylines(image, lines, False, value)

@@ -1,0 +1,122 @@
+"""The map of a scene as arrays: lanes, crosswalks and road polygons, with what lights say of them now."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.inference.bad_scene import BadScene
+from models.tasks.motion.inference.frame import FARTHEST
+from models.tasks.motion.inference.lights import crosswalk_availability, lane_availability, lit_now
+from models.tasks.motion.protocol.motion_pb2 import PathGraph, TrafficLightSection, Vector3
+
+Float64 = NDArray[np.float64]
+
+MOST_POINTS = 100_000
+"""Of all lines and outlines of a scene together."""
+MOST_LINES = 10_000
+"""Lanes, crosswalks or road polygons of a scene."""
+MOST_SECTIONS = 10_000
+"""Of traffic lights, in the last step."""
+_FASTEST = 1000.0  # m/s
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Lines or outlines, one after another."""
+
+    points: Float64
+    """[points, 2], m, in the frame of the scene."""
+    bounds: NDArray[np.int64]
+    """First point of each, and the end of the last, [lines + 1]."""
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class RoadGraph:
+    """What of a map is drawn; availabilities are values of ``lights``."""
+
+    lanes: Lines
+    lane_availability: Float64
+    """[lanes]."""
+    lane_gives_way: NDArray[np.bool_]
+    """[lanes]."""
+    lane_limit: Float64
+    """Highest speed allowed, [lanes], m/s."""
+    crosswalks: Lines
+    crosswalk_availability: Float64
+    """[crosswalks]."""
+    road_polygons: Lines
+
+
+def road_graph(graph: PathGraph, sections: Sequence[TrafficLightSection]) -> RoadGraph:
+    """The arrays of a map under the lights of now.
+
+    Raises:
+        BadScene: too many parts, or a coordinate or speed limit that is impossible.
+    """
+    for name, parts in (
+        ("lanes", graph.lanes),
+        ("crosswalks", graph.crosswalks),
+        ("road_polygons", graph.road_polygons),
+    ):
+        _check_count(parts, MOST_LINES, f"path_graph.{name}", name)
+    _check_count(sections, MOST_SECTIONS, "traffic_lights[-1].sections", "sections")
+    lit = lit_now(sections)
+    states, lit_set = dict(lit), frozenset(lit)
+    outlines = [[one.geometry.points for one in parts] for parts in (graph.crosswalks, graph.road_polygons)]
+    centres = [lane.centers for lane in graph.lanes]
+    points = sum(len(line) for lines in (centres, *outlines) for line in lines)
+    _check_count(range(points), MOST_POINTS, "path_graph", "points")
+    limits = np.array([lane.max_velocity for lane in graph.lanes], np.float64)
+    for lane in np.flatnonzero(~((limits >= 0) & (limits <= _FASTEST)))[:1]:
+        raise _impossible(f"path_graph.lanes[{lane}].max_velocity", limits[lane], "m/s", f"0 to {_FASTEST:g} m/s")
+    return RoadGraph(
+        lanes=_lines(centres, "path_graph.lanes[{}].centers[{}]"),
+        lane_availability=np.array([lane_availability(lane.traffic_light_section_ids, states) for lane in graph.lanes]),
+        lane_gives_way=np.array([lane.gives_way_to_some_lane for lane in graph.lanes], np.bool_),
+        lane_limit=limits,
+        crosswalks=_lines(outlines[0], "path_graph.crosswalks[{}].geometry.points[{}]"),
+        crosswalk_availability=np.array([crosswalk_availability(one, lit_set) for one in graph.crosswalks]),
+        road_polygons=_lines(outlines[1], "path_graph.road_polygons[{}].geometry.points[{}]"),
+    )
+
+
+def _lines(lines: Sequence[Sequence[Vector3]], name: str) -> Lines:
+    flat = [coordinate for line in lines for point in line for coordinate in (point.x, point.y)]
+    points = np.array(flat, np.float64).reshape(-1, 2)
+    bounds = np.cumsum([0, *(len(line) for line in lines)])
+    for at, axis in np.argwhere(~(np.abs(points) < FARTHEST))[:1]:
+        line = int(np.searchsorted(bounds, at, side="right")) - 1
+        field = f"{name.format(line, at - bounds[line])}.{'xy'[axis]}"
+        raise _impossible(field, points[at, axis], "m", f"-{FARTHEST:g} to {FARTHEST:g} m")
+    return Lines(points, bounds)
+
+
+def _check_count(parts: Sized, most: int, field: str, unit: str) -> None:
+    if len(parts) > most:
+        raise BadScene(
+            f"{field} has {len(parts)} {unit}; at most {most} are read: send what is near",
+            code="too_many",
+            field=field,
+            value=len(parts),
+            unit=unit,
+            allowed=f"at most {most}",
+        )
+
+
+def _impossible(field: str, value: float, unit: str, allowed: str) -> BadScene:
+    return BadScene(
+        f"{field} is {value:g}; a number of {allowed} is needed",
+        code="out_of_range" if math.isfinite(value) else "not_finite",
+        field=field,
+        value=f"{value:g}",
+        unit=unit,
+        allowed=allowed,
+    )

@@ -1,0 +1,155 @@
+"""The message of a scene from the bytes that a caller sends: protobuf or its JSON form, within limits.
+
+Sizes are checked before the message is made: empty messages of two bytes would become 80 in memory, and a number in
+JSON a hundred times that of its text in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from google.protobuf import json_format
+from google.protobuf.message import DecodeError
+
+from models.tasks.motion.inference.bad_scene import BadScene
+from models.tasks.motion.protocol.motion_pb2 import Scene
+
+MOST_BYTES = 1 << 24
+"""Of a scene in protobuf."""
+MOST_JSON_BYTES = 1 << 23
+"""Of a scene in JSON."""
+MOST_PARTS = 200_000
+"""Objects, points, lanes, sections of lights and so on, of one scene."""
+_SMALL = 1 << 20  # bytes, below which no content becomes large in memory
+_VARINT, _FIXED64, _LENGTH_DELIMITED, _FIXED32 = 0, 1, 2, 5  # wire types
+
+_Containers = Mapping[int, "_Containers"]
+_FLAT: _Containers = {}
+_SCENE: _Containers = {
+    **dict.fromkeys((2, 3, 5, 8, 10), _FLAT),  # steps of vehicles, pedestrians and lights
+    7: {1: _FLAT, 2: {1: _FLAT, 2: _FLAT}, 3: {1: _FLAT}},  # lanes, crosswalks and road polygons
+}
+"""Number of each field whose messages hold parts, to the same of these messages."""
+
+
+def decoded(content: bytes) -> Scene:
+    """The scene of a file of the data set, or of its protobuf JSON where the first byte but blanks is ``{``.
+
+    Raises:
+        BadScene: too large, too many parts, cut off, or no scene.
+    """
+    if content[:1024].lstrip()[:1] == b"{":
+        return _of_json(content)
+    _check_size(content, MOST_BYTES)
+    if len(content) > _SMALL:
+        _check_parts(_nested(content))
+    scene = Scene()
+    try:
+        scene.ParseFromString(content)
+    except DecodeError as error:
+        raise _no_scene(f"the bytes are no scene, or are cut off ({error})") from error
+    return scene
+
+
+def _of_json(content: bytes) -> Scene:
+    _check_size(content, MOST_JSON_BYTES)
+    try:
+        document = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadScene(
+            f"the scene starts as JSON and is none: {error}; send it whole, or as protobuf",
+            code="not_json",
+            field="scene",
+        ) from error
+    _check_parts(_inside(document))
+    try:
+        return json_format.ParseDict(document, Scene())
+    except (json_format.Error, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise _no_scene(f"the JSON is no scene: {str(error).partition(chr(10))[0][:200]}") from error
+
+
+def _check_size(content: bytes, most: int) -> None:
+    if len(content) > most:
+        raise BadScene(
+            f"the scene has {len(content)} bytes; at most {most} are read",
+            code="too_large",
+            field="scene",
+            value=len(content),
+            unit="bytes",
+            allowed=f"at most {most}",
+        )
+
+
+def _check_parts(parts: Iterator[object]) -> None:
+    for number, _ in enumerate(parts, 1):
+        if number > MOST_PARTS:
+            raise BadScene(
+                f"the scene has more than {MOST_PARTS} objects, points and other parts; send what is near",
+                code="too_many",
+                field="scene",
+                value=f"more than {MOST_PARTS}",
+                unit="parts",
+                allowed=f"at most {MOST_PARTS}",
+            )
+
+
+def _no_scene(what: str) -> BadScene:
+    return BadScene(
+        f"{what}; send a Scene of the Shifts motion data set, whole, as protobuf or its JSON",
+        code="not_a_scene",
+        field="scene",
+        allowed="a serialised Scene",
+    )
+
+
+def _inside(document: object) -> Iterator[object]:
+    """The entries of all lists of a JSON document."""
+    waiting = [document]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting.extend(value for value in one.values() if isinstance(value, dict | list))
+        elif isinstance(one, list):
+            for entry in one:
+                yield entry
+                if isinstance(entry, dict | list):
+                    waiting.append(entry)
+
+
+def _nested(content: bytes) -> Iterator[object]:
+    """The parts of a scene and what its containers hold, without parsing any."""
+    waiting = [(_SCENE, memoryview(content))]
+    while waiting:
+        held, left = waiting.pop()
+        at, end = 0, len(left)
+        while at < end:
+            tag, at = _number(left, at)
+            wire = tag & 7
+            if wire == _LENGTH_DELIMITED:
+                length, at = _number(left, at)
+                yield tag
+                if tag >> 3 in held:
+                    waiting.append((held[tag >> 3], left[at : at + length]))
+                at += length
+            elif wire == _VARINT:
+                _, at = _number(left, at)
+            elif wire in (_FIXED64, _FIXED32):
+                at += 8 if wire == _FIXED64 else 4
+            else:
+                raise _no_scene(f"the bytes are no scene: tag {tag}")
+        if at > end:
+            raise _no_scene("the bytes are no scene, or are cut off")
+
+
+def _number(content: memoryview, at: int) -> tuple[int, int]:
+    """A number in base 128, least digits first, and the place behind it."""
+    if at < len(content) and content[at] < 128:
+        return content[at], at + 1
+    value = 0
+    for digit in range(min(10, len(content) - at)):
+        byte = content[at + digit]
+        value |= (byte & 127) << 7 * digit
+        if byte < 128:
+            return value, at + digit + 1
+    raise _no_scene("the bytes are no scene, or are cut off")

@@ -1,0 +1,291 @@
+"""A scene as callers send it, and the vehicles whose future it asks for.
+
+A scene has 1 to 25 past steps of 0.2 s; the last is now. Maps need nothing before it, pictures and vehicles that are
+missing now do. What is wrong with the scene as a whole is refused by ``parse``; what is wrong with one vehicle by
+``agent``, so that it harms no other request. Of vehicles and pedestrians that nobody asks for, those with impossible
+numbers are left out, and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.inference.bad_scene import BadScene
+from models.tasks.motion.inference.frame import Float32, driving_yaw, from_scene, to_frame, to_scene
+from models.tasks.motion.inference.objects import Objects, check, pedestrians, possible, vehicles
+from models.tasks.motion.inference.road_graph import RoadGraph, road_graph
+from models.tasks.motion.inference.scene_message import decoded
+from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
+from models.tasks.motion.protocol.motion_pb2 import VehicleTrack
+
+__all__ = ["Agent", "BadScene", "Scene", "agent", "parse", "past", "requested"]
+
+PAST_STEPS = 25
+"""Of a full scene."""
+STEP_S = 0.2
+MOST_OBJECTS_A_STEP = 2_000
+MOST_OBJECTS = 50_000
+"""In all steps of a scene, past and future."""
+MOST_REQUESTS = 1_000
+MOST_UNSEEN_STEPS = 10
+"""A vehicle that was seen last before that, 2 s ago, has no predictable present."""
+MOST_ID_CHARACTERS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A checked scene; its future, if it came with one, is not looked at."""
+
+    id: str
+    message: SceneMessage
+    """As it came."""
+    requests: tuple[int, ...]
+    """Tracks of its prediction requests, in order."""
+    vehicles: Objects
+    """Now, without the ego vehicle."""
+    ego: Objects
+    """The vehicle that measured the scene, now; none or one."""
+    pedestrians: Objects
+    """Now."""
+    graph: RoadGraph
+    left_out: tuple[str, ...]
+    """Vehicles and pedestrians of now with impossible numbers, which are not drawn: where each stands in the scene."""
+
+    @property
+    def steps(self) -> int:
+        """Of the past; the last is now."""
+        return len(self.message.past_vehicle_tracks)
+
+    @cached_property
+    def seen(self) -> Mapping[int, Mapping[int, int]]:
+        """Track to each past step that it was seen in, to its place there."""
+        found: dict[int, dict[int, int]] = {}
+        for number, step in enumerate(self.message.past_vehicle_tracks):
+            for place, track in enumerate(step.tracks):
+                found.setdefault(track.track_id, {})[number] = place
+        return found
+
+    def track(self, step: int, place: int) -> VehicleTrack:
+        """A vehicle of the past."""
+        return self.message.past_vehicle_tracks[step].tracks[place]
+
+
+@dataclass(frozen=True, eq=False)
+class Agent:
+    """A vehicle whose future is asked for, as it is now."""
+
+    scene_id: str
+    track_id: int
+    x: float
+    """m, in the frame of the scene."""
+    y: float
+    """m."""
+    yaw: float
+    """Direction of driving, rad, in the frame of the scene."""
+    speed: float
+    """m/s."""
+    unseen_steps: int
+    """Steps since it was seen, 0 if it is seen now; it was then moved on for these at its velocity."""
+    state: Objects
+    """The vehicle, moved on."""
+
+    @property
+    def to_agent_frame(self) -> Float32:
+        """Transform of homogeneous coordinates of the scene into the agent's frame, float32 [4, 4], as released."""
+        return to_frame(self.x, self.y, self.yaw)
+
+    def in_scene(self, points: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Points [..., 2] of the agent's frame in that of the scene, m, float64."""
+        return to_scene(points, self.x, self.y, self.yaw)
+
+    def in_agent_frame(self, points: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Points [..., 2] of the scene in the agent's frame, m, float64."""
+        return from_scene(points, self.x, self.y, self.yaw)
+
+
+def parse(content: bytes) -> Scene:
+    """A scene from protobuf, or from protobuf JSON where the first byte but blanks is ``{``.
+
+    Raises:
+        BadScene: ``not_a_scene``, ``not_json``, ``too_large``, ``too_many``, ``no_id``, ``long_id``, ``no_past``,
+            ``steps``, ``duplicate`` (a request), ``not_finite`` or ``out_of_range`` (of the map or the ego vehicle).
+    """
+    message = decoded(content)
+    if not message.id:
+        raise BadScene("the scene has no id; requests are told by scene and track", code="no_id", field="id")
+    if len(message.id) > MOST_ID_CHARACTERS:
+        raise BadScene(
+            f"the scene's id has {len(message.id)} characters; at most {MOST_ID_CHARACTERS} are possible",
+            code="long_id",
+            field="id",
+            value=len(message.id),
+            unit="characters",
+            allowed=f"at most {MOST_ID_CHARACTERS}",
+        )
+    _check_steps(message)
+    _check_objects(message)
+    left_out: list[str] = []
+    ego = vehicles(message.past_ego_track[-1:])
+    check(ego, [f"past_ego_track[{len(message.past_ego_track) - 1}]"])
+    now = f"past_vehicle_tracks[{len(message.past_vehicle_tracks) - 1}].tracks"
+    walking = f"past_pedestrian_tracks[{len(message.past_pedestrian_tracks) - 1}].tracks"
+    lights = message.traffic_lights[-1].sections if message.traffic_lights else ()
+    return Scene(
+        id=message.id,
+        message=message,
+        requests=_requests(message),
+        vehicles=_possible(vehicles(message.past_vehicle_tracks[-1].tracks), now, left_out),
+        ego=ego,
+        pedestrians=_possible(
+            pedestrians(message.past_pedestrian_tracks[-1].tracks if message.past_pedestrian_tracks else ()),
+            walking,
+            left_out,
+        ),
+        graph=road_graph(message.path_graph, lights),
+        left_out=tuple(left_out),
+    )
+
+
+def requested(scene: Scene) -> list[int]:
+    """Tracks of the scene's prediction requests, in order."""
+    return list(scene.requests)
+
+
+def agent(scene: Scene, track_id: int) -> Agent:
+    """A vehicle of the scene as it is now.
+
+    One that is missing now is moved on from where it was last seen at the velocity that it had: the released code
+    interpolates towards its first future state, which nobody has when it is asked.
+
+    Raises:
+        BadScene: ``unknown_track``, ``no_past_state`` (requested, but never seen), ``unseen`` (for too long),
+            ``not_finite`` or ``out_of_range``.
+    """
+    steps = scene.seen.get(track_id)
+    if not steps:
+        raise _unseen(scene, track_id)
+    last = max(steps)
+    unseen = scene.steps - 1 - last
+    if unseen > MOST_UNSEEN_STEPS:
+        raise BadScene(
+            f"track {track_id} was last seen {unseen * STEP_S:.1f} s ago; at most {MOST_UNSEEN_STEPS * STEP_S:g} s are "
+            "possible: leave the request out",
+            code="unseen",
+            field="past_vehicle_tracks",
+            value=f"{unseen * STEP_S:.1f}",
+            unit="s",
+            allowed=f"at most {MOST_UNSEEN_STEPS * STEP_S:g} s",
+        )
+    state = vehicles([scene.track(last, steps[last])])
+    check(state, [f"past_vehicle_tracks[{last}].tracks[{steps[last]}]"])
+    states = state.states.copy()
+    states[:, :2] += states[:, 4:6] * (unseen * STEP_S)
+    x, y, _, _, velocity_x, velocity_y, _, _, yaw = (float(value) for value in states[0])
+    return Agent(
+        scene_id=scene.id,
+        track_id=track_id,
+        x=x,
+        y=y,
+        yaw=driving_yaw(yaw, velocity_x, velocity_y),
+        speed=float(np.hypot(velocity_x, velocity_y)),
+        unseen_steps=unseen,
+        state=Objects(states),
+    )
+
+
+def past(scene: Scene, agent: Agent) -> NDArray[np.float64]:
+    """Where the agent was in each past step, oldest first, in its frame of now, [steps, 2], m; NaN where unseen."""
+    positions = np.full((scene.steps, 2), np.nan)
+    for step, place in scene.seen[agent.track_id].items():
+        position = scene.track(step, place).position
+        positions[step] = position.x, position.y
+    positions[~np.isfinite(positions).all(axis=1)] = np.nan
+    return agent.in_agent_frame(positions)
+
+
+def _check_steps(message: SceneMessage) -> None:
+    """All lists of the past have as many steps as there are of vehicles, or none."""
+    count = len(message.past_vehicle_tracks)
+    if not count:
+        raise BadScene(
+            "past_vehicle_tracks are missing; the last of them is now",
+            code="no_past",
+            field="past_vehicle_tracks",
+            value=0,
+            unit="steps",
+            allowed=f"1 to {PAST_STEPS}",
+        )
+    others = ("past_pedestrian_tracks", "past_ego_track", "traffic_lights")
+    for name in ("past_vehicle_tracks", *others):
+        found = len(getattr(message, name))
+        allowed = f"1 to {PAST_STEPS}" if name == "past_vehicle_tracks" else f"{count}, as past_vehicle_tracks, or none"
+        if found > PAST_STEPS or found not in (0, count):
+            raise BadScene(
+                f"{name} has {found} steps; needed: {allowed}",
+                code="steps",
+                field=name,
+                value=found,
+                unit="steps",
+                allowed=allowed,
+            )
+
+
+def _check_objects(message: SceneMessage) -> None:
+    total = len(message.past_ego_track) + len(message.future_ego_track)
+    for name in ("past_vehicle_tracks", "past_pedestrian_tracks", "future_vehicle_tracks", "future_pedestrian_tracks"):
+        for number, step in enumerate(getattr(message, name)):
+            total += len(step.tracks)
+            if len(step.tracks) > MOST_OBJECTS_A_STEP:
+                raise _too_many(f"{name}[{number}].tracks", len(step.tracks), "objects", MOST_OBJECTS_A_STEP)
+    if total > MOST_OBJECTS:
+        raise _too_many("scene", total, "objects", MOST_OBJECTS)
+    if len(message.prediction_requests) > MOST_REQUESTS:
+        raise _too_many("prediction_requests", len(message.prediction_requests), "requests", MOST_REQUESTS)
+
+
+def _requests(message: SceneMessage) -> tuple[int, ...]:
+    found: dict[int, int] = {}
+    for number, request in enumerate(message.prediction_requests):
+        if found.setdefault(request.track_id, number) != number:
+            raise BadScene(
+                f"track {request.track_id} is requested twice; one request a track is answered",
+                code="duplicate",
+                field=f"prediction_requests[{number}].track_id",
+                value=request.track_id,
+                allowed="each track once",
+            )
+    return tuple(found)
+
+
+def _possible(objects: Objects, name: str, left_out: list[str]) -> Objects:
+    good = possible(objects)
+    left_out.extend(f"{name}[{place}]" for place in np.flatnonzero(~good))
+    return objects if good.all() else Objects(objects.states[good])
+
+
+def _unseen(scene: Scene, track_id: int) -> BadScene:
+    known = track_id in scene.requests
+    what = "is in no past step: where it is now cannot be told" if known else "is no vehicle of the scene's past"
+    return BadScene(
+        f"track {track_id} {what}; ask for vehicles of past_vehicle_tracks",
+        code="no_past_state" if known else "unknown_track",
+        field="track_id",
+        value=track_id,
+        allowed="a track_id of past_vehicle_tracks",
+    )
+
+
+def _too_many(field: str, found: int, unit: str, most: int) -> BadScene:
+    return BadScene(
+        f"{field} has {found} {unit}; at most {most} are read: send what is near",
+        code="too_many",
+        field=field,
+        value=found,
+        unit=unit,
+        allowed=f"at most {most}",
+    )

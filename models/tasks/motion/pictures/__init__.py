@@ -1,0 +1,1 @@
+"""Figures of answers of the motion task."""

@@ -1,0 +1,118 @@
+"""What is around an agent, for a picture: places in its frame, of a scene or as the cells of a feature map."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.motion.inference import objects, scenes
+from models.tasks.motion.inference.frame import Float32
+from models.tasks.motion.inference.objects import Objects
+from models.tasks.motion.inference.road_graph import Lines
+from models.tasks.motion.inference.scenes import Agent, Scene
+
+Points = NDArray[np.float64]
+"""[N, 2], m in the agent's frame: x ahead, y to the left."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A vehicle or pedestrian."""
+
+    outline: Points
+    """Corners now, [4, 2]."""
+    past: Points
+    """Where it was, oldest first, the last is now; NaN where it was not seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Places around an agent, as a scene has them."""
+
+    agent: Body
+    vehicles: tuple[Body, ...]
+    pedestrians: tuple[Body, ...]
+    roads: tuple[Points, ...]
+    """Outlines."""
+    crosswalks: tuple[Points, ...]
+    """Outlines."""
+    lanes: tuple[tuple[Points, float], ...]
+    """Centre lines in the direction of driving, each with what its lights say (values of ``lights``)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Places around an agent, as a feature map has them."""
+
+    values: Float32
+    """[17, y, x] in the released layout."""
+    resolution: float
+    """Edge of a cell, m."""
+
+    @property
+    def reach(self) -> float:
+        """From the agent to the map's edge, m."""
+        return float(self.values.shape[-1] * self.resolution / 2)
+
+
+def surroundings(scene: Scene, agent: Agent) -> Surroundings:
+    """Everything of a scene in the frame of one of its vehicles."""
+
+    def here(points: NDArray[Any]) -> Points:
+        return agent.in_agent_frame(points)
+
+    now = len(scene.message.past_vehicle_tracks) - 1
+    pasts = _places(step.tracks for step in scene.message.past_vehicle_tracks)
+    vehicles = _bodies(scene.message.past_vehicle_tracks[now].tracks, objects.vehicles, pasts, agent, agent.track_id)
+    if len(scene.ego):
+        ego = np.array([(track.position.x, track.position.y) for track in scene.message.past_ego_track])
+        vehicles.append(Body(here(scene.ego.corners[0]), here(ego)))
+    walking = scene.message.past_pedestrian_tracks
+    walks = _places(step.tracks for step in walking)
+    return Surroundings(
+        agent=Body(here(agent.state.corners[0]), scenes.past(scene, agent)),
+        vehicles=tuple(vehicles),
+        pedestrians=tuple(_bodies(walking[-1].tracks, objects.pedestrians, walks, agent) if walking else ()),
+        roads=tuple(_each(scene.graph.road_polygons, agent)),
+        crosswalks=tuple(_each(scene.graph.crosswalks, agent)),
+        lanes=tuple(zip(_each(scene.graph.lanes, agent), scene.graph.lane_availability.tolist(), strict=True)),
+    )
+
+
+def future(scene: Scene, agent: Agent) -> Points | None:
+    """Where the agent was in each future step that came with the scene, [T, 2], NaN where it was not seen; None: never.
+
+    For those who judge or draw; no model sees it.
+    """
+    steps = scene.message.future_vehicle_tracks
+    track = _places(step.tracks for step in steps).get(agent.track_id)
+    return None if track is None else agent.in_agent_frame(track)
+
+
+def _places(steps: Iterable[Any]) -> dict[int, Points]:
+    """Where each track was in each step, in the scene's frame, NaN where it was not seen."""
+    steps = list(steps)
+    found: dict[int, Points] = defaultdict(lambda: np.full((len(steps), 2), np.nan))
+    for number, tracks in enumerate(steps):
+        for track in tracks:
+            found[track.track_id][number] = track.position.x, track.position.y
+    return found
+
+
+def _bodies(tracks: Any, read: Any, pasts: dict[int, Points], agent: Agent, but: int | None = None) -> list[Body]:
+    """The objects of now but one track, without those with impossible numbers."""
+    others = [track for track in tracks if track.track_id != but]
+    found: Objects = read(others)
+    return [
+        Body(agent.in_agent_frame(found.corners[place]), agent.in_agent_frame(pasts[others[place].track_id]))
+        for place in np.flatnonzero(objects.possible(found)).tolist()
+    ]
+
+
+def _each(lines: Lines, agent: Agent) -> list[Points]:
+    return np.split(agent.in_agent_frame(lines.points), lines.bounds[1:-1]) if len(lines) else []

@@ -1,7 +1,0 @@
-"""Scenes drawn as the released feature maps: 17 channels around an agent, x forward."""
-
-from __future__ import annotations
-
-from models.tasks.motion.render.renderer import CHANNEL_NAMES, Renderer
-
-__all__ = ["CHANNEL_NAMES", "Renderer"]

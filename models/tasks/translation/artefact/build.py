@@ -1,0 +1,173 @@
+"""Makes a complete artefact of a translation ensemble: graphs, tokeniser, calibration, golden sentences, model card.
+
+All that is calibrated is computed by what will serve: the graphs in ONNX Runtime, in their precision. Fewer bits than
+float32 are taken only if they rank sentences as float32 does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from models import building, card, npz
+from models.artefact import Artefact, ArtefactError, Manifest, Source, write
+from models.building import CARD, GOLDEN, UNSTATED, Provenance
+from models.calibration import Calibration
+from models.executors.device import CPU, Device, described
+from models.profile import profile
+from models.tasks.translation import spec
+from models.tasks.translation.artefact import calibration as calibrating
+from models.tasks.translation.artefact import recipe, replay_set
+from models.tasks.translation.artefact.ensemble import Ensemble, executor, opened
+from models.tasks.translation.artefact.recipe import RECIPE
+from models.tasks.translation.data.corpus import Corpus
+from models.tasks.translation.inference import appearance, members
+from models.tasks.translation.inference.translator import Translator
+from models.tasks.translation.networks.settings import Precision
+
+LOOKED = 4000
+"""Training sentences, evenly spaced, whose appearance says what is typical."""
+COMPARED = 400
+"""Calibration sentences, evenly spaced, that are also translated in float32."""
+CALIBRATION = "calibration"
+Progress = Callable[[float, str], None]
+
+
+def build(
+    ensemble: Ensemble,
+    directory: Path,
+    *,
+    precision: Precision = "int8",
+    train: Corpus | None = None,
+    calibration: Corpus | None = None,
+    judge: Mapping[str, Corpus] | None = None,
+    provenance: Provenance = UNSTATED,
+    device: Device = CPU,
+    progress: Progress = lambda done, what: None,
+) -> Artefact:
+    """Writes the artefact into ``directory`` (replacing an older one there) and verifies it.
+
+    Without calibration pairs nothing is calibrated: everything is deferred until a threshold is set, and fewer bits are
+    not compared with float32. The replay set takes sentences of these, and of pairs that are judged.
+
+    Args:
+        train: pairs that the members were trained on; they say what is typical.
+        calibration: in-domain pairs that the members have not seen.
+        judge: further pairs by name, for figures in the manifest.
+        device: computes what is calibrated, under its numeric profile.
+
+    Raises:
+        ArtefactError: a tokeniser that does not fit the weights, or a precision that ranks sentences in another way.
+    """
+    sets = {name: one for name, one in {CALIBRATION: calibration, **(judge or {})}.items() if one}
+    told = _Told(sum(map(len, sets.values())) + (min(COMPARED, len(calibration)) if calibration else 0), progress)
+    if train is not None and len(train):
+        ensemble = _with_typical(ensemble, train)
+    translator = opened(ensemble, precision, device=device)
+    found = {name: calibrating.judge(one, translator, told.of(name)) for name, one in sets.items()}
+    calibrated: dict[str, Calibration] = {}
+    training = dict(ensemble.training)
+    if CALIBRATION in found:
+        calibrated[profile([executor(precision)], described(device)).name] = calibrating.calibration(found[CALIBRATION])
+        if precision != "fp32":
+            training |= admitted(ensemble, found[CALIBRATION], precision, device, told.of("float32"))
+    manifest = Manifest(
+        task="translation",
+        family=ensemble.family,
+        members=len(ensemble),
+        schema_hash=_inputs_hash(ensemble),
+        executor=executor(precision),
+        heads={spec.HYPOTHESES.name: calibrated},
+        golden=GOLDEN,
+        golden_tolerance=members.GOLDEN_TOLERANCE,
+        sources=_sources({"training": train, CALIBRATION: calibration}, provenance),
+        seeds=ensemble.seeds,
+        training=training,
+        quality={name: calibrating.quality(one) for name, one in found.items()},
+        versions=building.versions("numpy", "sentencepiece"),
+        files={},
+    )
+    files: dict[str, bytes | Path] = {
+        **ensemble.graphs(precision),
+        **ensemble.tokeniser,
+        RECIPE: recipe.encode(ensemble.recipe),
+        GOLDEN: npz.encode(members.golden(translator, ensemble.sizes.source)),
+        CARD: card.text(manifest, spec.HEADS, spec.CARD).encode(),
+    }
+    return replay_set.attached(
+        write(directory, manifest, files), translator, calibration, judge or {}, provenance, device=device
+    )
+
+
+def admitted(
+    ensemble: Ensemble,
+    judged: calibrating.Judged,
+    precision: Precision,
+    device: Device,
+    progress: Callable[[int], None],
+) -> dict[str, float]:
+    """Rank correlations with float32, for the record.
+
+    Raises:
+        ArtefactError: the head's measure ranks sentences in another way.
+    """
+    rows = np.unique(np.linspace(0, len(judged) - 1, min(COMPARED, len(judged))).astype(int)).tolist()
+    exact: Translator = opened(ensemble, "fp32", device=device)
+    said = dict(exact.translations([judged.sources[row] for row in rows], progress))
+    correlations = calibrating.agreement(
+        [judged.translations[row] for row in rows], [said[number] for number in range(len(rows))]
+    )
+    if why := calibrating.refused(correlations, len(ensemble) > 1):
+        raise ArtefactError(f"{precision}: {why}")
+    return {
+        f"{precision}_rank_correlation_{name}": building.significant(value, 4) for name, value in correlations.items()
+    }
+
+
+def _with_typical(ensemble: Ensemble, train: Corpus) -> Ensemble:
+    """The ensemble with what training sentences look like: the middle 99 % by the names of ``appearance.FEATURES``."""
+    tokeniser = members.tokeniser(ensemble.recipe, ensemble.tokeniser)
+    rows = np.unique(np.linspace(0, len(train) - 1, min(LOOKED, len(train))).astype(int)).tolist()
+    looks = []
+    for row in rows:
+        english = train.pairs[row].english
+        looks.append(appearance.measured(english, tokeniser.sentence(english)))
+    return replace(ensemble, recipe=msgspec.structs.replace(ensemble.recipe, typical=building.typical(looks)))
+
+
+class _Told:
+    """Counts sentences for a report of progress."""
+
+    def __init__(self, sentences: int, progress: Progress) -> None:
+        self._sentences, self._progress, self._done = max(sentences, 1), progress, 0
+
+    def of(self, name: str) -> Callable[[int], None]:
+        """What to tell when some more of a set are done."""
+
+        def tell(done: int) -> None:
+            self._done += done
+            self._progress(min(self._done / self._sentences, 1.0), f"translating {name}")
+
+        return tell
+
+
+def _sources(data: Mapping[str, Corpus | None], provenance: Provenance) -> tuple[Source, ...]:
+    known = tuple(
+        Source(role, provenance.description, provenance.licence, one.fingerprint, len(one))
+        for role, one in data.items()
+        if one is not None and len(one)
+    )
+    return known or (Source("training", provenance.description, provenance.licence, "unknown", 0),)
+
+
+def _inputs_hash(ensemble: Ensemble) -> str:
+    """Of what is fed: sentences in the tokens of its tokeniser."""
+    digest = hashlib.sha256(f"English sentences, {ensemble.recipe.tokens}".encode())
+    for name in sorted(ensemble.tokeniser):
+        digest.update(ensemble.tokeniser[name])
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Official data files of the translation task: readers, writers and splits."""

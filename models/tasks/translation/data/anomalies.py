@@ -1,0 +1,177 @@
+"""Anomalies that people marked in the benchmark's Reddit sentences, as groups to break figures down by.
+
+Shifts 1.0 (appendix D.1) names seven flags that do not exclude each other; sentences of news have none. The papers do
+not say how the file of flags looks. Read here are JSON lines, ``{"id": 0, "slang": 1, ...}`` with all seven or
+``{"id": 0, "flags": ["slang"]}``, and columns of 0 and 1, a line a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile, Mask
+from models.tasks.translation.data.lines import identifier, records, text_lines
+
+FLAGS: Mapping[str, str] = {
+    "punctuation": "marks are missing or wrong, or there is markup such as a wiki's",
+    "spelling": "words are misspelt or run together, hyphens are wrong",
+    "capitalization": "capitals where small letters belong, or the other way round",
+    "fluency": "prepositions or pronouns are missing or wrong, or forms ungrammatical",
+    "slang": "words or abbreviations of slang, such as idk and cuz",
+    "emoji": "emoji at the end or instead of words",
+    "tags": "marks of user names or code, such as r/username",
+}
+"""Name to meaning, in the order of the paper."""
+COUNT = "anomalies"
+"""Name of the group by the number of flags."""
+YES, NO, UNKNOWN = "yes", "no", "unknown"
+"""Values of a flag; sentences that nobody looked at, such as those of news, are unknown."""
+
+Row = tuple[bool, ...]
+"""Of the seven, in their order."""
+
+
+@dataclass(frozen=True)
+class Anomalies:
+    """Flags of sentences, by id or line by line."""
+
+    path: Path
+    by_id: Mapping[int, Row] | None
+    by_line: tuple[Row, ...]
+    """Where there are no ids."""
+
+    def groups(self, ids: NDArray[np.int64], shifted: Mask | None, source: Path) -> dict[str, NDArray[np.str_]]:
+        """Each flag of N sentences, and how many of them there are, as text [N].
+
+        Lines without ids are either about all sentences or, where it is known which are shifted, about those alone.
+
+        Args:
+            ids: ascending, [N].
+            source: of the predictions, for messages.
+
+        Raises:
+            BadFile: flags of a sentence that is not predicted, or another number of lines.
+        """
+        rows = self._rows(ids, shifted, source)
+        columns = {
+            flag: np.array([UNKNOWN if row is None else YES if row[place] else NO for row in rows])
+            for place, flag in enumerate(FLAGS)
+        }
+        return {**columns, COUNT: np.array([UNKNOWN if row is None else str(sum(row)) for row in rows])}
+
+    def _rows(self, ids: NDArray[np.int64], shifted: Mask | None, source: Path) -> Sequence[Row | None]:
+        if self.by_id is not None:
+            if strange := self.by_id.keys() - set(ids.tolist()):
+                raise BadFile(
+                    f"{source}: id {min(strange)} of {self.path} has no prediction; is this its file of flags?"
+                )
+            return [self.by_id.get(one) for one in ids.tolist()]
+        given = len(self.by_line)
+        if given == len(ids):
+            return self.by_line
+        if shifted is None:
+            raise BadFile(
+                f"{self.path} has {given} lines and {source} {len(ids)} sentences; if the lines are about the shifted "
+                "ones only, say which these are (--domains)"
+            )
+        count = int(shifted.sum())
+        if given != count:
+            raise BadFile(f"{self.path} has {given} lines; {source} has {len(ids)} sentences, {count} of them shifted")
+        left = iter(self.by_line)
+        return [next(left) if one else None for one in shifted.tolist()]
+
+
+def read(path: Path) -> Anomalies:
+    """The flags of a file: JSON lines, or columns between tabs, commas or spaces. The first line names the columns (the
+    seven in any order, and ``id`` if there is one), or the seven stand there in the order of the paper.
+
+    Raises:
+        BadFile: a file that cannot be read, is not UTF-8 or empty, a flag that is missing, unknown or neither 0 nor 1,
+            or an id given twice; the message names the line.
+    """
+    if path.suffix in (".json", ".jsonl") or next(iter(text_lines(path))).lstrip().startswith("{"):
+        return _of_records(path)
+    return _of_columns(path)
+
+
+def _of_records(path: Path) -> Anomalies:
+    found: dict[int, Row] = {}
+    for place, record in records(path):
+        key = identifier(place, record)
+        if key in found:
+            raise BadFile(f"{place}: id {key} is given twice")
+        found[key] = _of_record(place, record)
+    return Anomalies(path, found, ())
+
+
+def _of_record(place: str, record: Mapping[str, Any]) -> Row:
+    listed = record.get("flags")
+    if listed is not None:
+        if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+            raise BadFile(f"{place}: flags is no list of names")
+        names = [_plain(one) for one in listed]
+        if strange := [one for one in names if one not in FLAGS]:
+            raise BadFile(f"{place}: flag {strange[0]!r} is not one of {', '.join(FLAGS)}")
+        return tuple(flag in names for flag in FLAGS)
+    values = {_plain(name): value for name, value in record.items()}
+    if missing := [flag for flag in FLAGS if flag not in values]:
+        raise BadFile(f"{place}: {missing[0]} is missing; all of {', '.join(FLAGS)} are needed, or a list of flags")
+    return tuple(_flag(place, flag, values[flag]) for flag in FLAGS)
+
+
+def _of_columns(path: Path) -> Anomalies:
+    rows = enumerate(text_lines(path), 1)
+    number, first = next(rows)
+    separator = next((one for one in "\t," if one in first), None)
+    names = [_plain(name) for name in first.split(separator)]
+    cells: list[tuple[int, str]] = list(rows)
+    if not set(names) & FLAGS.keys():
+        names, cells = list(FLAGS), [(number, first), *cells]
+    elif missing := [flag for flag in FLAGS if flag not in names]:
+        raise BadFile(f"{path}, line 1: the column {missing[0]} is missing; there are {', '.join(names)[:200]}")
+    by_id: dict[int, Row] = {}
+    by_line: list[Row] = []
+    for number, line in cells:
+        place = f"{path}, line {number}"
+        values = line.split(separator)
+        if len(values) != len(names):
+            raise BadFile(f"{place} has {len(values)} columns; {', '.join(names)[:200]} are needed")
+        named = dict(zip(names, values, strict=True))
+        row = tuple(_flag(place, flag, named[flag].strip()) for flag in FLAGS)
+        if "id" not in named:
+            by_line.append(row)
+            continue
+        key = _identifier(place, named["id"])
+        if key in by_id:
+            raise BadFile(f"{place}: id {key} is given twice")
+        by_id[key] = row
+    return Anomalies(path, by_id if "id" in names else None, tuple(by_line))
+
+
+def _identifier(place: str, cell: str) -> int:
+    if not (cell.strip().isascii() and cell.strip().isdecimal() and len(cell) < 20):
+        raise BadFile(f"{place}: id is {cell[:40]!r}; a whole number from 0 is needed")
+    return int(cell)
+
+
+_VALUES: Mapping[Any, bool] = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True}
+
+
+def _flag(place: str, name: str, value: object) -> bool:
+    known = value.lower() if isinstance(value, str) else value
+    if not isinstance(known, str | int | float) or known not in _VALUES:
+        raise BadFile(f"{place}: {name} is {value!r}; 0 or 1 is needed")
+    return _VALUES[known]
+
+
+def _plain(name: str) -> str:
+    """A name as it is called here: "Punctuation anomalies" and "capitalisation" are known, too."""
+    plain = name.strip().strip('"').lower().replace("_", " ").replace("-", " ")
+    plain = plain.removesuffix(" anomalies").removesuffix(" anomaly").replace("capitalisation", "capitalization")
+    return {"emojis": "emoji", "tag": "tags"}.get(plain, plain)

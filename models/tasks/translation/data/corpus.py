@@ -1,0 +1,126 @@
+"""Pairs of sentences with their domain and source: tab-separated text, plain or packed (``.gz``)."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from models.evaluation.judged import BadFile
+from models.tasks.translation.data.lines import text_lines
+
+COLUMNS = ("domain", "source", "en", "ru")
+LARGEST_BYTES = 1 << 30
+"""Of a file when it is unpacked."""
+_SPACES = str.maketrans("\t\r\n", "   ")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One English sentence and its Russian translation."""
+
+    domain: str
+    source: str
+    """``<key>:<document>``."""
+    english: str
+    russian: str
+
+    @property
+    def key(self) -> str:
+        """Of the source, by which its licence is known."""
+        return self.source.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Pairs in the order of their files."""
+
+    pairs: tuple[Pair, ...]
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def only(self, keep: Callable[[Pair], bool]) -> Corpus:
+        """The pairs that ``keep`` is true of."""
+        return Corpus(tuple(pair for pair in self.pairs if keep(pair)))
+
+    def of_domains(self, domains: Collection[str]) -> Corpus:
+        """The pairs of some domains."""
+        return self.only(lambda pair: pair.domain in domains)
+
+    def without(self, keys: Collection[str]) -> Corpus:
+        """The pairs that do not come from some sources."""
+        return self.only(lambda pair: pair.key not in keys)
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all pairs in their order, the first 16 hexadecimal digits."""
+        digest = hashlib.sha256()
+        for pair in self.pairs:
+            digest.update("\t".join((pair.domain, pair.source, pair.english, pair.russian, "\n")).encode())
+        return digest.hexdigest()[:16]
+
+
+def read(paths: Sequence[Path]) -> Corpus:
+    """The pairs of some files, one after the other.
+
+    A file is UTF-8 text of tab-separated lines without quoting; the first line names the columns ``domain``,
+    ``source``, ``en`` and ``ru`` in any order, others are skipped.
+
+    Raises:
+        BadFile: a file that cannot be read, is not UTF-8, lacks a column, or has a line of other columns or an empty
+            side; the message names file and line.
+    """
+    return Corpus(tuple(pair for path in paths for pair in _pairs(path)))
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Callable[[Pair], None]]:
+    """Gives what takes pairs for a file as ``read`` reads it, packed if its name ends in ``.gz``.
+
+    The file is there when all went well, and only then; its folder is made. Tabs and line ends within a text
+    become spaces.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    part = path.with_name(f"{path.name}.part")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with part.open("wb") as file, _packed(file, path) as packed, io.TextIOWrapper(packed, "utf-8") as text:
+            text.write("\t".join(COLUMNS) + "\n")
+            yield lambda pair: _write(text, pair)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _packed(file: BinaryIO, path: Path) -> BinaryIO:
+    # without a name and a time equal pairs make equal files
+    return gzip.GzipFile("", "wb", fileobj=file, mtime=0) if path.suffix == ".gz" else file  # type: ignore[return-value]
+
+
+def _write(text: TextIO, pair: Pair) -> None:
+    cells = (pair.domain, pair.source, pair.english, pair.russian)
+    text.write("\t".join(cell.translate(_SPACES) for cell in cells) + "\n")
+
+
+def _pairs(path: Path) -> Iterator[Pair]:
+    lines = text_lines(path, most=LARGEST_BYTES)
+    header = next(lines).split("\t")
+    if missing := [name for name in COLUMNS if name not in header]:
+        raise BadFile(f"{path}, line 1: the column {missing[0]} is missing; there are {', '.join(header)[:200]}")
+    places = [header.index(name) for name in COLUMNS]
+    for number, line in enumerate(lines, 2):
+        cells = line.split("\t")
+        if len(cells) != len(header):
+            raise BadFile(f"{path}, line {number} has {len(cells)} columns; the first line names {len(header)}")
+        pair = Pair(*(cells[place] for place in places))
+        if not pair.english.strip() or not pair.russian.strip():
+            raise BadFile(f"{path}, line {number}: {'ru' if pair.english.strip() else 'en'} is empty")
+        yield pair

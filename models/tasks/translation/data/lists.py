@@ -1,0 +1,95 @@
+"""Lists of hypotheses whatever file they come in: the official submission, or what fairseq printed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile, Mask
+from models.tasks.translation.data import generated, nbest, submission
+from models.tasks.translation.data.generated import Generated
+from models.uncertainty.sequences import SCORES
+
+IN_DOMAIN, SHIFTED = ("results-test.txt", "results_test.txt"), ("results-test1.txt", "results_test1.txt")
+"""Names of what fairseq printed for both parts of development data: newstest and Reddit."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """N lists of H hypotheses by ascending id."""
+
+    ids: NDArray[np.int64]
+    texts: tuple[tuple[str, ...], ...]
+    confidences: NDArray[np.float64]
+    """[N, H]."""
+    measures: Mapping[str, NDArray[np.float64]]
+    """Name to values [N]; the first is the one that defers."""
+    references: tuple[str, ...] | None = None
+    """Where the file has them."""
+    shifted: Mask | None = None
+    """Where the file says so."""
+
+
+def read(path: Path) -> Lists:
+    """The lists of a submission, of a file that fairseq printed, or of a folder with such files for both parts of
+    development data, whose ids follow each other.
+
+    Raises:
+        BadFile: as ``nbest.read`` and ``generated.read``, lists of different length, or a folder without the two files.
+    """
+    if path.is_dir():
+        parts = [generated.read(_printed(path, names)) for names in (IN_DOMAIN, SHIFTED)]
+        for part in parts:
+            _check_numbers(path, part)
+        first = len(parts[0])
+        lists = _of_generated(path, submission.joined(*parts))
+        return Lists(**{**vars(lists), "shifted": lists.ids >= first})
+    if generated.is_generated(path):
+        return _of_generated(path, generated.read(path))
+    found = nbest.read(path)
+    return Lists(found.ids, found.texts, found.confidences, {"uncertainty": found.uncertainty})
+
+
+def _printed(folder: Path, names: Sequence[str]) -> Path:
+    found = [folder / name for name in names if (folder / name).is_file()]
+    if len(found) != 1:
+        raise BadFile(
+            f"{folder}: {' and '.join(names) if found else names[0]} {'are both there' if found else 'is missing'}; a "
+            f"folder has what fairseq printed for both parts of development data, {IN_DOMAIN[0]} and {SHIFTED[0]}"
+        )
+    return found[0]
+
+
+def _check_numbers(path: Path, sentences: Sequence[Generated]) -> None:
+    """Ids of a part count from 0, or those of the next one would not follow them."""
+    if strange := {one.id for one in sentences} - set(range(len(sentences))):
+        raise BadFile(f"{path}: id {min(strange)} in a part of {len(sentences)} sentences; are some left out?")
+
+
+def _of_generated(path: Path, sentences: Sequence[Generated]) -> Lists:
+    ordered = sorted(sentences, key=lambda one: one.id)
+    first = ordered[0]
+    for one in ordered:
+        if len(one.hypotheses) != len(first.hypotheses):
+            raise BadFile(
+                f"{path}: sentence {one.id} has {len(one.hypotheses)} hypotheses, and sentence {first.id} has "
+                f"{len(first.hypotheses)}; one number is needed"
+            )
+    scored = [one.id for one in ordered if all(hypothesis.scores for hypothesis in one.hypotheses)]
+    if scored and len(scored) < len(ordered):
+        missing = next(one.id for one in ordered if one.id not in set(scored))
+        raise BadFile(f"{path}: sentence {missing} has no scores (SU lines), and sentence {scored[0]} has them")
+    names = (submission.ENSEMBLE, *(name for name in SCORES if name != submission.ENSEMBLE))
+    measures = names if scored else (submission.SINGLE,)
+    references = tuple(one.reference for one in ordered if one.reference is not None)
+    return Lists(
+        np.array([one.id for one in ordered], np.int64),
+        tuple(tuple(hypothesis.text for hypothesis in one.hypotheses) for one in ordered),
+        np.array([submission.weights(one) for one in ordered]),
+        {name: np.array([submission.uncertainty(one, name) for one in ordered]) for name in measures},
+        references if len(references) == len(ordered) else None,
+    )

@@ -1,0 +1,69 @@
+"""The official n-best file: JSON lines {id, uncertainty, hypos: [{text, confidence}]} (Shifts 1.0, section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile
+from models.tasks.translation.data.lines import field, identifier, number, records, text
+
+MOST_HYPOTHESES = 10
+SUM_TOLERANCE = 1e-5
+"""Of the confidences of a list, as the released evaluation asks."""
+
+
+@dataclass(frozen=True)
+class NBest:
+    """N lists of H hypotheses, by ascending id as the released evaluation sorts them."""
+
+    ids: NDArray[np.int64]
+    uncertainty: NDArray[np.float64]
+    texts: tuple[tuple[str, ...], ...]
+    confidences: NDArray[np.float64]
+    """[N, H]."""
+
+
+def read(path: Path) -> NBest:
+    """The lists of a file.
+
+    Raises:
+        BadFile: a line that is no such record, an id given twice, lists of different length or of more than 10
+            hypotheses, confidences that are negative or do not sum to 1 within 1e-5.
+    """
+    places: dict[int, str] = {}
+    rows: list[tuple[int, float, tuple[str, ...], list[float]]] = []
+    for place, record in records(path):
+        key = identifier(place, record)
+        if key in places:
+            raise BadFile(f"{place}: id {key} is also in {places[key].rpartition(', ')[2]}; ids are given once")
+        places[key] = place
+        texts, confidences = _hypotheses(place, record)
+        if rows and len(texts) != len(rows[0][2]):
+            first = len(rows[0][2])
+            raise BadFile(f"{place}: hypos has {len(texts)} hypotheses, and line 1 has {first}; one number is needed")
+        rows.append((key, number(place, record, "uncertainty"), texts, confidences))
+    rows.sort(key=lambda row: row[0])
+    ids, uncertainty, lists, weights = zip(*rows, strict=True)
+    return NBest(np.array(ids, np.int64), np.array(uncertainty), lists, np.array(weights))
+
+
+def _hypotheses(place: str, record: dict[str, Any]) -> tuple[tuple[str, ...], list[float]]:
+    hypotheses = field(place, record, "hypos")
+    if not isinstance(hypotheses, list) or not all(isinstance(one, dict) for one in hypotheses):
+        raise BadFile(f"{place}: hypos is no list of objects {{text, confidence}}")
+    if not 0 < len(hypotheses) <= MOST_HYPOTHESES:
+        raise BadFile(f"{place}: hypos has {len(hypotheses)} hypotheses; 1 to {MOST_HYPOTHESES} are needed")
+    named = [(f"{place}, hypos[{index}]", one) for index, one in enumerate(hypotheses)]
+    texts = tuple(text(where, one, "text") for where, one in named)
+    confidences = [number(where, one, "confidence") for where, one in named]
+    if min(confidences) < 0:
+        raise BadFile(f"{place}: confidence is {min(confidences)}; it lies between 0 and 1")
+    total = float(np.sum(confidences))
+    if not abs(total - 1) < SUM_TOLERANCE:
+        raise BadFile(f"{place}: confidence sums to {total:.8g} over hypos; 1 within {SUM_TOLERANCE:g} is needed")
+    return texts, confidences

@@ -1,0 +1,120 @@
+"""A folder of pairs to train on: ``train.tsv.gz``, ``valid.tsv.gz`` and, if shift is to be seen, ``shifted.tsv.gz``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.building import UNSTATED, Provenance
+from models.evaluation.judged import BadFile
+from models.tasks.translation.data import corpus
+from models.tasks.translation.data.corpus import Corpus
+
+TRAIN, VALID, SHIFTED = "train", "valid", "shifted"
+PROVENANCE = "PROVENANCE.json"
+_SUFFIXES = (".tsv.gz", ".tsv")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Pairs by what they are for."""
+
+    train: Corpus
+    valid: Corpus
+    """Of the same domains, kept out of training: they choose weights, calibrate and judge."""
+    shifted: Corpus
+    """Of other domains; empty where there are none."""
+    provenance: Provenance
+
+    @property
+    def calibration(self) -> Corpus:
+        """The half of ``valid`` that calibrates."""
+        return self.valid.only(lambda pair: _half(pair.english) == 0)
+
+    @property
+    def judged(self) -> dict[str, Corpus]:
+        """By name: the other half of ``valid``, domain by domain, and the domains of ``shifted``."""
+        held = self.valid.only(lambda pair: _half(pair.english) == 1)
+        return {
+            **{f"held out: {name}": held.of_domains({name}) for name in _domains(held)},
+            **{f"shifted: {name}": self.shifted.of_domains({name}) for name in _domains(self.shifted)},
+        }
+
+
+def read(directory: Path) -> Folder:
+    """The pairs of a folder.
+
+    Raises:
+        BadFile: no folder, no file for training or validation, or one that cannot be read (see ``corpus.read``).
+    """
+    if not directory.is_dir():
+        raise BadFile(f"{directory} is no folder; one with {TRAIN}.tsv.gz and {VALID}.tsv.gz is needed")
+    found = {}
+    for name in (TRAIN, VALID, SHIFTED):
+        paths = [path for suffix in _SUFFIXES if (path := directory / f"{name}{suffix}").exists()]
+        if not paths and name != SHIFTED:
+            raise BadFile(f"{directory} has no {name}.tsv.gz; `demur data translation select` makes one")
+        found[name] = corpus.read(paths[:1])
+    source = directory / PROVENANCE
+    provenance = Provenance(**json.loads(source.read_text())) if source.exists() else UNSTATED
+    return Folder(found[TRAIN], found[VALID], found[SHIFTED], provenance)
+
+
+def select(
+    train: Sequence[Path],
+    valid: Sequence[Path],
+    out: Path,
+    *,
+    domains: Collection[str],
+    shifted: Collection[str] = (),
+    without: Collection[str] = (),
+    provenance: Provenance = UNSTATED,
+) -> list[Path]:
+    """Writes a folder of some domains of larger files.
+
+    Args:
+        domains: to train on, and to keep the pairs of ``valid`` of.
+        shifted: to judge only; their pairs come from both.
+        without: sources that are left out, by key.
+
+    Returns:
+        What was written.
+
+    Raises:
+        BadFile: a file that cannot be read, a domain that is in none of them, or one that is both.
+    """
+    if both := sorted(set(domains) & set(shifted)):
+        raise BadFile(f"the domain {both[0]} cannot be trained on and be shifted")
+    pairs, held = corpus.read(train).without(without), corpus.read(valid).without(without)
+    there = {pair.domain for pair in (*pairs.pairs, *held.pairs)}
+    if missing := sorted({*domains, *shifted} - there):
+        raise BadFile(f"no pair is of the domain {missing[0]}; there are {', '.join(sorted(there))}")
+    every = {
+        TRAIN: pairs.of_domains(domains),
+        VALID: held.of_domains(domains),
+        SHIFTED: Corpus((*held.of_domains(shifted).pairs, *pairs.of_domains(shifted).pairs)),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, found in every.items():
+        if len(found):
+            path = out / f"{name}.tsv.gz"
+            with corpus.writing(path) as write:
+                for pair in found.pairs:
+                    write(pair)
+            written.append(path)
+    (out / PROVENANCE).write_text(json.dumps({"description": provenance.description, "licence": provenance.licence}))
+    return [*written, out / PROVENANCE]
+
+
+def _domains(pairs: Corpus) -> list[str]:
+    """The most frequent first."""
+    return [name for name, _ in Counter(pair.domain for pair in pairs.pairs).most_common()]
+
+
+def _half(text: str) -> int:
+    return hashlib.sha256(text.encode()).digest()[0] % 2

@@ -1,0 +1,97 @@
+"""Files of translations with confidences, for ``demur evaluate``: lists of hypotheses against references."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from models.assessment import text
+from models.assessment.figures import Rules
+from models.evaluation.files import need
+from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
+from models.tasks.translation.data import anomalies, lists, references
+from models.tasks.translation.data.lists import Lists
+from models.tasks.translation.spec import GLEU_UNIT, HYPOTHESES
+
+OPTIONS = frozenset({"references", "domains", "flags"})
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
+OWN_UNITS = {"egleu": GLEU_UNIT, "maxgleu": GLEU_UNIT, "bleu": "BLEU points, 0 to 100"}
+
+
+def read(path: Path, asked: Asked) -> Judged:
+    """The official submission (JSON lines), what fairseq printed, or a folder of that for both development sets.
+
+    Companions: ``references``, which what fairseq printed holds itself; optional ``domains``, and ``flags`` of
+    anomalies to break figures down by. Texts are compared as they come, tokens being what whitespace separates. BLEU
+    is that of the first hypothesis of each list, as in the released evaluation, not of the most confident one.
+
+    Raises:
+        BadFile: the message names file, line and field.
+    """
+    need("sacrebleu", "BLEU")
+    found = lists.read(path)
+    truth = _references(found, asked, path)
+    gleus = text.n_best_gleu(truth, found.texts)
+    expected, best = text.egleu(gleus, found.confidences), text.max_gleu(gleus)
+    firsts = [texts[0] for texts in found.texts]
+    columns = {"egleu_error": ErrorColumn(text.egleu_error(gleus, found.confidences), GLEU_UNIT, HYPOTHESES.acceptable)}
+
+    def own(mask: Mask | None) -> dict[str, float]:
+        rows = np.arange(len(truth)) if mask is None else np.flatnonzero(mask)
+        return {
+            "egleu": float(np.mean(expected[rows])),
+            "maxgleu": float(np.mean(best[rows])),
+            "bleu": text.bleu([truth[row] for row in rows], [firsts[row] for row in rows]),
+        }
+
+    judged = Judged(
+        task="translation",
+        source=str(path),
+        errors=ordered(asked, columns, str(path)),
+        measures=found.measures,
+        rules=Rules(asked.convention),
+        own=own,
+        own_units=OWN_UNITS,
+        labels=_digest(found.ids.tolist(), truth),
+    )
+    return _with_flags(_with_domains(judged, found, asked, path), found, asked, path)
+
+
+def _references(found: Lists, asked: Asked, path: Path) -> list[str]:
+    given = asked.companions.get("references")
+    if given is not None:
+        return references.in_order(Path(given), found.ids, path)
+    if found.references is None:
+        raise BadFile(f"{path} holds no references: give --references, JSON lines {{id, ref}} or one text a line")
+    return list(found.references)
+
+
+def _with_domains(judged: Judged, found: Lists, asked: Asked, path: Path) -> Judged:
+    """By the file of labels, else by what the predictions' folder or the references say."""
+    given, truth = asked.companions.get("domains"), asked.companions.get("references")
+    if given is not None:
+        file = Path(given)
+        labels, count = references.domains(file, found.ids, path)
+        surplus = count - len(labels)
+        notes = (f"{surplus} labels of {file} are of ids that are not judged",) if surplus else ()
+        return replace(judged, shifted=labels != 0, groups={"domain": labels}, notes=notes)
+    if found.shifted is not None:
+        return replace(judged, shifted=found.shifted, groups={"domain": found.shifted.astype(np.int64)})
+    known = None if truth is None else references.own_domains(Path(truth), found.ids)
+    return judged if known is None else replace(judged, shifted=known != 0, groups={"domain": known})
+
+
+def _with_flags(judged: Judged, found: Lists, asked: Asked, path: Path) -> Judged:
+    given = asked.companions.get("flags")
+    if given is None:
+        return judged
+    flags = anomalies.read(Path(given)).groups(found.ids, judged.shifted, path)
+    return replace(judged, groups={**judged.groups, **flags})
+
+
+def _digest(ids: list[int], truth: list[str]) -> str:
+    return hashlib.sha256(repr(list(zip(ids, truth, strict=True))).encode()).hexdigest()

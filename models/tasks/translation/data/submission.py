@@ -1,0 +1,100 @@
+"""The benchmark's submission and its references, written: JSON lines that ``nbest`` and ``references`` read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from models.resume import write_whole
+from models.tasks.translation.data.generated import Generated
+from models.tasks.translation.data.nbest import MOST_HYPOTHESES
+from models.tasks.translation.spec import HYPOTHESES
+from models.uncertainty.sequences import SCORES, confidences
+
+ENSEMBLE, SINGLE = HYPOTHESES.ensemble_measure, HYPOTHESES.single_measure
+"""Measures of the released baselines: SCR-PE of an ensemble, and the negative log-likelihood of a single model."""
+
+
+def uncertainty(sentence: Generated, measure: str) -> float:
+    """A measure of a sentence: the mean over its hypotheses of one of the 19 scores, or of the negated score of the
+    search (``nll``). The log-probability is negated, as every measure grows with uncertainty.
+
+    Raises:
+        ValueError: no such measure, or a sentence without it.
+    """
+    if measure == SINGLE:
+        return float(np.mean([-one.score for one in sentence.hypotheses]))
+    if measure not in SCORES:
+        raise ValueError(f"measure {measure!r} is not one of {', '.join((SINGLE, *SCORES))}")
+    if not all(measure in one.scores for one in sentence.hypotheses):
+        raise ValueError(f"sentence {sentence.id} has no {measure}: a single model says only {SINGLE}")
+    mean = float(np.mean([one.scores[measure] for one in sentence.hypotheses]))
+    return -mean if measure == "log_prob" else mean
+
+
+def weights(sentence: Generated) -> list[float]:
+    """Confidences of a sentence's hypotheses: exp(score) over its sum."""
+    return [float(one) for one in confidences(np.array([[one.score for one in sentence.hypotheses]]))[0]]
+
+
+def joined(in_domain: Sequence[Generated], shifted: Sequence[Generated]) -> list[Generated]:
+    """Both parts of development data under one numbering: ids of the shifted part follow those in domain."""
+    return [*in_domain, *(replace(one, id=one.id + len(in_domain)) for one in shifted)]
+
+
+def lines(sentences: Iterable[Generated], measure: str) -> Iterator[str]:
+    """A line a sentence: id, uncertainty, and hypotheses with confidences that sum to 1 when they are read again.
+
+    Raises:
+        ValueError: a measure that is not there, more hypotheses than a submission may have, another number of them than
+            before, or an id given twice.
+    """
+    seen: set[int] = set()
+    count = None
+    for one in sentences:
+        number = len(one.hypotheses)
+        if not 0 < number <= MOST_HYPOTHESES or number != (count or number):
+            wanted = count or f"1 to {MOST_HYPOTHESES}"
+            raise ValueError(f"sentence {one.id} has {number} hypotheses; {wanted} are needed")
+        if one.id in seen:
+            raise ValueError(f"id {one.id} is given twice")
+        seen.add(one.id)
+        count = number
+        named = zip(one.hypotheses, weights(one), strict=True)
+        hypos = [{"text": hypothesis.text, "confidence": weight} for hypothesis, weight in named]
+        yield _json({"id": one.id, "uncertainty": uncertainty(one, measure), "hypos": hypos})
+
+
+def reference_lines(sentences: Iterable[Generated], first_shifted: int | None = None) -> Iterator[str]:
+    """A line a sentence: id, ref, and the domain if it is known: 1 from the id ``first_shifted`` on, else 0.
+
+    Raises:
+        ValueError: a sentence without reference.
+    """
+    for one in sentences:
+        if one.reference is None:
+            raise ValueError(f"sentence {one.id} has no reference")
+        domain = {} if first_shifted is None else {"domain": int(one.id >= first_shifted)}
+        yield _json({"id": one.id, "ref": one.reference, **domain})
+
+
+def write(path: Path, sentences: Iterable[Generated], measure: str) -> None:
+    """The submission as a file."""
+    _write(path, lines(sentences, measure))
+
+
+def write_references(path: Path, sentences: Iterable[Generated], first_shifted: int | None = None) -> None:
+    """The references as a file."""
+    _write(path, reference_lines(sentences, first_shifted))
+
+
+def _write(path: Path, rows: Iterable[str]) -> None:
+    write_whole(path, "".join(f"{row}\n" for row in rows).encode())
+
+
+def _json(record: dict[str, object]) -> str:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,65 @@
+"""How a sentence looks, in a few numbers, and what to say of one unlike those of training."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+
+from models.input_warning import Feature, Remark, unusual
+from models.tasks.translation.text.tokens import Sentence
+
+NOT_ENGLISH = "not_english"
+LEAST_LATIN = 0.5
+"""Share of Latin letters below which a sentence is not translated."""
+
+
+FEATURES: Mapping[str, Feature] = {
+    "tokens": Feature("length", "tokens"),
+    "tokens_per_word": Feature("tokens a word, many where words are rare or no words", "tokens"),
+    "literal_share": Feature("share of characters that are copied, as numbers and addresses are", "1"),
+    "capital_share": Feature("share of capitals among letters", "1"),
+}
+
+
+def measured(text: str, sentence: Sentence) -> dict[str, float]:
+    """The numbers of a sentence, by the names of ``FEATURES``."""
+    letters = [one for one in text if one.isalpha()]
+    words = max(len(text.split()), 1)
+    copied = sum(map(len, sentence.literals))
+    return {
+        "tokens": float(len(sentence.tokens)),
+        "tokens_per_word": (len(sentence.tokens) - 1) / words,
+        "literal_share": min(copied / max(len(text), 1), 1.0),
+        "capital_share": sum(one.isupper() for one in letters) / max(len(letters), 1),
+    }
+
+
+def latin_share(text: str) -> float:
+    """Of letters; 1 where there are none."""
+    letters = [one for one in text if one.isalpha()]
+    if not letters:
+        return 1.0
+    return sum("LATIN" in unicodedata.name(one, "") for one in letters) / len(letters)
+
+
+def remarks(text: str, sentence: Sentence, typical: Mapping[str, tuple[float, float]]) -> tuple[Remark, ...]:
+    """What to say of a sentence.
+
+    Args:
+        typical: where training sentences lay (the middle 99 %), by feature; a number may pass its range by half of it.
+            Features without a range say nothing, but that letters are mostly Latin.
+    """
+    said = []
+    if (share := latin_share(text)) < LEAST_LATIN:
+        said.append(
+            Remark(
+                code=NOT_ENGLISH,
+                message=f"{share:.0%} of the letters are Latin: this is not translated from English; it stands as it "
+                "came, and is deferred",
+                value=share,
+                unit="1",
+                lower=LEAST_LATIN,
+                upper=1.0,
+            )
+        )
+    return (*said, *unusual(measured(text, sentence), typical, FEATURES, "training sentences"))

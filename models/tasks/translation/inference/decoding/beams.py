@@ -1,0 +1,301 @@
+"""Beam search of many sentences side by side, as the released code does it (fairseq 0.7), for ensembles.
+
+Hypotheses are ranked by the product of expectations: the sum of logarithms of members' mean probabilities. A hypothesis
+that ends is kept if its end is among the best ``beam`` continuations of its sentence; a sentence is done when it has
+``beam`` of them. Pure: every step makes new beams of old ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.tasks.translation.text.vocabulary import END
+from models.uncertainty.sequences import RunningScores
+from models.uncertainty.tokens import TokenUncertainty
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the members say of R hypotheses' next tokens."""
+
+    candidates: Integers
+    """The likeliest tokens that are not special, [R, k]."""
+    log_probabilities: Floats
+    """Of them, for each member, [M, R, k]."""
+    special: Floats
+    """Of tokens 0 to n - 1, for each member, [M, R, n]."""
+    uncertainty: TokenUncertainty
+    """[R] each."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation of a sentence, in tokens."""
+
+    tokens: Integers
+    """With the end of sentence, [L]."""
+    score: float
+    """Log-probability under PE a token, nats."""
+    scores: Mapping[str, float]
+    """The 19 released ones; see ``uncertainty.sequences.SCORES``."""
+    log_probabilities: Floats
+    """Of each token under PE, nats [L]."""
+    values: Floats
+    """Uncertainties of the steps in the order of ``TOKEN_VALUES``, nats [9, L]."""
+
+
+@dataclass(frozen=True)
+class Beams:
+    """S sentences with B hypotheses each; R = S B rows, those of a sentence side by side."""
+
+    rules: Rules
+    names: tuple[Any, ...]
+    """Whatever tells sentences apart, [S]."""
+    most: Integers
+    """Tokens of a hypothesis, at most, [S]."""
+    missing: NDArray[np.bool_]
+    """Marks that a hypothesis has not said yet, [R, marks]."""
+    tokens: Integers
+    """[R, t], the younger to the right; of a row only the last ``lengths`` count."""
+    logs: Floats
+    """Of tokens under PE, [R, t]."""
+    values: Floats
+    """Of steps, [R, 9, t]."""
+    running: RunningScores
+    """Of all rows."""
+    ended: tuple[tuple[Hypothesis, ...], ...]
+    """Hypotheses that have ended, [S] tuples."""
+
+    @classmethod
+    def start(
+        cls, rules: Rules, members: int, names: Sequence[Any], lengths: Sequence[int], marks: Sequence[int]
+    ) -> Beams:
+        """Before the first token.
+
+        Args:
+            lengths: tokens of the sentences, with their ends.
+            marks: how many literals each has, at most ``len(rules.marks)``.
+        """
+        count, rows = len(names), len(names) * rules.beam
+        most = np.array([rules.most(length) for length in lengths], np.int64)
+        missing = np.arange(len(rules.marks)) < np.repeat(np.array(marks, np.int64), rules.beam)[:, None]
+        return cls(
+            rules,
+            tuple(names),
+            most,
+            missing,
+            np.empty((rows, 0), np.int64),
+            np.empty((rows, 0)),
+            np.empty((rows, 9, 0)),
+            RunningScores.start(members, rows),
+            ((),) * count,
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def lengths(self) -> Integers:
+        """Tokens said so far, [R]."""
+        return self.running.lengths.astype(np.int64)
+
+    @property
+    def last(self) -> Integers:
+        """The token before the next, [R]; the end of sentence at first."""
+        if not self.tokens.shape[1]:
+            return np.full(len(self.tokens), END, np.int64)
+        return np.where(self.lengths > 0, self.tokens[:, -1], END)
+
+    def rows(self, sentences: Integers) -> Integers:
+        """Of some sentences."""
+        beam = self.rules.beam
+        return np.asarray((sentences[:, None] * beam + np.arange(beam)).ravel())
+
+    def take(self, sentences: Integers) -> Beams:
+        """Some sentences, in that order."""
+        rows = self.rows(sentences)
+        return replace(
+            self._rows(rows),
+            names=tuple(self.names[one] for one in sentences),
+            most=self.most[sentences],
+            ended=tuple(self.ended[one] for one in sentences),
+        )._trimmed()
+
+    def _rows(self, rows: Integers) -> Beams:
+        return replace(
+            self,
+            missing=self.missing[rows],
+            tokens=self.tokens[rows],
+            logs=self.logs[rows],
+            values=self.values[rows],
+            running=self.running.take(rows),
+        )
+
+    def _trimmed(self) -> Beams:
+        extra = self.tokens.shape[1] - int(self.lengths.max(initial=0))
+        if not extra:
+            return self
+        return replace(self, tokens=self.tokens[:, extra:], logs=self.logs[:, extra:], values=self.values[:, :, extra:])
+
+    def step(self, said: Said) -> tuple[Beams, Integers]:
+        """All hypotheses one token further.
+
+        Returns:
+            The beams after it, and the rows that theirs go on from [R].
+
+        Raises:
+            ValueError: marks or forbidden tokens that are not among those that are told in full.
+        """
+        full, last = said.special.shape[2], max((*self.rules.marks, *self.rules.forbidden, END))
+        if last >= full:
+            raise ValueError(f"tokens below {full} are told in full; marks and forbidden ones go up to {last}")
+        beam, count = self.rules.beam, len(self)
+        logs = np.concatenate([said.special, said.log_probabilities], axis=2)  # [M, R, n + k]
+        tokens = np.concatenate(
+            [np.broadcast_to(np.arange(said.special.shape[2]), said.special.shape[1:]), said.candidates], axis=1
+        )
+        pe = np.logaddexp.reduce(logs, axis=0) - np.log(len(logs))
+        totals = np.where(self._barred(tokens), -np.inf, self.running.log_prob[:, None] + pe)
+        width = totals.shape[1]
+        first = (self.lengths == 0) & (np.arange(len(totals)) % beam > 0)
+        totals[first] = -np.inf  # hypotheses of a new sentence are all alike: one of them speaks
+        flat = totals.reshape(count, beam * width)
+        best = np.argsort(-flat, axis=1, kind="stable")[:, : 2 * beam]
+        possible = np.isfinite(np.take_along_axis(flat, best, axis=1))
+        rows = best // width + np.arange(count)[:, None] * beam
+        places = best % width
+        chosen = tokens[rows, places]
+        ends = (chosen == END) & possible
+        ended = self._ended(ends, rows, places, logs, pe, said.uncertainty)
+        goes_on = ~ends & possible
+        order = np.argsort(~goes_on, axis=1, kind="stable")[:, :beam]  # the best that do not end
+        exists = np.take_along_axis(goes_on, order, axis=1)
+        order = np.where(exists, order, order[:, :1])
+        parents = np.take_along_axis(rows, order, axis=1).ravel()
+        where = np.take_along_axis(places, order, axis=1).ravel()
+        after = self._grown(parents, where, tokens, logs, pe, said.uncertainty)
+        if not exists.all():  # fewer than ``beam`` go on: the other rows repeat the best and must not count
+            log_prob = np.where(exists.ravel(), after.running.log_prob, -np.inf)
+            after = replace(after, running=replace(after.running, log_prob=log_prob))
+        stopped = ~exists.any(axis=1)
+        if stopped.any():  # nothing can follow: what has ended is all there will be
+            after = replace(after, most=np.where(stopped, 0, after.most))
+        return replace(after, ended=ended), parents
+
+    @property
+    def done(self) -> NDArray[np.bool_]:
+        """Sentences that have all their hypotheses, [S]."""
+        full = np.array([len(hypotheses) >= self.rules.beam for hypotheses in self.ended], bool)
+        return full | (self.most <= self.lengths[:: self.rules.beam])
+
+    def _barred(self, tokens: Integers) -> NDArray[np.bool_]:
+        """Continuations that are not allowed, [R, n + k]."""
+        lengths, marks = self.lengths, self.rules.marks
+        room = np.repeat(self.most, self.rules.beam) - lengths - 1  # before the end of sentence
+        missing = self.missing.sum(axis=1)
+        ends = tokens == END
+        barred = np.isin(tokens, self.rules.forbidden)
+        if len(marks):
+            is_mark = (tokens >= marks.start) & (tokens < marks.stop)
+            number = np.where(is_mark, tokens - marks.start, 0)
+            barred |= is_mark & ~np.take_along_axis(self.missing, number, axis=1)
+            due = (missing > 0) & (missing >= room)
+            barred |= due[:, None] & ~is_mark & ~ends
+        barred |= ends & (((lengths < 1) | (missing > 0)) & (room > 0))[:, None]
+        barred |= ~ends & (room <= 0)[:, None]
+        return barred
+
+    def _ended(
+        self,
+        ends: NDArray[np.bool_],
+        rows: Integers,
+        places: Integers,
+        logs: Floats,
+        pe: Floats,
+        step: TokenUncertainty,
+    ) -> tuple[tuple[Hypothesis, ...], ...]:
+        """Hypotheses that have ended with those of this step; ends count among the best ``beam`` continuations."""
+        sentence, rank = np.nonzero(ends[:, : self.rules.beam])
+        if not len(sentence):
+            return self.ended
+        row, place = rows[sentence, rank], places[sentence, rank]
+        whole = self._rows(row)._grown(np.arange(len(row)), place, None, logs[:, row], pe[row], step.take(row))
+        scores = whole.running.scores()
+        found = [list(hypotheses) for hypotheses in self.ended]
+        lengths = whole.lengths
+        for number, one in enumerate(sentence.tolist()):
+            if len(found[one]) < self.rules.beam:
+                length = int(lengths[number])
+                tokens = whole.tokens[number, whole.tokens.shape[1] - length :]
+                found[one].append(
+                    Hypothesis(
+                        tokens,
+                        float(whole.running.score[number]),
+                        {name: float(values[number]) for name, values in scores.items()},
+                        whole.logs[number, whole.logs.shape[1] - length :],
+                        whole.values[number, :, whole.values.shape[2] - length :],
+                    )
+                )
+        return tuple(map(tuple, found))
+
+    def _grown(
+        self,
+        parents: Integers,
+        places: Integers,
+        tokens: Integers | None,
+        logs: Floats,
+        pe: Floats,
+        step: TokenUncertainty,
+    ) -> Beams:
+        """Some rows, each with one token more; None for tokens: the end of sentence."""
+        said = np.full(len(parents), END, np.int64) if tokens is None else tokens[parents, places]
+        before = self if tokens is None else self._rows(parents)
+        values = step.take(parents)
+        marks = self.rules.marks
+        missing = before.missing
+        if len(marks):
+            missing = missing & (np.arange(marks.start, marks.stop) != said[:, None])
+        return replace(
+            before,
+            missing=missing,
+            tokens=np.concatenate([before.tokens, said[:, None]], axis=1),
+            logs=np.concatenate([before.logs, pe[parents, places][:, None]], axis=1),
+            values=np.concatenate([before.values, np.stack(values.arrays(), axis=1)[:, :, None]], axis=2),
+            running=before.running.add(values, logs[:, parents, places]),
+        )
+
+
+def joined(parts: Sequence[Beams]) -> Beams:
+    """Sentences of several beams side by side; the rules are those of the first."""
+    if len(parts) == 1:
+        return parts[0]
+    width = max(part.tokens.shape[1] for part in parts)
+
+    def wide(array: NDArray[Any]) -> NDArray[Any]:
+        pad = [(0, 0)] * (array.ndim - 1) + [(width - array.shape[-1], 0)]
+        return np.pad(array, pad)
+
+    runs = [part.running for part in parts]
+    running = RunningScores(
+        **{field.name: np.concatenate([getattr(run, field.name) for run in runs], axis=-1) for field in fields(runs[0])}
+    )
+    return replace(
+        parts[0],
+        names=tuple(name for part in parts for name in part.names),
+        most=np.concatenate([part.most for part in parts]),
+        missing=np.concatenate([part.missing for part in parts]),
+        tokens=np.concatenate([wide(part.tokens) for part in parts]),
+        logs=np.concatenate([wide(part.logs) for part in parts]),
+        values=np.concatenate([wide(part.values) for part in parts]),
+        running=running,
+        ended=tuple(one for part in parts for one in part.ended),
+    )

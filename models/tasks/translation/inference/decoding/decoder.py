@@ -1,0 +1,150 @@
+"""The graphs of an ensemble as a decoder: sentences are read once, then every step makes all hypotheses a token longer.
+
+Batches of several callers share a step (``Decoder.together``). What the graph works on, memory and caches, is one
+``Composition`` for all of them, which every batch points into; it is copied only where the company changes: who is done
+leaves, who waits joins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.executors.onnx import OnnxGraph
+from models.tasks.translation.artefact import graph_names
+from models.tasks.translation.data.examples import pad
+from models.tasks.translation.inference.decoding import beams as beam_search
+from models.tasks.translation.inference.decoding.beams import Beams, Said
+from models.tasks.translation.inference.decoding.composition import Composition, composed
+from models.tasks.translation.inference.decoding.rules import Rules
+from models.uncertainty.tokens import TokenUncertainty
+
+_HIDDEN = np.float32(-1e9)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A sentence as a decoder takes it."""
+
+    name: Any
+    """Whatever tells it from others."""
+    tokens: Sequence[int]
+    """With the end of sentence."""
+    marks: int = 0
+    """Literals in it."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences of one caller that are decoded side by side, between two steps."""
+
+    beams: Beams
+    inside: Composition
+    """Where their memory and caches are; of other sentences, too, perhaps."""
+    sentences: NDArray[np.int64]
+    """Theirs there [S]."""
+    past: NDArray[np.bool_]
+    """Columns of its caches that each hypothesis has said, [R, c]."""
+
+    def __len__(self) -> int:
+        return len(self.beams)
+
+    def take(self, sentences: NDArray[np.int64]) -> Batch:
+        """Some of them, in that order."""
+        rows = self.beams.rows(sentences)
+        return replace(
+            self,
+            beams=self.beams.take(sentences),
+            sentences=self.sentences[sentences],
+            past=self.past[rows],
+        )
+
+    def part(self, start: int, stop: int) -> Batch:
+        """Sentences start to stop - 1."""
+        return self.take(np.arange(start, stop))
+
+
+class Decoder:
+    """Two graphs with rules of search. Calls are independent and may be made by several threads at once."""
+
+    def __init__(self, reader: OnnxGraph, stepper: OnnxGraph, rules: Rules) -> None:
+        self.rules = rules
+        self._reader, self._stepper = reader, stepper
+        self._memory = tuple(name for name in reader.outputs if name != graph_names.HIDDEN)
+        self._caches = tuple(f"s{name}" for name in self._memory)
+        self.members = int(stepper.inputs[graph_names.PREFIX][0])
+        _, self._heads, _, self._one = stepper.inputs[self._caches[0]]
+        self._told = (
+            graph_names.CANDIDATES,
+            graph_names.LOG_PROBABILITIES,
+            graph_names.SPECIAL,
+            graph_names.UNCERTAINTY,
+            *(f"new.{name}" for name in self._caches),
+        )
+
+    def sentence_bytes(self, tokens: float) -> int:
+        """Of the caches of a sentence whose hypotheses have so many tokens; a step holds the old ones and the new."""
+        return int(2 * self.rules.beam * len(self._caches) * self._heads * self._one * 4 * tokens)
+
+    def read(self, sentences: Sequence[Source]) -> Batch:
+        """Sentences before their first token."""
+        tokens = pad([sentence.tokens for sentence in sentences])
+        hidden, *memory = self._reader.run({graph_names.TOKENS: tokens}, (graph_names.HIDDEN, *self._memory))
+        beams = Beams.start(
+            self.rules,
+            self.members,
+            [sentence.name for sentence in sentences],
+            [len(sentence.tokens) for sentence in sentences],
+            [sentence.marks for sentence in sentences],
+        )
+        rows = len(sentences) * self.rules.beam
+        caches = {name: np.empty((len(sentences), self._heads, 0, self._one), np.float32) for name in self._caches}
+        inside = Composition(hidden, dict(zip(self._memory, memory, strict=True)), caches)
+        return Batch(beams, inside, np.arange(len(sentences)), np.empty((rows, 0), bool))
+
+    def step(self, batch: Batch) -> Batch:
+        """All hypotheses of a batch one token further."""
+        return self.together([batch])[0]
+
+    def together(self, batches: Sequence[Batch]) -> list[Batch]:
+        """All hypotheses of some batches one token further, in one pass over the graph."""
+        beams = beam_search.joined([batch.beams for batch in batches])
+        inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
+        count, beam = len(beams), self.rules.beam
+        past = np.concatenate([past, np.tile(np.eye(beam, dtype=bool), (count, 1))], axis=1)  # what is said last, too
+        fed: dict[str, NDArray[Any]] = {
+            graph_names.LAST: beams.last,
+            graph_names.PAST: np.where(past, np.float32(0), _HIDDEN).reshape(count, 1, beam, past.shape[1]),
+            graph_names.PLACES: beams.lengths.astype(np.float32),
+            graph_names.PREFIX: beams.running.loglik.astype(np.float32),
+            graph_names.SHAPE: np.array([count, beam, self._heads, self._one]),
+            graph_names.HIDDEN: inside.hidden,
+            **inside.memory,
+            **inside.caches,
+        }
+        found: list[NDArray[Any]] = list(self._stepper.run(fed, self._told))
+        candidates, logs, special, uncertainty = found[:4]
+        said = Said(
+            candidates,
+            logs.astype(np.float64),
+            special.astype(np.float64),
+            TokenUncertainty(*uncertainty.astype(np.float64)),
+        )
+        after, parents = beams.step(said)
+        inside = replace(inside, caches=dict(zip(self._caches, found[4:], strict=True)))
+        whole = Batch(after, inside, np.arange(count), past[parents])
+        if len(batches) == 1:
+            return [whole]
+        ends = np.cumsum([len(batch) for batch in batches])
+        return [whole.take(np.arange(end - len(batch), end)) for batch, end in zip(batches, ends, strict=True)]
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Batches of one caller as one."""
+    beams = beam_search.joined([batch.beams for batch in batches])
+    inside, past = composed([(batch.inside, batch.sentences, batch.past) for batch in batches])
+    return Batch(beams, inside, np.arange(len(beams)), past)

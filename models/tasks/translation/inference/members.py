@@ -1,0 +1,167 @@
+"""A translation artefact, opened: graphs, tokeniser and rules as a ``Translator``, and its golden sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.artefact import Artefact, ArtefactError
+from models.executors.device import CPU, Device
+from models.executors.failures import DeviceFailed, NodesRefused, ProviderUnavailable
+from models.executors.onnx import OnnxGraph
+from models.tasks.translation.artefact import recipe as recipes
+from models.tasks.translation.artefact.graph_names import LAST, PAST, PREFIX, READING, STEPPING, TOKENS
+from models.tasks.translation.artefact.recipe import Recipe
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source
+from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.inference.translator import Tokeniser, Translator
+from models.tasks.translation.networks.settings import Precision
+from models.tasks.translation.text import released_tokens
+from models.tasks.translation.text.pieces import Pieces
+from models.tasks.translation.text.tokens import SPECIAL, Tokens
+from models.tasks.translation.text.vocabulary import END, PAD
+
+PIECES = "pieces.model"
+GOLDEN_TOLERANCE = 2e-2
+"""Of the scale of scores: levels of eight bits, and steps that depend on each other, carry rounding on."""
+_SCORE, _SCR_PE = "score", "scr_pe"
+_GOLDEN_LENGTHS = (3, 6, 9, 14, 20)
+
+
+def translator(artefact: Artefact, *, device: Device = CPU) -> Translator:
+    """The ensemble of a verified artefact.
+
+    Raises:
+        ArtefactError: graphs or tokeniser that are damaged or not of this task, or other members than the manifest
+            says.
+        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
+    """
+    manifest = artefact.manifest
+    names = manifest.executor.files
+    if manifest.joined or manifest.executor.layout != "stepwise" or len(names) != 2:
+        raise ArtefactError(
+            f"{artefact.directory}: a translation artefact has one executor of two graphs, layout stepwise; the "
+            f"manifest has {1 + len(manifest.joined)}, the first {manifest.executor.layout} with {len(names)} graphs"
+        )
+    recipe = recipes.read(artefact)
+    files = {name: artefact.path(name).read_bytes() for name in _needed(recipe)}
+    graphs = opened((artefact.path(name) for name in names), manifest.executor.precision, device, artefact.tag)
+    found = assembled(graphs, recipe, files, str(artefact.directory))
+    if found.decoder.members != manifest.members:
+        raise ArtefactError(
+            f"{artefact.directory}: the graphs have {found.decoder.members} members, the manifest says "
+            f"{manifest.members}"
+        )
+    return found
+
+
+def opened(paths: Iterable[Path], precision: Precision, device: Device, name: str) -> list[OnnxGraph]:
+    """Return the graphs of an ensemble on a device.
+
+    Args:
+        name: of the ensemble, for messages.
+
+    Raises:
+        ArtefactError: they cannot be loaded.
+        ProviderUnavailable: CUDA was asked for and is not there, or does not take the precision.
+    """
+    try:
+        return [OnnxGraph(path, device=device) for path in paths]
+    except NodesRefused as error:
+        if precision != "int8":
+            raise
+        raise ProviderUnavailable(
+            f"{name}: precision = int8: must be fp16 or fp32 on CUDA, which has no products of eight-bit numbers; set "
+            "DEMUR_TRANSLATION_PROVIDER=cpu to serve it on the CPU, or make an artefact with --precision fp16"
+        ) from error
+
+
+def _needed(recipe: Recipe) -> tuple[str, ...]:
+    """Files of the tokeniser."""
+    return (PIECES,) if recipe.tokens == "pieces" else released_tokens.FILES
+
+
+def tokeniser(recipe: Recipe, files: Mapping[str, bytes]) -> Tokeniser:
+    """The tokeniser that a recipe and its files describe.
+
+    Raises:
+        ArtefactError: files that are none of a tokeniser.
+    """
+    if recipe.tokens == "released":
+        return released_tokens.of_texts(files)
+    pieces = Pieces(files[PIECES])
+    try:
+        count = len(pieces)
+    except Exception as error:
+        raise ArtefactError(f"{PIECES} is no model of SentencePiece: {error}") from error
+    for side, rows in (("source", recipe.source), ("target", recipe.target)):
+        if rows[:SPECIAL] != tuple(range(SPECIAL)) or not all(0 <= row < count for row in rows):
+            raise ArtefactError(f"the {side} tokens of the recipe are not those of {PIECES}, which has {count} pieces")
+    return Tokens(pieces, recipe.source, recipe.target)
+
+
+def assembled(graphs: Sequence[OnnxGraph], recipe: Recipe, files: Mapping[str, bytes], where: str) -> Translator:
+    """Graphs and tokeniser put together, and tried.
+
+    Args:
+        graphs: the one that reads, and that of a step.
+        files: of the tokeniser.
+        where: for messages.
+
+    Raises:
+        ArtefactError: they do not work together.
+        DeviceFailed: the device failed in the first step.
+    """
+    reader, stepper = graphs
+    if set(reader.inputs) != {TOKENS} or not {LAST, PAST, PREFIX} <= set(stepper.inputs):
+        raise ArtefactError(f"{where}: {READING} and {STEPPING} are no graphs of a translation ensemble")
+    try:
+        found = Translator(Decoder(reader, stepper, recipe.rules), tokeniser(recipe, files), recipe)
+        found.decoder.step(found.decoder.read([Source(0, (END,)), Source(1, (recipe.marks, END))]))
+    except ArtefactError as error:
+        raise ArtefactError(f"{where}: {error}") from error
+    except DeviceFailed:
+        raise
+    except Exception as error:
+        raise ArtefactError(f"{where}: the graphs do not work together: {error}") from error
+    return found
+
+
+class Golden:
+    """An ensemble that can be asked again what it said of recorded tokens (``models.executors.golden``)."""
+
+    outputs: tuple[str, ...] = (_SCORE, _SCR_PE)
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], outputs: tuple[str, ...]) -> list[NDArray[np.float32]]:
+        """Of sentences [G, s], padded at the right: the best score [G], and SCR-PE, mean over hypotheses [G]."""
+        rows = inputs[TOKENS]
+        sources = [Source(number, row[row != PAD].tolist()) for number, row in enumerate(rows)]
+        said = dict(search(self._decoder, sources, width=len(sources)))
+        found = {
+            _SCORE: [said[number][0].score for number in range(len(rows))],
+            _SCR_PE: [np.mean([one.scores["scr_pe"] for one in said[number]]) for number in range(len(rows))],
+        }
+        return [np.array(found[name], np.float32) for name in outputs]
+
+
+def golden(translator: Translator, tokens: int) -> dict[str, NDArray[Any]]:
+    """Random sentences and what the ensemble says of them.
+
+    Args:
+        tokens: of the source vocabulary.
+    """
+    draw = np.random.default_rng(0)
+    rows = np.full((len(_GOLDEN_LENGTHS), max(_GOLDEN_LENGTHS)), PAD, np.int64)
+    for row, length in zip(rows, _GOLDEN_LENGTHS, strict=True):
+        row[: length - 1] = draw.integers(min(SPECIAL, tokens - 1), tokens, length - 1)
+        row[length - 1] = END
+    replayed = Golden(translator.decoder)
+    said = replayed.run({TOKENS: rows}, replayed.outputs)
+    return {TOKENS: rows, **dict(zip(replayed.outputs, said, strict=True))}

@@ -1,0 +1,183 @@
+"""An ensemble that translates: sentences to what its decoder takes, and hypotheses to texts with what is known of them.
+
+Nothing here waits or loops: who serves drives the decoder step by step, who judges lets ``search`` do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.input_warning import Remark
+from models.predictive import Sequences
+from models.tasks.translation.artefact.recipe import Recipe
+from models.tasks.translation.inference import appearance
+from models.tasks.translation.inference.decoding.beams import Hypothesis
+from models.tasks.translation.inference.decoding.decoder import Decoder, Source
+from models.tasks.translation.inference.decoding.search import search
+from models.tasks.translation.text.tokens import Sentence
+from models.uncertainty.sequences import SCORES
+from models.uncertainty.tokens import TOKEN_VALUES
+
+Float32 = NDArray[np.float32]
+_MOST_CHARACTERS = 60
+"""Of a token, more or less: a text that is longer is cut before it is looked at closely."""
+_TOTAL, _DATA, _KNOWLEDGE = (TOKEN_VALUES.index(name) for name in ("eoe", "exe", "mi"))
+
+
+class Tokeniser(Protocol):
+    """Texts to tokens and back."""
+
+    def sentence(self, text: str) -> Sentence:
+        """A sentence of the source language."""
+        ...
+
+    def surface(self, tokens: Sequence[int] | NDArray[np.int64], literals: Sequence[str]) -> list[str]:
+        """What each token of a hypothesis says; together the translation."""
+        ...
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A sentence that is to be translated."""
+
+    text: str
+    sentence: Sentence
+    remarks: tuple[Remark, ...]
+
+    @property
+    def english(self) -> bool:
+        """False: it is not translated."""
+        return all(remark.code != appearance.NOT_ENGLISH for remark in self.remarks)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is known of the L tokens of a hypothesis, the end of sentence the last."""
+
+    spans: NDArray[np.uint32]
+    """Where each stands in the text, characters [start, stop), [L, 2]."""
+    log_probabilities: Float32
+    """Under the members' mean, nats [L]."""
+    total: Float32
+    """Entropy of the members' mean, nats [L]."""
+    data: Float32 | None
+    """The members' mean entropy, nats [L]; None for a single model."""
+    knowledge: Float32 | None
+    """Mutual information, nats [L]: total less data; None for a single model."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The H hypotheses of a sentence, best first."""
+
+    texts: tuple[str, ...]
+    score: Float32
+    """Log-probability over length, nats [H]; NaN where nothing was translated."""
+    values: Mapping[str, Float32] | None
+    """The released scores by name, [H] each; None for a single model."""
+    tokens: tuple[Said, ...]
+    """Of each hypothesis; none where nothing was translated."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+class Translator:
+    """Decoder and tokeniser of one ensemble. Calls are independent and may be made by several threads at once."""
+
+    def __init__(self, decoder: Decoder, tokeniser: Tokeniser, recipe: Recipe) -> None:
+        self.decoder = decoder
+        self.recipe = recipe
+        self._tokeniser = tokeniser
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one member only: no knowledge uncertainty, and none of the released scores."""
+        return self.decoder.members == 1
+
+    def fits(self, text: str) -> bool:
+        """Whether a sentence is short enough to be translated whole."""
+        most = self.recipe.longest_sentence
+        if len(text) > _MOST_CHARACTERS * most:
+            return False
+        sentence = self._tokeniser.sentence(text)
+        return len(sentence.tokens) <= most and not sentence.left
+
+    def asked(self, text: str) -> Asked:
+        """A sentence that fits, looked at."""
+        sentence = self._tokeniser.sentence(text)
+        return Asked(text, sentence, appearance.remarks(text, sentence, self.recipe.typical))
+
+    def source(self, name: Any, asked: Asked) -> Source:
+        """As the decoder takes it."""
+        return Source(name, asked.sentence.tokens, len(asked.sentence.literals))
+
+    def translation(self, asked: Asked, hypotheses: Sequence[Hypothesis]) -> Translation:
+        """Hypotheses of a sentence, as a search leaves them, in words."""
+        said = [self._tokeniser.surface(one.tokens, asked.sentence.literals) for one in hypotheses]
+        return Translation(
+            texts=tuple("".join(parts) for parts in said),
+            score=np.array([one.score for one in hypotheses], np.float32),
+            values=None
+            if self.single
+            else {name: np.array([one.scores[name] for one in hypotheses], np.float32) for name in SCORES},
+            tokens=tuple(self._said(one, parts) for one, parts in zip(hypotheses, said, strict=True)),
+        )
+
+    def as_it_came(self, asked: Asked) -> Translation:
+        """The answer about a sentence that is not English: itself, with scores that are no numbers."""
+        nan = np.full(1, np.nan, np.float32)
+        return Translation((asked.text,), nan, None if self.single else dict.fromkeys(SCORES, nan), ())
+
+    def translations(
+        self, texts: Iterable[str], progress: Callable[[int], None] = lambda done: None
+    ) -> Iterator[tuple[int, Translation]]:
+        """Sentences translated in batches, as they are done: the number of each, and what was said.
+
+        Args:
+            progress: told how many more are done.
+        """
+        every = [self.asked(text) for text in texts]
+        for number, one in enumerate(every):
+            if not one.english:
+                progress(1)
+                yield number, self.as_it_came(one)
+        sources = (self.source(number, one) for number, one in enumerate(every) if one.english)
+        for number, hypotheses in search(self.decoder, sources, width=self.recipe.width):
+            progress(1)
+            yield number, self.translation(every[number], hypotheses)
+
+    def _said(self, hypothesis: Hypothesis, parts: Sequence[str]) -> Said:
+        stops = np.cumsum([len(part) for part in parts])
+        bare = [len(part) - len(part.lstrip(" ")) for part in parts]
+        starts = np.minimum(stops - [len(part) for part in parts] + bare, stops)
+        values = hypothesis.values.astype(np.float32)
+        return Said(
+            np.stack([starts, stops], axis=1).astype(np.uint32),
+            hypothesis.log_probabilities.astype(np.float32),
+            values[_TOTAL],
+            None if self.single else values[_DATA],
+            None if self.single else values[_KNOWLEDGE],
+        )
+
+
+def predictive(translations: Sequence[Translation]) -> Sequences:
+    """Translations of N sentences with as many hypotheses each, as statistics; at least one."""
+    values = [one.values for one in translations]
+    known = [one for one in values if one is not None]
+    return Sequences(
+        score=np.stack([one.score for one in translations]),
+        hypothesis_scores={name: np.stack([one[name] for one in known]) for name in known[0]} if known else None,
+        texts=[one.texts for one in translations],
+    )
+
+
+def none(translator: Translator) -> Sequences:
+    """The statistics of no sentence."""
+    empty = np.empty((0, translator.recipe.beam), np.float32)
+    return Sequences(empty, None if translator.single else dict.fromkeys(SCORES, empty), ())

@@ -1,0 +1,1 @@
+"""Sentences, tokens and vocabularies of the translation task."""

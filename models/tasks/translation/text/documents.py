@@ -1,0 +1,102 @@
+"""Texts of several sentences: cut into what is translated and what stays, and joined again from translations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from models.tasks.translation.inference.translator import Float32, Translation
+from models.tasks.translation.text.segments import Segment, segments
+
+Span = tuple[int, int]
+"""Characters [start, stop)."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text in parts, which joined are the text."""
+
+    parts: tuple[Segment, ...]
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What is translated, in order."""
+        return tuple(part.text for part in self.parts if part.translated)
+
+    @cached_property
+    def places(self) -> tuple[Span, ...]:
+        """Where each sentence stands in the text."""
+        return _places(self.parts, [part.text for part in self.parts])
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is one sentence and nothing else."""
+        return len(self.parts) == 1 and self.parts[0].translated
+
+    def joined(self, said: Sequence[str]) -> tuple[str, tuple[Span, ...]]:
+        """The text with a translation for each sentence, and where each stands in it."""
+        translations = iter(said)
+        texts = [next(translations) if part.translated else part.text for part in self.parts]
+        return "".join(texts), _places(self.parts, texts)
+
+
+def cut_at(text: str, places: Sequence[Span]) -> Document:
+    """A text whose sentences stand in these places, ascending."""
+    parts = []
+    end = 0
+    for start, stop in places:
+        if start > end:
+            parts.append(Segment(text[end:start], False))
+        parts.append(Segment(text[start:stop], True))
+        end = stop
+    if end < len(text):
+        parts.append(Segment(text[end:], False))
+    return Document(tuple(parts))
+
+
+def document(text: str, fits: Callable[[str], bool]) -> Document:
+    """A text, cut; ``fits`` says whether a sentence is short enough."""
+    return Document(tuple(segments(text, fits)))
+
+
+def as_one(found: Document, translations: Sequence[Translation]) -> Translation:
+    """One n-best list for a whole text, as official files have it: the first hypotheses joined, the second ones, ...
+
+    Scores are those of its sentences, weighted by their tokens: what is a mean over tokens (log-probabilities, SCR-PE,
+    token values) is exactly that of the joined hypothesis; variances over members are not, and are only alike.
+
+    Raises:
+        ValueError: nothing in it was translated.
+    """
+    spoken = [one for one in translations if one.tokens]
+    if not spoken:
+        raise ValueError("the text has no translated sentence")
+    count = min(map(len, spoken))
+    texts = tuple(
+        found.joined([one.texts[min(rank, len(one) - 1)] for one in translations])[0] for rank in range(count)
+    )
+    lengths = np.array([[len(said.log_probabilities) for said in one.tokens[:count]] for one in spoken], np.float64)
+    shares = lengths / lengths.sum(axis=0)
+
+    def weighted(rows: Sequence[Float32]) -> Float32:
+        return np.asarray((np.stack([row[:count] for row in rows]) * shares).sum(axis=0), np.float32)
+
+    values = None
+    if (first := spoken[0].values) is not None:
+        values = {name: weighted([one.values[name] for one in spoken if one.values is not None]) for name in first}
+        values["log_prob"] = weighted([one.score for one in spoken]) * lengths.sum(axis=0).astype(np.float32)
+    tokens = spoken[0].tokens[:count] if len(translations) == 1 else ()
+    return Translation(texts, weighted([one.score for one in spoken]), values, tokens)
+
+
+def _places(parts: Sequence[Segment], texts: Sequence[str]) -> tuple[Span, ...]:
+    found = []
+    start = 0
+    for part, text in zip(parts, texts, strict=True):
+        if part.translated:
+            found.append((start, start + len(text)))
+        start += len(text)
+    return tuple(found)

@@ -1,0 +1,164 @@
+"""SentencePiece for both languages at once: sentences to tokens and back, with marks for literals.
+
+Text is made plain first (``plain``): NFKC, straight quotes, no control characters. What a piece of a translation says
+is known letter by letter (``surface``), so that a doubtful token can be underlined.
+"""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from models.tasks.translation.text.literals import MARKS, Marked, mark
+from models.tasks.translation.text.vocabulary import END, PAD, START, UNKNOWN
+
+SPACE = "\u2581"
+"""What stands for a space in pieces."""
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4\u0060", "'"),
+        **dict.fromkeys("\u2012\u2013\u2014\u2015", "\u2014"),
+        **dict.fromkeys("\u2010\u2011\u2212", "-"),
+    }
+)
+_LETTERS = "".join(
+    (
+        "".join(chr(code) for code in range(0x21, 0x7F) if not chr(code).isdigit()),
+        "".join(chr(code) for code in range(0x410, 0x450)),
+        "\u0401\u0451\u00ab\u00bb\u2014",
+    )
+)
+"""Known whether or not they are frequent: Latin and Russian letters, marks of punctuation."""
+_STROKES = {
+    **dict(zip("\u00d8\u00f8\u0141\u0142\u0110\u0111\u0126\u0127\u0166\u0167\u0131", "OoLlDdHhTti", strict=True)),
+    "\u00df": "ss",
+    "\u00c6": "AE",
+    "\u00e6": "ae",
+    "\u0152": "OE",
+    "\u0153": "oe",
+}
+"""Letters that Unicode does not take apart."""
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+
+
+def plain(text: str) -> str:
+    """NFKC with straight quotes (« and » stay), one kind of dash, single spaces and nothing invisible; marks stay."""
+    seen = (
+        one if one in MARKS or unicodedata.category(one) not in _INVISIBLE else " " if one.isspace() else ""
+        for one in text
+    )
+    folded = unicodedata.normalize("NFKC", "".join(seen).translate(_PLAIN)).translate(_PLAIN).replace("--", "\u2014")
+    return " ".join(folded.split())
+
+
+def simple(text: str, knows: Callable[[str], bool]) -> str:
+    """Plain text whose letters lose their accents and strokes where a model does not know them but knows the letters
+    without; accents on nothing vanish."""
+    return "".join(one if knows(one) else _simple(one, knows) for one in text)
+
+
+def _simple(one: str, knows: Callable[[str], bool]) -> str:
+    parts = unicodedata.normalize("NFD", one)
+    letters = "".join(_STROKES.get(part, part) for part in parts if unicodedata.category(part)[0] != "M")
+    return letters if all(map(knows, letters)) else one
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A trained model of pieces."""
+
+    content: bytes
+    """The file that SentencePiece writes."""
+
+    def __len__(self) -> int:
+        return int(self._processor.get_piece_size())
+
+    @cached_property
+    def _processor(self) -> Any:
+        from sentencepiece import SentencePieceProcessor
+
+        return SentencePieceProcessor(model_proto=self.content)
+
+    @cached_property
+    def alphabet(self) -> frozenset[str]:
+        """Characters that the model knows."""
+        return frozenset(
+            one
+            for number in range(len(self))
+            for one in self._processor.id_to_piece(number)
+            if one not in (SPACE, *MARKS)
+        )
+
+    def knows(self, one: str) -> bool:
+        """Whether the simple, plain form of a character is made of known ones."""
+        if one not in self._known:
+            self._known[one] = all(part == " " or part in self.alphabet for part in self.simple(plain(one)))
+        return self._known[one]
+
+    def simple(self, text: str) -> str:
+        """See the function of that name."""
+        return simple(text, self.alphabet.__contains__)
+
+    @cached_property
+    def _known(self) -> dict[str, bool]:
+        return {}
+
+    def marked(self, sentence: str) -> Marked:
+        """The sentence in plain text, with marks for what is not translated."""
+        found = mark(sentence, self.knows)
+        return replace(found, text=self.simple(plain(found.text)))
+
+    def encode(self, text: str) -> list[int]:
+        """Tokens of a marked sentence, with the end of sentence."""
+        return [*self._processor.encode(text), END]
+
+    def text(self, token: int) -> str:
+        """A piece as it is stored, SPACE for a space."""
+        return str(self._processor.id_to_piece(token))
+
+    def surface(self, tokens: Sequence[int]) -> list[str]:
+        """What each token says; together the sentence, after ``strip``. The end and unknown tokens say nothing."""
+        return [
+            "" if token in (START, PAD, END, UNKNOWN) else self._processor.id_to_piece(token).replace(SPACE, " ")
+            for token in tokens
+        ]
+
+
+def learn(sentences: Iterable[str], size: int, *, seed: int = 0) -> Pieces:
+    """Pieces of marked, plain sentences of both languages.
+
+    Args:
+        size: tokens of the vocabulary.
+
+    Raises:
+        ValueError: too few sentences for that size.
+    """
+    from sentencepiece import SentencePieceTrainer, set_random_generator_seed
+
+    set_random_generator_seed(seed)
+    model = io.BytesIO()
+    try:
+        SentencePieceTrainer.train(
+            sentence_iterator=iter(sentences),
+            model_writer=model,
+            vocab_size=size,
+            model_type="bpe",
+            character_coverage=0.9998,
+            required_chars=_LETTERS,
+            normalization_rule_name="identity",
+            user_defined_symbols=list(MARKS),
+            bos_id=START,
+            pad_id=PAD,
+            eos_id=END,
+            unk_id=UNKNOWN,
+            num_threads=1,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise ValueError(f"{size} pieces cannot be learnt from these sentences: {error}") from error
+    return Pieces(model.getvalue())

@@ -1,0 +1,118 @@
+"""Texts to the numbers that graphs take, and back: pieces, of which each side keeps those it has use for.
+
+The vocabulary of pieces is one for both languages, but sentences are read in one and said in the other: rows of tables
+that the other side alone needs are left out of a graph. Tokens below ``SPECIAL`` are the same on both sides.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.tasks.translation.text.literals import MARKS, mark, restore
+from models.tasks.translation.text.pieces import SPACE, Pieces, plain, simple
+from models.tasks.translation.text.vocabulary import END, UNKNOWN
+
+FIRST_MARK = 4
+SPECIAL = FIRST_MARK + len(MARKS)
+"""Start, padding, end, unknown and marks."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence as a decoder takes it."""
+
+    tokens: tuple[int, ...]
+    """Of the source side, with the end of sentence."""
+    literals: tuple[str, ...]
+    """What its marks stand for, in their order."""
+    left: int = 0
+    """Literals that it has more than there are marks: it has to be cut, as they are unknown here."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Which pieces each side has, by the tokens' numbers there."""
+
+    pieces: Pieces
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+
+    def sentence(self, text: str) -> Sentence:
+        """A sentence of the source language; what no piece says is a literal."""
+        found = mark(text, self._known)
+        tokens: list[int] = []
+        for piece in self.pieces.encode(simple(plain(found.text), self._has))[:-1]:
+            tokens += self._rows(piece)
+        return Sentence((*tokens, END), found.literals, found.left)
+
+    def surface(self, tokens: Sequence[int] | NDArray[np.int64], literals: Sequence[str]) -> list[str]:
+        """What each token of a hypothesis says, literals in full; together the translation, a space before it if at
+        all. A literal that the hypothesis does not have stands after its last word."""
+        said = [self.target[token] for token in tokens]
+        parts = restore(self.pieces.surface(said), literals)
+        missing = [
+            literal
+            for number, literal in enumerate(literals)
+            if FIRST_MARK + number not in {int(one) for one in tokens}
+        ]
+        if missing and parts:
+            parts[-1] += "".join(f" {literal}" for literal in missing)
+        if parts:
+            first = next((number for number, part in enumerate(parts) if part), 0)
+            parts[first] = parts[first].removeprefix(" ")
+        return parts
+
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        return {piece: number for number, piece in enumerate(self.source)}
+
+    @cached_property
+    def _letters(self) -> dict[str, int]:
+        """Single characters of the source side."""
+        return {text: number for number, piece in enumerate(self.source) if len(text := self.pieces.text(piece)) == 1}
+
+    @cached_property
+    def _answers(self) -> dict[str, bool]:
+        return {}
+
+    def _known(self, one: str) -> bool:
+        if one not in self._answers:
+            self._answers[one] = all(part == " " or self._has(part) for part in simple(plain(one), self._has))
+        return self._answers[one]
+
+    def _has(self, one: str) -> bool:
+        return one in self._letters and one != SPACE
+
+    def _rows(self, piece: int) -> Iterable[int]:
+        number = self._numbers.get(piece)
+        if number is not None:
+            return (number,)
+        return (self._letters.get(one, UNKNOWN) for one in self.pieces.text(piece))
+
+
+def trimmed(pieces: Pieces, source: Iterable[Sequence[int]], target: Iterable[Sequence[int]]) -> Tokens:
+    """The tokens that sides of training pairs have, and single characters; foreign letters on the source side do not
+    count, so that they are copied.
+
+    Args:
+        source, target: tokens of training sentences, as ``Pieces.encode`` numbers them.
+    """
+    used, said = ({token for row in side for token in row} for side in (source, target))
+    letters = {number for number in range(SPECIAL, len(pieces)) if len(pieces.text(number)) == 1}
+    first = range(SPECIAL)
+    return Tokens(
+        pieces,
+        (*first, *sorted(one for one in (used | letters) - set(first) if not _foreign(pieces.text(one)))),
+        (*first, *sorted((said | letters) - set(first))),
+    )
+
+
+def _foreign(text: str) -> bool:
+    """Whether it has letters that are not Latin."""
+    return any(one != SPACE and one.isalpha() and "LATIN" not in unicodedata.name(one, "") for one in text)

@@ -1,0 +1,263 @@
+"""How an ensemble is trained from a folder of pairs, and becomes an artefact.
+
+Pieces are learnt, pairs become numbers, a member a seed is trained; what is finished is kept and found again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from models import checkpoints, side_by_side
+from models.executors.device import CPU, Device
+from models.resume import claim, write_whole
+from models.side_by_side import Tell
+from models.tasks.translation.artefact.recipe import Recipe
+from models.tasks.translation.data import pairs_folder
+from models.tasks.translation.data.corpus import Corpus
+from models.tasks.translation.data.examples import Examples, examples, marked_pairs
+from models.tasks.translation.data.pairs_folder import Folder
+from models.tasks.translation.inference.members import PIECES
+from models.tasks.translation.networks import settings as presets
+from models.tasks.translation.networks.settings import Settings, with_vocabulary
+from models.tasks.translation.text.literals import MARKS
+from models.tasks.translation.text.pieces import Pieces, learn
+from models.tasks.translation.text.tokens import trimmed
+from models.tasks.translation.text.vocabulary import PAD, START, UNKNOWN
+
+if TYPE_CHECKING:
+    from models.artefact import Artefact
+    from models.tasks.translation.artefact.ensemble import Ensemble
+    from models.tasks.translation.networks.settings import Precision
+
+TRAIN, DEV = "train.npz", "dev.npz"
+FAMILIES = ("transformer",)
+JUDGED = 1000
+"""Pairs of a domain that figures are of, at most."""
+_TRAINED = 0.95  # share of the time that has gone by then
+_LONGEST_FACTOR = 2.0
+"""Of a hypothesis over its sentence: in training 99.9 % of translations are shorter."""
+
+
+def train_artefact(
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    precision: Precision = "int8",
+    parts: Path | None = None,
+    jobs: int | None = None,
+    progress: Tell = lambda done, what: None,
+    device: Device = CPU,
+) -> Artefact:
+    """Trains an ensemble on a folder of pairs (``pairs_folder``) and writes the calibrated artefact. Needs torch.
+
+    Args:
+        parts: where pieces and members are kept, so that a run that was cut off goes on; by default a folder beside
+            ``out`` that is removed when the artefact is there.
+        jobs: members that are trained side by side, by default one a core.
+        device: computes what is calibrated, under its numeric profile.
+
+    Raises:
+        ValueError: unknown family or preset, no members, or too few pairs.
+        BadFile: a file that cannot be read.
+        ArtefactError: the precision ranks sentences unlike float32.
+        RuntimeError: a member's training failed; the message says why.
+    """
+    if family not in FAMILIES:
+        raise ValueError(f"family {family!r} is unknown; use {', '.join(FAMILIES)}")
+    every, chosen = side_by_side.seeds(seed, members), presets.preset(preset)
+    folder = pairs_folder.read(directory)
+    kept = parts or out.with_name(f"{out.name}.parts")
+    settings = prepare(folder.train, folder.valid, chosen, kept)
+    train_members(kept, settings, every, jobs=jobs, progress=lambda done, what: progress(_TRAINED * done, what))
+    found = built(
+        assembled(kept, settings, every, preset=preset),
+        folder,
+        out,
+        precision=precision,
+        device=replace(device, threads=jobs or os.cpu_count() or 1),
+        progress=lambda done, what: progress(_TRAINED + (1 - _TRAINED) * done, what),
+    )
+    if parts is None:
+        shutil.rmtree(kept, ignore_errors=True)
+    progress(1.0, found.tag)
+    return found
+
+
+def built(
+    ensemble: Ensemble,
+    folder: Folder,
+    out: Path,
+    *,
+    precision: Precision = "int8",
+    device: Device = CPU,
+    progress: Tell = lambda done, what: None,
+) -> Artefact:
+    """The calibrated artefact of an ensemble, judged on what its folder of pairs keeps out of training.
+
+    Raises:
+        ArtefactError: the precision ranks sentences unlike float32.
+    """
+    from models.tasks.translation.artefact.build import build
+
+    return build(
+        ensemble,
+        out,
+        precision=precision,
+        train=folder.train,
+        calibration=folder.calibration,
+        judge={name: _spaced(pairs) for name, pairs in folder.judged.items()},
+        provenance=folder.provenance,
+        device=device,
+        progress=progress,
+    )
+
+
+def _spaced(pairs: Corpus) -> Corpus:
+    """At most ``JUDGED``, evenly spaced."""
+    rows = np.unique(np.linspace(0, len(pairs) - 1, min(JUDGED, len(pairs))).astype(int))
+    return Corpus(tuple(pairs.pairs[row] for row in rows))
+
+
+def assembled(folder: Path, settings: Settings, seeds: Sequence[int], *, preset: str) -> Ensemble:
+    """The ensemble of finished members of a folder, without the rows of tables that a side has no use for. Needs torch.
+
+    Raises:
+        ValueError: a member is not finished there.
+    """
+    from models.tasks.translation.artefact.ensemble import Ensemble
+    from models.tasks.translation.training import member
+
+    trained = []
+    for seed in seeds:
+        one = member.finished(folder, seed)
+        if one is None:
+            raise ValueError(f"{folder} has no finished member of seed {seed}")
+        trained.append(one)
+    pieces = Pieces((folder / "data" / PIECES).read_bytes())
+    pairs = Examples.load(folder / "data" / TRAIN)
+    tokens = trimmed(pieces, pairs.source, pairs.target)
+    weights = []
+    for one in trained:
+        arrays = {name: value.numpy() for name, value in one.weights.items()}
+        for side, rows in (("encoder", tokens.source), ("decoder", tokens.target)):
+            arrays[f"{side}.embed_tokens.weight"] = np.ascontiguousarray(
+                arrays[f"{side}.embed_tokens.weight"][list(rows)]
+            )
+        weights.append(arrays)
+    sizes = replace(settings.sizes, source=len(tokens.source), target=len(tokens.target), shared=False)
+    return Ensemble(
+        family=FAMILIES[0],
+        members=tuple(weights),
+        sizes=sizes,
+        recipe=Recipe(
+            source=tokens.source,
+            target=tokens.target,
+            marks=len(MARKS),
+            forbidden=(START, PAD, UNKNOWN),
+            longest_factor=_LONGEST_FACTOR,
+            longest_sentence=settings.longest,
+        ),
+        tokeniser={PIECES: pieces.content},
+        seeds=tuple(seeds),
+        training={
+            "preset": preset,
+            "parameters_of_a_member": _parameters(trained[0].weights, settings),
+            "pairs": len(pairs),
+            "steps": max(one.steps for one in trained),
+            "tokens_of_a_step": settings.batch_tokens,
+            "dev_nll_nats_per_token": round(float(np.mean([one.dev_nll for one in trained])), 4),
+        },
+    )
+
+
+def prepare(corpus: Corpus, dev: Corpus, settings: Settings, folder: Path) -> Settings:
+    """Learns pieces and keeps pairs as numbers in ``folder``, unless they are there already.
+
+    Returns:
+        The settings for the vocabulary that was learnt.
+
+    Raises:
+        ValueError: the folder was prepared for other pairs or settings, or there are too few pairs.
+    """
+    data = folder / "data"
+    claim(data, {"corpus": corpus.fingerprint, "dev": dev.fingerprint, "settings": repr(settings)})
+    if not (data / DEV).exists():
+        texts = (side for _, *sides in marked_pairs(corpus) for side in sides)
+        pieces = learn(texts, settings.sizes.source)
+        write_whole(data / PIECES, pieces.content)
+        examples(corpus, pieces, settings.longest).save(data / TRAIN)
+        examples(dev, pieces, settings.longest).save(data / DEV)
+    return with_vocabulary(settings, len(Pieces((data / PIECES).read_bytes())))
+
+
+def train_members(
+    folder: Path,
+    settings: Settings,
+    every: Sequence[int],
+    *,
+    device: str = "cpu",
+    jobs: int | None = None,
+    progress: Tell = lambda done, what: None,
+) -> None:
+    """Trains the members of some seeds on what ``prepare`` left in ``folder``; those finished there stay.
+
+    Raises:
+        ValueError, RuntimeError: as ``training.train``, in words.
+    """
+    from models.tasks.translation.training import member
+
+    train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
+    fingerprint = f"{train.fingerprint} {dev.fingerprint}"
+    checkpoints.claimed(folder, settings, fingerprint)
+    side_by_side.train_members(
+        partial(train_member, folder, settings, fingerprint, device),
+        [one for one in every if member.finished(folder, one) is None],
+        jobs=jobs or os.cpu_count() or 1,
+        progress=progress,
+    )
+
+
+def train_member(
+    folder: Path,
+    settings: Settings,
+    fingerprint: str,
+    device: str,
+    seed: int,
+    tell: Callable[[float, str], None],
+) -> None:
+    """Trains one member; it lies in ``folder`` afterwards (``training.finished``).
+
+    Raises:
+        ValueError, FloatingPointError: as ``training.train``.
+    """
+    from models.tasks.translation.training import member
+
+    train, dev = (Examples.load(folder / "data" / name) for name in (TRAIN, DEV))
+    member.train(
+        train,
+        dev,
+        settings,
+        seed,
+        folder=folder,
+        fingerprint=fingerprint,
+        device=device,
+        progress=lambda state: tell(state.share, str(state)),
+    )
+
+
+def _parameters(weights: Mapping[str, Any], settings: Settings) -> int:
+    """That were trained; a table that both sides share counts once."""
+    shared = ("decoder.embed_tokens.weight",) if settings.sizes.shared else ()
+    return sum(value.numel() for name, value in weights.items() if name not in shared)

@@ -1,0 +1,76 @@
+"""Replay sets of vessel power: rows in the schema's order and units, scored by the graph that serves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import npz, replay
+from models.artefact import Artefact
+from models.executors.device import CPU, Device
+from models.executors.onnx import OnnxGraph
+from models.executors.rows import RowGraph
+from models.predictive import Gaussian
+from models.replay import Arrays, Passes, Scores
+from models.tasks.vessel.inference.scoring import rows_per_pass
+from models.tasks.vessel.spec import HEADS, POWER
+
+if TYPE_CHECKING:
+    from models.building import Provenance
+    from simulators.vessel.dataset import Table
+
+UNITS = 4500
+"""Rows of a set, where data have so many."""
+_ROWS = "rows"
+
+
+def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> bytes:
+    """A file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed."""
+    inside, outside = replay.chosen(len(known), len(shifted), units)
+    rows = np.concatenate([known[inside], shifted[outside]]).astype(np.float32)
+    return npz.encode({_ROWS: rows[replay.shuffled(len(rows))]})
+
+
+def attached(
+    artefact: Artefact, data: Mapping[str, Table], provenance: Provenance, *, device: Device = CPU
+) -> Artefact:
+    """The artefact with rows of ``dev_in`` and ``dev_out`` as its replay set; as it is without ``dev_in``."""
+    if "dev_in" not in data:
+        return artefact
+    known = data["dev_in"].features
+    shifted = data["dev_out"].features if "dev_out" in data else known[:0]
+    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
+
+
+def of_files(artefact: Artefact, directory: Path) -> Artefact:
+    """The artefact with rows of ``dev_in.csv`` and ``dev_out.csv`` of a folder as its replay set.
+
+    Raises:
+        BadFile, OSError, ValueError: files that are missing or cannot be read.
+    """
+    from models.building import UNSTATED
+    from models.tasks.vessel.training.workbench import read_files
+
+    return attached(artefact, read_files(directory, ("dev_in", "dev_out")), UNSTATED)
+
+
+def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
+    """
+    Raises:
+        BadArrays: see ``models.replay.array``.
+        ArtefactError, ProviderUnavailable: the graph cannot be run.
+    """
+    manifest = artefact.manifest
+    rows = replay.array(arrays, _ROWS, "float32", None, len(artefact.schema))
+    statistics = ("mean", "mvar", "varm") if manifest.ensemble else ("mean", "mvar")
+    pass_rows = rows_per_pass(manifest.members * manifest.samples, device.provider)
+    run = RowGraph(OnnxGraph(artefact.path(manifest.executor.file), device=device), statistics, pass_rows=pass_rows)
+
+    def score(part: slice) -> Scores:
+        return replay.scored(HEADS, manifest, {POWER.name: Gaussian(*run(rows[part]))})
+
+    return Passes(len(rows), pass_rows, score)

@@ -1,0 +1,1 @@
+"""Official data files of the vessel task: readers, writers and splits."""

@@ -1,0 +1,40 @@
+"""Prediction files of the vessel task: shaft powers as normal distributions, scored tables, and the submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from models.evaluation import labels, regression, scored
+from models.evaluation.judged import Asked, BadFile, Judged
+from models.tasks.vessel.data import submission
+from models.tasks.vessel.spec import POWER, rules
+
+OPTIONS = regression.OPTIONS | {"ground_truth"}
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
+
+def read(path: Path, asked: Asked) -> Judged:
+    """NPZ with ``members`` [M, N, 2] (mean kW, variance kW²) and ``target`` [N] (kW); a table that ``demur score``
+    wrote; or the benchmark's submission (``.json``), whose labels are in the companion ``ground_truth``.
+
+    Raises:
+        BadFile: as the readers of regression, of tables and of the submission.
+    """
+    power = regression.Quantity("vessel", POWER.unit, POWER.acceptable, rules(asked.convention), lower=POWER.lower)
+    if path.suffix == ".json":
+        return _submission(path, asked, power)
+    if "ground_truth" in asked.companions:
+        raise BadFile(f"{path} holds the labels itself: leave --ground-truth out, it is for submissions (.json)")
+    if scored.is_table(path):
+        return regression.read_scored(path, asked, power, submission.LABEL)
+    return regression.read_as(path, asked, power)
+
+
+def _submission(path: Path, asked: Asked, power: regression.Quantity) -> Judged:
+    truth = labels.read(path, asked, submission.LABEL)
+    ids, mean, uncertainty = submission.read(path)
+    order = labels.places(path, ids, truth)
+    whole = Judged(
+        power.task, str(path), errors={}, measures={}, shifted=truth.shifted, groups=truth.groups, rules=power.rules
+    )
+    return regression.judge_points(whole, mean[order], truth.values, uncertainty[order], asked, power)

@@ -1,0 +1,1 @@
+"""Networks of the vessel task and their sizes."""

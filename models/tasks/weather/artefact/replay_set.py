@@ -1,0 +1,99 @@
+"""Replay sets of weather: rows of forecasts, missing values among them, scored by the members that serve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import npz, replay
+from models.artefact import Artefact, ArtefactError
+from models.building import UNSTATED, Labelled, Provenance
+from models.executors.device import CPU, Device
+from models.executors.reduced import MOST_ROWS, Reduced
+from models.replay import Arrays, Passes, Scores
+from models.tasks.weather.inference import serving
+
+UNITS = 2400
+"""Rows of a set, where data have so many."""
+_ROWS = "rows"
+
+
+def encode(known: NDArray[Any], shifted: NDArray[Any], units: int = UNITS) -> bytes:
+    """A file of inputs: rows [N, F] of in-domain and of shifted data, drawn and shuffled from a fixed seed.
+
+    Bytes of like weight lie together, column by column, which halves the file.
+    """
+    inside, outside = replay.chosen(len(known), len(shifted), units)
+    rows = np.concatenate([known[inside], shifted[outside]]).astype("<f4")
+    columns = np.ascontiguousarray(rows[replay.shuffled(len(rows))].T)
+    planes = columns.view(np.uint8).reshape(*columns.shape, 4)
+    return npz.encode({_ROWS: np.ascontiguousarray(np.moveaxis(planes, -1, 0))})
+
+
+def decoded(arrays: Arrays) -> NDArray[np.float32]:
+    """The rows [N, F] of a file of inputs.
+
+    Raises:
+        BadArrays: see ``models.replay.array``.
+    """
+    planes = replay.array(arrays, _ROWS, "uint8", 4, None, None)
+    columns = np.ascontiguousarray(np.moveaxis(planes, 0, -1)).view("<f4")[..., 0]
+    return np.ascontiguousarray(columns.T, np.float32)
+
+
+def attached(
+    artefact: Artefact, data: Mapping[str, Labelled], provenance: Provenance, *, device: Device = CPU
+) -> Artefact:
+    """The artefact with rows of ``dev_in`` and ``dev_out`` as its replay set; as it is without ``dev_in``."""
+    if "dev_in" not in data:
+        return artefact
+    known = data["dev_in"].features
+    shifted = data["dev_out"].features if "dev_out" in data else known[:0]
+    return replay.attach(artefact, encode(known, shifted), replay.units_of(provenance), device=device)
+
+
+def of_files(artefact: Artefact, directory: Path) -> Artefact:
+    """The artefact with rows of ``dev_in`` and ``dev_out`` of a folder of official files as its replay set.
+
+    Raises:
+        BadFile, OSError, ValueError: files that are missing or cannot be read.
+    """
+    from models.tasks.weather.training.workbench import read_files
+
+    return attached(artefact, read_files(directory, ("dev_in", "dev_out")), UNSTATED)
+
+
+def replayer(artefact: Artefact, arrays: Arrays, device: Device) -> Passes:
+    """
+    Raises:
+        BadArrays: see ``decoded``; or rows of another schema.
+        ArtefactError, ProviderUnavailable: members cannot be run.
+    """
+    manifest = artefact.manifest
+    rows = decoded(arrays)
+    if rows.shape[1] != len(artefact.schema):
+        raise npz.BadArrays(f"rows have {rows.shape[1]} values, the schema has {len(artefact.schema)}")
+    heads = serving.heads(artefact)
+    members = serving.members(artefact, device=device)
+    members.measure(_golden(artefact))
+    reduced = Reduced(members, heads, ensemble=manifest.ensemble)
+
+    def score(part: slice) -> Scores:
+        predictives, _ = reduced.read(reduced(rows[part]))
+        return replay.scored(heads, manifest, predictives)
+
+    return Passes(len(rows), MOST_ROWS, score)
+
+
+def _golden(artefact: Artefact) -> NDArray[np.float32]:
+    """Rows by which members choose among ways to compute, as at start."""
+    path = artefact.path(artefact.manifest.golden)
+    try:
+        with np.load(path, allow_pickle=False) as recorded:
+            return np.asarray(recorded[_ROWS], np.float32)
+    except Exception as error:  # garbled archives and headers fail in a dozen ways
+        raise ArtefactError(f"{path}: no readable rows: {error}") from error

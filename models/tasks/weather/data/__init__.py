@@ -1,0 +1,1 @@
+"""Official data files of the weather task: readers, writers and splits."""

@@ -1,0 +1,97 @@
+"""Prediction files of the weather task: temperatures as normal distributions, precipitation as class probabilities,
+scored tables of both, and the submission of temperatures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from models.assessment.figures import Rules
+from models.evaluation import classification, labels, regression, scored
+from models.evaluation.files import read_npz
+from models.evaluation.judged import Asked, BadFile, Judged
+from models.evaluation.table import column_names
+from models.tasks.weather.data import submission
+from models.tasks.weather.data.features import FACT_CLASS, FACT_TEMPERATURE
+from models.tasks.weather.spec import CLASSES, CODE_STEP, HEADS, PRECIPITATION, TEMPERATURE
+
+OPTIONS = regression.OPTIONS | {"ground_truth", "head"}
+"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+
+
+def read(path: Path, asked: Asked) -> Judged:
+    """NPZ with ``members`` [M, N, 2] (mean °C, variance °C²) or [M, N, 9] (class probabilities), and ``target`` [N]; a
+    table that ``demur score`` wrote, of which ``asked.head`` chooses a head; or the benchmark's submission, whose
+    labels are in the companion ``ground_truth``.
+
+    Raises:
+        BadFile: none of these, or as the readers of regression, classification, tables and the submission.
+    """
+    temperature = regression.Quantity(
+        "weather",
+        TEMPERATURE.unit,
+        TEMPERATURE.acceptable,
+        Rules(asked.convention),
+        lower=TEMPERATURE.lower,
+        upper=TEMPERATURE.upper,
+        drops_large_variances=True,
+    )
+    if submission.is_submission(path):
+        _refuse(path, asked.head is not None, "is a submission, of temperatures", "head")
+        return _submission(path, asked, temperature)
+    _refuse(path, "ground_truth" in asked.companions, "holds the labels itself", "ground-truth")
+    if scored.is_table(path):
+        return _table(path, asked, temperature)
+    _refuse(path, asked.head is not None, "holds one head", "head")
+    return _arrays(path, asked, temperature)
+
+
+def _submission(path: Path, asked: Asked, temperature: regression.Quantity) -> Judged:
+    truth = labels.read(path, asked, FACT_TEMPERATURE)
+    ids, mean, uncertainty = submission.read(path)
+    by_number = labels.Labels(
+        truth.path, [str(row + 1) for row in range(len(truth))], truth.values, truth.shifted, truth.groups
+    )
+    order = labels.places(path, [str(one) for one in ids.tolist()], by_number)
+    whole = Judged(
+        temperature.task,
+        str(path),
+        errors={},
+        measures={},
+        shifted=truth.shifted,
+        groups=truth.groups,
+        rules=temperature.rules,
+    )
+    return regression.judge_points(whole, mean[order], truth.values, uncertainty[order], asked, temperature)
+
+
+def _table(path: Path, asked: Asked, temperature: regression.Quantity) -> Judged:
+    have = column_names(path)
+    there = [head.name for head in HEADS if f"{head.name}.uncertainty" in have]
+    if not there:
+        raise BadFile(f"{path}: no head is there: columns such as {TEMPERATURE.name}.uncertainty are needed")
+    name = asked.head or there[0]
+    if name not in there:
+        raise BadFile(f"{path}: --head {name} is not there; the file has {', '.join(there)}")
+    if name == PRECIPITATION.name:
+        _refuse(path, asked.bins is not None, "holds classes, which have no calibration bins", "bins")
+        return classification.read_scored(path, asked, "weather", FACT_CLASS, f"{name}.", CLASSES, CODE_STEP)
+    return regression.read_scored(path, asked, temperature, FACT_TEMPERATURE, f"{name}.")
+
+
+def _arrays(path: Path, asked: Asked, temperature: regression.Quantity) -> Judged:
+    arrays = read_npz(path)
+    members = arrays.get("members")
+    if members is not None and members.ndim == 3 and members.shape[2] == CLASSES:
+        _refuse(path, asked.bins is not None, "holds classes, which have no calibration bins", "bins")
+        return classification.read_as(path, asked, "weather", arrays)
+    if members is not None and members.ndim == 3 and members.shape[2] != 2:
+        raise BadFile(
+            f"{path}: members has the shape {list(members.shape)}; [M, N, 2] (mean °C, variance °C²) or "
+            f"[M, N, {CLASSES}] (probabilities of the precipitation classes) is needed"
+        )
+    return regression.read_as(path, asked, temperature, arrays)
+
+
+def _refuse(path: Path, wrong: bool, why: str, option: str) -> None:
+    if wrong:
+        raise BadFile(f"{path} {why}: leave --{option} out")

@@ -1,0 +1,175 @@
+"""Splits as files: written from the simulator, or divided anew from official files, in pieces."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.judged import BadFile
+from models.evaluation.table import read_pieces
+from models.tasks.weather.data import dummies, official, partition
+from models.tasks.weather.data.features import CLIMATE, FACT_TIME
+from models.tasks.weather.data.table import CLIMATES, UNKNOWN, Table
+from models.workbench import Progress
+from simulators.weather import dataset
+
+PROVENANCE = "PROVENANCE.json"
+"""Beside the data files: what they are and their licence; goes into the model card of what is trained on them."""
+
+SIMULATOR = "simulated by simulators/weather of Demur"
+
+
+def simulate_files(
+    directory: Path,
+    scale: float,
+    seed: int,
+    progress: Progress,
+    *,
+    extension: str = "csv",
+    extended: bool = False,
+    no_meta: bool = False,
+) -> list[Path]:
+    """Writes the canonical splits, piece by piece: memory does not grow with ``scale``.
+
+    Args:
+        extension: of ``official.FORMATS``.
+        extended: also the splits of ``partition.EXTENDED``.
+        no_meta: beside each file one with the features only, as the released partition tool writes.
+
+    Raises:
+        ValueError: a scale outside (0, 1], or pyarrow is missing.
+    """
+    total = sum(int(rows.sum()) for rows in partition.counts(scale, extended=extended).values())
+    directory.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    done = 0
+    for name, pieces in dataset.splits(scale, seed, extended=extended).items():
+        with _Split(directory, name, extension, no_meta) as split:
+            for piece in pieces:
+                split.write(piece)
+                done += len(piece)
+                progress(min(done / total, 0.999), name)
+        written += split.paths
+    progress(1.0, directory.name)
+    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
+    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
+    return written
+
+
+def partition_files(
+    files: Sequence[Path],
+    directory: Path,
+    rules: partition.Rules,
+    seed: int,
+    progress: Progress,
+    *,
+    extension: str = "csv",
+    extended: bool = False,
+    no_meta: bool = False,
+) -> list[Path]:
+    """Divides official files with time and climate by ``rules`` into new ones; two passes, bounded memory.
+
+    Average rows that the files hold are left out, and those of the new training split are added.
+
+    Raises:
+        BadFile: no file, or one without time, climate or labels; see ``official.read``.
+        BadPartition: nothing to train on.
+        ValueError: a file would be overwritten that is read.
+    """
+    if not files:
+        raise BadFile("no file to divide; name one or more official files with time and climate")
+    time, climate = _times_and_climates(files)
+    which = partition.assign(time, climate, rules, seed, extended=extended)
+    directory.mkdir(parents=True, exist_ok=True)
+    names = [name for index, name in enumerate(partition.SPLITS) if (which == index).any()]
+    known: dummies.Sums | None = None
+    with contextlib.ExitStack() as stack:
+        splits = {name: stack.enter_context(_Split(directory, name, extension, no_meta)) for name in names}
+        for split in splits.values():
+            split.refuse(files)
+        start = 0
+        for piece in _reports(files):
+            place = which[start : start + len(piece)]
+            start += len(piece)
+            real = ~dummies.found_in(piece)
+            for name, split in splits.items():
+                rows = piece.rows(real & (place == partition.SPLITS.index(name)))
+                if len(rows):
+                    split.write(rows)
+                    if name == "train":
+                        known = dummies.sums(rows) if known is None else known + dummies.sums(rows)
+            progress(min(start / len(which), 0.999), f"{start} rows")
+        if known is not None:
+            splits["train"].write(dummies.dummies(known))
+    progress(1.0, directory.name)
+    source = _provenance(files)
+    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
+    return [path for split in splits.values() for path in split.paths]
+
+
+class _Split:
+    """One split being written, with or without its twin of features."""
+
+    def __init__(self, directory: Path, name: str, extension: str, no_meta: bool) -> None:
+        self.paths = [directory / f"{name}.{extension}"]
+        layouts = ["full"]
+        if no_meta:
+            self.paths.append(directory / f"{name}_no_meta.{extension}")
+            layouts.append("no_meta")
+        self._layouts = layouts
+        self._stack = contextlib.ExitStack()
+        self._writers: list[official.Writer] = []
+
+    def __enter__(self) -> _Split:
+        for path, layout in zip(self.paths, self._layouts, strict=True):
+            self._writers.append(self._stack.enter_context(official.Writer(path, layout)))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+    def write(self, table: Table) -> None:
+        for writer in self._writers:
+            writer.write(table)
+
+    def refuse(self, files: Iterable[Path]) -> None:
+        """Raises ValueError where a file that is read would be overwritten."""
+        same = {path.resolve() for path in files} & {path.resolve() for path in self.paths}
+        if same:
+            raise ValueError(f"{min(same)} is read and would be overwritten; give another directory as --out")
+
+
+def _times_and_climates(files: Sequence[Path]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Of all rows: Unix seconds [N] and climate [N]; ``UNKNOWN`` for what is no climate."""
+    times, climates = [], []
+    for path in files:
+        for piece in read_pieces(path, [FACT_TIME], [CLIMATE]):
+            times.append(piece[FACT_TIME])
+            found = np.full(len(piece[CLIMATE]), UNKNOWN, np.uint8)
+            for code, climate in enumerate(CLIMATES):
+                found[piece[CLIMATE] == climate] = code
+            climates.append(found)
+    return np.concatenate([np.empty(0), *times]), np.concatenate([np.empty(0, np.uint8), *climates])
+
+
+def _reports(files: Sequence[Path]) -> Iterator[Table]:
+    needed = (*official.LABELS, FACT_TIME, CLIMATE)
+    for path in files:
+        yield from official.pieces(path, needed=needed, training=True)
+
+
+def _provenance(files: Sequence[Path]) -> dict[str, str]:
+    """What is known of the files, from the notes beside them."""
+    notes = [path.parent / PROVENANCE for path in files]
+    known = {note: json.loads(note.read_text()) for note in notes if note.exists()}
+    found = {(str(one.get("description", "")), str(one.get("licence", ""))) for one in known.values()}
+    if len(known) == len(set(notes)) and len(found) == 1:
+        description, licence = found.pop()
+        return {"description": f"{description}; divided anew", "licence": licence}
+    return {"description": "divided from files of the user", "licence": "that of the files"}

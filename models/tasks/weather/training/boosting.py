@@ -1,0 +1,247 @@
+"""Trains gradient-boosted trees for both heads: CatBoost with uncertainty (Shifts 1.0, C.4; Malinin et al. 2021).
+
+Needs the packages of serving only. A member that is finished is kept in a folder, so that a run that was cut off goes
+on where it was.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.artefact import Executor
+from models.building import Labelled
+from models.head import Head
+from models.resume import claim
+from models.schema import Schema
+from models.tasks.weather.artefact.ensemble import VIRTUAL, Ensemble
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Size and pace of one head's models."""
+
+    depth: int
+    iterations: int
+    rate: float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train; ``temperature`` and ``precipitation`` stand for Gaussian and categorical heads."""
+
+    gaussian: Trees
+    categorical: Trees
+    patience: int
+    """Iterations without a better dev_in figure after which a model stops, and is cut back to its best."""
+    threads: int = 0
+    """Threads of training; 0 for one a core."""
+    borders: int = 254
+    """Most borders that a feature is cut at; equal for all members, so that one binarisation serves them all."""
+    max_rows: int | None = None
+    """Train on so many rows, evenly spaced; None for all."""
+
+
+FULL = Settings(Trees(8, 20_000, 0.3), Trees(6, 10_000, 0.4), patience=1000)
+"""The papers' (Shifts 1.0, C.4)."""
+FAST = Settings(Trees(6, 64, 0.25), Trees(4, 64, 0.4), patience=40, borders=64, max_rows=200_000)
+"""Small files, minutes."""
+PRESETS = {"fast": FAST, "full": FULL}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """State after some iterations of a member."""
+
+    head: str
+    member: int
+    members: int
+    iteration: int
+    iterations: int
+    share: float
+    """Of the whole run, 0 to 1."""
+    eta: float
+    """Seconds left if no model stops early."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.head} member {self.member + 1}/{self.members} tree {self.iteration}/{self.iterations}  "
+            f"ETA {self.eta:.0f} s"
+        )
+
+
+@dataclass
+class _Clock:
+    """Where a run is."""
+
+    work: float
+    """Of all members, in trees."""
+    told: Callable[[Progress], None] | None
+    done: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+    def say(self, head: str, member: int, members: int, iteration: int, iterations: int) -> None:
+        if self.told is None:
+            return
+        share = (self.done + iteration) / self.work
+        eta = (time.monotonic() - self.started) / max(share, 1e-9) * (1 - share)
+        self.told(Progress(head, member, members, iteration, iterations, min(share, 1.0), eta))
+
+
+def train(
+    data: Mapping[str, Labelled],
+    heads: Sequence[Head],
+    schema: Schema,
+    folder: Path,
+    *,
+    members: int = 10,
+    seed: int = 0,
+    settings: Settings = FAST,
+    virtual: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Ensemble:
+    """Trains ``members`` models a head on ``data["train"]``, watching ``data["dev_in"]``.
+
+    Args:
+        folder: finished models are kept there, and found again by the same training.
+        virtual: train for virtual ensembles (stochastic gradient Langevin boosting), one model a head.
+
+    Raises:
+        ValueError: no members, missing tables, a head without labels, a folder of another training, or what CatBoost
+            refuses.
+    """
+    if members < 1:
+        raise ValueError(f"an ensemble needs at least one member, got {members}")
+    missing = [name for name in ("train", "dev_in") if name not in data]
+    if missing:
+        raise ValueError(f"training needs the tables train and dev_in; missing: {', '.join(missing)}")
+    claim(folder, _description(data, schema, settings, virtual))
+    seeds = tuple(seed * 1000 + member for member in range(members))
+    sizes = {head.name: getattr(settings, head.kind) for head in heads}
+    clock = _Clock(work=sum(one.iterations for one in sizes.values()) * members, told=progress)
+    models: dict[str, tuple[str, ...]] = {}
+    for head in heads:
+        pools = _pools(data, head, schema, settings)
+        names = []
+        for member, one in enumerate(seeds):
+            name = f"{head.name}-{member + 1}.cbm"
+            if not (folder / name).exists():
+                _fit(pools, head, sizes[head.name], settings, one, virtual, folder / name, clock, (member, members))
+            clock.done += sizes[head.name].iterations
+            names.append(name)
+        models[head.name] = tuple(names)
+    return Ensemble(
+        family="catboost_virtual" if virtual else "catboost",
+        members=members,
+        executors=(Executor(kind="catboost", layout="trees", models=models, virtual=VIRTUAL if virtual else 0),),
+        files={name: folder / name for names in models.values() for name in names},
+        seeds=seeds,
+        training=_told(settings, heads, len(_chosen(data["train"], settings)), virtual),
+        samples=VIRTUAL if virtual else 1,
+    )
+
+
+def _description(data: Mapping[str, Labelled], schema: Schema, settings: Settings, virtual: bool) -> dict[str, str]:
+    """What makes the models of a seed what they are."""
+    import catboost
+
+    return {
+        "settings": repr(replace(settings, threads=0)),
+        "virtual": str(virtual),
+        "features": ", ".join(schema.names),
+        "rows": data["train"].fingerprint,
+        "dev": data["dev_in"].fingerprint,
+        "catboost": catboost.__version__,
+    }
+
+
+def _pools(data: Mapping[str, Labelled], head: Head, schema: Schema, settings: Settings) -> tuple[Any, Any]:
+    """Training and dev rows, cut at the same borders for all members."""
+    from catboost import Pool
+
+    train = data["train"]
+    chosen = _chosen(train, settings)
+    names = list(schema.names)
+    pool = Pool(_rows(train.features[chosen]), _labels(head, train, chosen), feature_names=names)
+    pool.quantize(border_count=settings.borders, feature_border_type="GreedyLogSum")
+    dev = data["dev_in"]
+    return pool, Pool(_rows(dev.features), _labels(head, dev, slice(None)), feature_names=names)
+
+
+def _fit(
+    pools: tuple[Any, Any],
+    head: Head,
+    size: Trees,
+    settings: Settings,
+    seed: int,
+    virtual: bool,
+    path: Path,
+    clock: _Clock,
+    place: tuple[int, int],
+) -> None:
+    import catboost
+
+    class Say:
+        """Asked by CatBoost after each tree."""
+
+        def after_iteration(self, info: Any) -> bool:
+            clock.say(head.name, *place, info.iteration, size.iterations)
+            return True
+
+    kind = catboost.CatBoostRegressor if head.kind == "gaussian" else catboost.CatBoostClassifier
+    own: dict[str, Any] = (
+        {"loss_function": "RMSEWithUncertainty", "eval_metric": "RMSE"}
+        if head.kind == "gaussian"
+        else {"loss_function": "MultiClass", "classes_count": head.classes}
+    )
+    model = kind(
+        **own,
+        depth=size.depth,
+        iterations=size.iterations,
+        learning_rate=size.rate,
+        random_seed=seed,
+        thread_count=settings.threads or -1,
+        posterior_sampling=virtual,
+        od_type="Iter",
+        od_wait=settings.patience,
+        allow_writing_files=False,
+        verbose=False,
+    )
+    try:
+        model.fit(pools[0], eval_set=pools[1], use_best_model=not virtual, callbacks=[Say()])
+    except catboost.CatBoostError as error:
+        raise ValueError(f"CatBoost cannot train {head.name}: {error}") from error
+    part = path.with_suffix(".part")
+    model.save_model(str(part))
+    part.replace(path)
+
+
+def _chosen(table: Labelled, settings: Settings) -> NDArray[np.intp]:
+    count = len(table) if settings.max_rows is None else min(settings.max_rows, len(table))
+    return np.linspace(0, len(table) - 1, count).astype(np.intp)
+
+
+def _rows(features: NDArray[Any]) -> NDArray[np.float32]:
+    return np.asfortranarray(features, np.float32)
+
+
+def _labels(head: Head, table: Labelled, chosen: Any) -> NDArray[Any]:
+    if head.name not in table.labels:
+        raise ValueError(f"the table has no labels of the head {head.name}")
+    return np.asarray(table.labels[head.name][chosen])
+
+
+def _told(settings: Settings, heads: Sequence[Head], rows: int, virtual: bool) -> dict[str, float | int | str]:
+    import catboost
+
+    found: dict[str, float | int | str] = {"rows": rows, "borders": settings.borders, "patience": settings.patience}
+    for head in heads:
+        found |= {f"{head.name}.{name}": value for name, value in asdict(getattr(settings, head.kind)).items()}
+    loss = "RMSEWithUncertainty, MultiClass"
+    return found | {"loss": loss, "posterior_sampling": int(virtual), "catboost": catboost.__version__}

@@ -1,0 +1,180 @@
+"""What ``demur data weather`` and ``demur train weather`` do: files in, files out, with progress."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from models.evaluation.judged import BadFile
+from models.executors.device import CPU, Device
+from models.tasks.weather.artefact.ensemble import FAMILIES
+from models.tasks.weather.data import official, partition, split_files
+from models.tasks.weather.data.table import Table
+from models.workbench import Action, Option, Progress
+
+if TYPE_CHECKING:
+    from models.artefact import Artefact
+    from models.building import Labelled
+
+__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "read_files", "read_tables", "train_artefact"]
+
+DATASHEET = "docs/datasheets/weather-simulator.md"
+
+_RULES = partition.Rules()
+
+
+def train_artefact(
+    family: str,
+    directory: Path,
+    out: Path,
+    *,
+    members: int,
+    seed: int,
+    preset: str,
+    progress: Progress,
+    device: Device = CPU,
+) -> Artefact:
+    """Trains a family on a directory of official files and writes the calibrated artefact.
+
+    Networks need the ``train`` extra.
+
+    Raises:
+        FileNotFoundError, BadFile: see ``read_tables``.
+        ValueError: unknown family or preset, or no members.
+        FloatingPointError: training diverged.
+    """
+    from models import building
+    from models.tasks.weather.training import train
+
+    data = read_files(directory)
+    source = directory / split_files.PROVENANCE
+    provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
+    return train.train_artefact(
+        family,
+        data,
+        out,
+        members=members,
+        seed=seed,
+        preset=preset,
+        provenance=provenance,
+        progress=progress,
+        device=device,
+    )
+
+
+def read_files(directory: Path, splits: Sequence[str] = partition.SPLITS) -> dict[str, Labelled]:
+    """The tables of a directory as labelled rows; raises as ``read_tables``."""
+    from models.tasks.weather.training.train import labelled
+
+    return {name: labelled(table) for name, table in read_tables(directory, splits).items()}
+
+
+def read_tables(directory: Path, splits: Sequence[str] = partition.SPLITS) -> dict[str, Table]:
+    """The official files of a directory of some splits, CSV or Parquet; ``train`` with its average rows.
+
+    Raises:
+        FileNotFoundError: train or dev_in is missing, and of these splits.
+        BadFile: as ``official.read``; or a split is there in both formats.
+    """
+    found: dict[str, Path] = {}
+    for name in splits:
+        paths = [path for extension in official.FORMATS if (path := directory / f"{name}.{extension}").exists()]
+        if len(paths) > 1:
+            raise BadFile(f"{directory} holds {paths[0].name} and {paths[1].name}; take one of them away")
+        if paths:
+            found[name] = paths[0]
+    needed = [name for name in ("train", "dev_in") if name in splits]
+    if missing := [name for name in needed if name not in found]:
+        raise FileNotFoundError(
+            f"{directory} holds no {missing[0]}.csv or .parquet; needed: {' and '.join(needed)} (see `demur data`)"
+        )
+    return {name: official.read(path, training=name == "train") for name, path in found.items()}
+
+
+def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+    return split_files.simulate_files(
+        given["out"],
+        given["scale"],
+        given["seed"],
+        progress,
+        extension=given["format"],
+        extended=given["extended"],
+        no_meta=given["no_meta"],
+    )
+
+
+def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+    rules = partition.Rules(
+        tuple(given["time_split"]),
+        tuple(given["in_climates"]),
+        tuple(given["dev_climates"]),
+        tuple(given["eval_climates"]),
+        tuple(given["in_split"]),
+    )
+    return split_files.partition_files(
+        given["files"],
+        given["out"],
+        rules,
+        given["seed"],
+        progress,
+        extension=given["format"],
+        extended=given["extended"],
+        no_meta=given["no_meta"],
+    )
+
+
+_WRITTEN = (
+    Option("--out", "directory for the files", Path, required=True),
+    Option("--seed", "equal seeds draw equal files", int, 0),
+    Option("--format", "csv, or parquet: half the size", str, "csv", choices=official.FORMATS),
+    Option("--extended", "also train_xclim, dev_xclim, train_xtime, dev_xtime for the experiments A to D", None),
+    Option("--no-meta", "also a file with the features only beside each", None),
+)
+
+
+def _climates(name: str, what: str, default: tuple[str, ...]) -> Option:
+    return Option(name, f"climates of {what}", str, default, count="+", metavar="CLIMATE")
+
+
+ACTIONS = (
+    Action(
+        "simulate",
+        "draw the canonical splits from the simulator",
+        (Option("--scale", "share of the canonical row counts, (0, 1]", float, 1.0), *_WRITTEN),
+        _simulate,
+        "simulating",
+        DATASHEET,
+    ),
+    Action(
+        "partition",
+        "divide official files anew by time and climate",
+        (
+            Option("files", "official files with time and climate, CSV or Parquet", Path, count="+", metavar="FILE"),
+            Option(
+                "--time-split",
+                "shares of the time: in-domain, gap, eval_out, dev_out",
+                float,
+                _RULES.time_split,
+                count=4,
+                metavar="SHARE",
+            ),
+            _climates("--in-climates", "train, dev_in and eval_in", _RULES.in_climates),
+            _climates("--dev-climates", "dev_out", _RULES.dev_climates),
+            _climates("--eval-climates", "eval_out", _RULES.eval_climates),
+            Option(
+                "--in-split",
+                "shares of in-domain rows: train, dev_in, eval_in",
+                float,
+                _RULES.in_split,
+                count=3,
+                metavar="SHARE",
+            ),
+            *_WRITTEN,
+        ),
+        _partition,
+        "dividing",
+    ),
+)
+"""What ``demur data`` offers."""

@@ -1,0 +1,1 @@
+"""Assembly of a process from settings, artefact and task, and its BentoML service."""

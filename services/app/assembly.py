@@ -1,0 +1,396 @@
+"""Puts a process together: artefact, self-test, policies, scheduler, tenant. Knows no protocol and no BentoML."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import math
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models import profile as profiles
+from models.artefact import Artefact
+from models.calibration import Calibration
+from models.executors.device import described, instruction_set, libraries
+from models.head import Head
+from models.profile import Profile
+from models.replay import replayer
+from services.access.caller import charge
+from services.app.warming import warm
+from services.labels.desk import Desk
+from services.labels.opening import Labelling, labelling
+from services.ledger.database import Database
+from services.ledger.deployments import Deployment
+from services.ledger.ledger import DurableLedger, Options
+from services.ledger.metrics import LedgerMetrics
+from services.ledger.outstanding import Outstanding
+from services.ledger.policies import Bound
+from services.ledger.store import Store
+from services.ledger.tables import PROFILE_CHARACTERS
+from services.ledger.writer import Clock, Writer
+from services.policy.changes import stratified
+from services.policy.decision import Policy, PolicyBook, choose
+from services.policy.sync import Carry, PolicyKeeper
+from services.qualification.policies import carried_policy
+from services.qualification.records import Records
+from services.qualification.start import Effects, Qualification
+from services.qualification.tables import ANSWERING, LiveCalibrations, Tables, reference, uncarried
+from services.qualification.verdict import Machine
+from services.request.device_health import DeviceHealth
+from services.request.metrics import Metrics
+from services.request.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
+from services.request.schedule import Limits, Scheduler
+from services.runtime.logging import get_logger
+from services.runtime.offload import Offload
+from services.runtime.settings import Settings
+from services.runtime.variables import SettingsError
+from services.tasks import TENANTS
+from services.transport.served_model import Parts, Tenant
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A tenant with what it runs on."""
+
+    tenant: Tenant
+    scheduler: Scheduler
+    offload: Offload
+    health: DeviceHealth
+    """Of the device that the scheduler's lanes run on."""
+    ledger: DurableLedger | None
+    """None where nothing is recorded."""
+    labelling: Labelling | None
+    """None where nothing is recorded."""
+    keeper: PolicyKeeper | None
+    """None where nothing is recorded: policies are changed through the ledger."""
+    adopt: Callable[[Tables], None] = lambda tables: None
+    """Puts the calibrations of a verdict in force, that came while everything was deferred; on the event loop."""
+
+    @property
+    def desk(self) -> Desk | None:
+        """Where labels go."""
+        return None if self.labelling is None else self.labelling.desk
+
+    async def start(self) -> None:
+        """Opens the ledger.
+
+        Raises:
+            LedgerRefused: it cannot be used as it is set up. One that is only down is tried again while answers go on.
+        """
+        if self.ledger is not None:
+            await self.ledger.start()
+        if self.keeper is not None:
+            await self.keeper.start()
+        if self.labelling is not None:
+            self.labelling.housekeeping.start()
+
+    async def warm(self) -> None:
+        """Asks the tenant's examples, so that the first caller pays no more than others.
+
+        Raises:
+            DemurError: one fails.
+        """
+        await warm(self.tenant, self.scheduler, self.offload)
+
+    async def stop(self) -> None:
+        """Writes what the ledger still holds."""
+        if self.labelling is not None:
+            await self.labelling.housekeeping.stop()
+        if self.keeper is not None:
+            await self.keeper.stop()
+        if self.ledger is not None:
+            await self.ledger.stop()
+
+    def close(self) -> None:
+        """Cancels what is left and ends the threads."""
+        self.health.close()
+        self.scheduler.close()
+        self.offload.close()
+
+
+def profile(settings: Settings, artefact: Artefact) -> Profile:
+    """Return the numeric profile that thresholds are bound to, of an artefact on the device that the settings name."""
+    return profiles.profile(artefact.manifest.executors, described(settings.device))
+
+
+def qualify(artefact: Artefact, settings: Settings, records: Path) -> Qualification:
+    """Return what finds the calibrations that hold for an artefact on this process's device.
+
+    Args:
+        records: directory of what was measured before.
+    """
+    device = settings.device
+    machine = Machine(profile(settings, artefact), libraries(device), instruction_set())
+    return Qualification(
+        artefact, machine, Effects(Records(records), lambda: replayer(artefact, device)), mode=settings.qualify
+    )
+
+
+def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: Tables | None = None) -> Assembled:
+    """Everything that answers requests of one task.
+
+    Args:
+        tables: calibrations under the numeric profile; None for the artefact's own, without any qualification.
+
+    Raises:
+        ArtefactError, ProviderUnavailable: the artefact cannot be run as asked.
+        LedgerRefused: the ledger's address is none, or its driver is not installed.
+        SettingsError: settings that do not fit the artefact's heads and what was calibrated for them.
+    """
+    health = DeviceHealth()
+    scheduler = Scheduler(
+        Limits(
+            lanes=settings.lane_count,
+            queue_seconds=settings.queue_seconds,
+            queue_bytes=settings.queue_bytes,
+            lane_calls=settings.lane_calls,
+        ),
+        time.monotonic,
+        metrics.quantum,
+        metrics.begun,
+        health,
+    )
+    offload = Offload(inline_bytes=settings.inline_bytes)
+    metrics.watch(scheduler)
+    numeric = profile(settings, artefact)
+    tables = tables or uncarried(artefact, numeric)
+    metrics.watch_device(health)
+    measures = {
+        name: measure
+        for name, measure in settings.measure_by_head.items()
+        if (known := reference(artefact).get(name)) is not None and measure in known.others
+    }  # but for heads that keep their own; what is none of both is refused below
+    calibrations = LiveCalibrations(_by_measure(tables, measures))
+    in_force = _with_measures(numeric.name, measures)
+
+    def policy(head: Head, tables: Tables) -> Policy:
+        chosen = choose(
+            head,
+            calibrations.get(head.name),
+            model=artefact.tag,
+            profile=in_force,
+            origin=tables.reason,
+            ensemble=artefact.manifest.ensemble,
+            target_retention=settings.target_retention,
+            measure=measures.get(head.name),
+            fixed_threshold=settings.fixed_threshold,
+            defer_on_shift=settings.defer_on_shift,
+            withhold=settings.withhold,
+            audit_rate=settings.audit_rate,
+        )
+        chosen = _stratified(chosen, calibrations.get(head.name), settings)
+        if chosen.mode == "defer_all":
+            _log.warning("all units of the head %s are deferred: %s", head.name, chosen.reason)
+        elif chosen.reason:
+            _log.warning("head %s answers %g of in-domain units: %s", head.name, chosen.target_retention, chosen.reason)
+        return chosen
+
+    def deployments(heads: Sequence[Head], tables: Tables, book: PolicyBook) -> list[Deployment]:
+        return [
+            Deployment(
+                task=artefact.manifest.task,
+                model=_stream(artefact, measures.get(head.name, ""), tables),
+                head=head,
+                profile=in_force,
+                members=artefact.manifest.members * artefact.manifest.samples,
+                schema=artefact.manifest.schema,
+                calibration=calibrations.get(head.name),
+                policy=book[head.name],
+            )
+            for head in heads
+        ]
+
+    kept: list[DurableLedger] = []
+
+    def pipeline(task: Task[Any, Any]) -> Pipeline[Any, Any]:
+        _check_settings(settings, artefact, task.heads)
+        book = PolicyBook({head.name: policy(head, tables) for head in task.heads})
+        epoch = secrets.randbits(63)
+        ledger: Ledger = NoLedger()
+        if (url := settings.ledger_url) is not None:
+            ledger = durable(url, epoch, task, deployments(task.heads, tables, book), settings, metrics)
+            kept.append(ledger)
+        return Pipeline(
+            task,
+            scheduler,
+            book,
+            model=artefact.tag,
+            profile=numeric.name,
+            ledger=ledger,
+            observer=metrics,
+            offload=offload,
+            epoch=lambda: epoch,
+            charge=charge,
+        )
+
+    module, _, function = TENANTS[artefact.manifest.task].partition(":")
+    build = getattr(importlib.import_module(module), function)
+    tolerance = artefact.manifest.golden_tolerance if tables.origin == "artefact" else math.inf
+    tenant = build(artefact, settings, Parts(pipeline, calibrations, tolerance))
+    health.probe_with(lambda: scheduler.in_lane(tenant.probe))
+    book = tenant.pipeline.policies
+    ledger = kept[0] if kept else None
+    found = keeper = None
+    bound = Bound(artefact.manifest.task, artefact.tag, in_force)
+    if ledger is not None:
+        found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
+        keeper = PolicyKeeper(
+            book,
+            ledger.writer,
+            bound,
+            calibrations,
+            ledger.clock,
+            settings.audit_floor,
+            _carry(tables, bound, settings.audit_floor),
+            _provisional(tables, book.all()),
+        )
+
+    def adopt(tables: Tables) -> None:
+        calibrations.put(_by_measure(tables, measures))
+        heads = tenant.description.heads
+        chosen = {head.name: policy(head, tables) for head in heads}
+        if ledger is not None:
+            ledger.deploy(deployments(heads, tables, PolicyBook(chosen)))
+        if keeper is not None:
+            carry = _carry(tables, bound, settings.audit_floor)
+            keeper.adopt(chosen.values(), carry, _provisional(tables, chosen.values()))
+        else:
+            for one in chosen.values():
+                book.put(one)
+
+    return Assembled(tenant, scheduler, offload, health, ledger, found, keeper, adopt)
+
+
+def store_of(settings: Settings) -> Store:
+    """Where the ledger keeps what is too large for its database."""
+    return Store(settings.ledger_store or str(settings.home.resolve() / "ledger" / "store"))
+
+
+def durable(
+    url: str,
+    epoch: int,
+    task: Task[Any, Any],
+    deployments: Sequence[Deployment],
+    settings: Settings,
+    metrics: Metrics,
+) -> DurableLedger:
+    """The ledger of a process; nothing is opened before its ``start``.
+
+    Raises:
+        LedgerRefused: the address is none, or its driver is not installed.
+    """
+    directory = settings.home.resolve() / "ledger"
+    counts = LedgerMetrics(settings.task, metrics.registry)
+    outstanding = Outstanding(Clock())
+    writer = Writer(
+        Database(url, settings.ledger_durability),
+        epoch=epoch,
+        task=settings.task,
+        clock=outstanding.clock,
+        complete_until=outstanding.complete_until,
+        watch=counts,
+    )
+    keeps = {"on": True, "off": False, "task": isinstance(task, KeepsInputs) and task.payload_kept}
+    ledger = DurableLedger(
+        writer,
+        outstanding,
+        heads=task.heads,
+        deployments=deployments,
+        store=store_of(settings),
+        counts=counts,
+        options=Options(
+            directory=directory,
+            deadline_seconds=settings.ledger_deadline_seconds,
+            journal=settings.ledger_durability == "process",
+            keep_payload=keeps[settings.keep_payload],
+            journal_bytes=settings.journal_bytes,
+            explore_bytes=settings.explore_bytes,
+            explore_seconds=settings.explore_seconds,
+            census=frozenset(settings.census_heads),
+            retention_seconds=settings.retention_days * 86400 or math.inf,
+        ),
+    )
+    counts.watch(ledger)
+    return ledger
+
+
+def _by_measure(tables: Tables, measures: Mapping[str, str]) -> dict[str, Calibration | None]:
+    """Calibrations by head, of the measure that it is deferred by."""
+    return {name: None if one is None else one.by(measures.get(name, "")) for name, one in tables.by_head.items()}
+
+
+def _stream(artefact: Artefact, measure: str, tables: Tables) -> str:
+    """Name of the stream that units are written to; scores of different measures or profiles are never mixed, nor those
+    whose profile was not qualified yet with later ones."""
+    marks = [measure] if measure else []
+    if tables.origin != "artefact":
+        marks += [tables.profile.name] + ["unqualified"] * (tables.origin not in ANSWERING)
+    return "@".join([artefact.tag, *marks])
+
+
+def _provisional(tables: Tables, chosen: Iterable[Policy]) -> list[str]:
+    """Return the heads that defer everything because this process's device was not qualified, or not yet."""
+    if tables.origin in ANSWERING:
+        return []
+    return [policy.head for policy in chosen if policy.mode == "defer_all"]
+
+
+def _carry(tables: Tables, bound: Bound, audit_floor: float) -> Carry | None:
+    """How policies that operators set under other numeric profiles hold under this one."""
+    if tables.record is None or tables.origin not in ANSWERING:
+        return None
+    record = tables.record
+
+    def carry(policy: Policy) -> tuple[Policy, str]:
+        calibration = tables.by_head.get(policy.head)
+        moved, done = carried_policy(policy, record, calibration, bound.profile)
+        return (stratified(moved, calibration, audit_floor) if policy.audit_strata else moved), done
+
+    return carry
+
+
+def _with_measures(numeric: str, measures: Mapping[str, str]) -> str:
+    """What policies are bound to: what an operator set for one measure does not hold for another."""
+    text = ",".join([numeric, *(f"{head}={measure}" for head, measure in sorted(measures.items()))])
+    if len(text) <= PROFILE_CHARACTERS:
+        return text
+    return f"{numeric},measures={hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _check_settings(settings: Settings, artefact: Artefact, heads: Sequence[Head]) -> None:
+    """
+    Raises:
+        SettingsError: a measure for no head of the task, or one that was not calibrated; one threshold for several.
+    """
+    by_name = {head.name: head for head in heads}
+    for name, measure in settings.measure_by_head.items():
+        if name not in by_name:
+            raise SettingsError(f"DEMUR_MEASURES names the head {name!r}; this model has {', '.join(by_name)}")
+        found = reference(artefact)[name]
+        own = by_name[name].own_measure(artefact.manifest.ensemble)
+        known = sorted({own, *(() if found is None else found.others)})
+        if measure not in known:
+            raise SettingsError(
+                f"DEMUR_MEASURES: {artefact.tag} was not calibrated for {name}={measure}; use one of {', '.join(known)}"
+            )
+    if settings.fixed_threshold is not None and len(heads) > 1:
+        raise SettingsError(
+            f"DEMUR_FIXED_THRESHOLD = {settings.fixed_threshold:g} does not say for which of {', '.join(by_name)}; "
+            "leave it out and set each head's with `demur policy set --head`"
+        )
+
+
+def _stratified(policy: Policy, calibration: Calibration | None, settings: Settings) -> Policy:
+    """With audit rates by uncertainty, where settings ask for them and the artefact tells enough."""
+    if settings.audits == "uniform" or policy.mode == "defer_all":
+        return policy
+    found = stratified(policy, calibration, settings.audit_floor)
+    if not found.audit_strata:
+        _log.warning("the artefact does not tell expected errors of %s: audits are uniform", policy.measure)
+    return found

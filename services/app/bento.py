@@ -1,0 +1,397 @@
+"""The BentoML service: one process that serves both protocols from one copy of the model.
+
+BentoML owns the process and its HTTP socket; the gRPC server starts in the same event loop. The task
+is chosen at start by DEMUR_TASK, so one image serves all five.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import bentoml
+from prometheus_client import CollectorRegistry
+
+from models.artefact import Artefact, ArtefactError
+from models.executors.failures import DeviceFailed, ProviderUnavailable
+from services import __version__
+from services.access.certificates import CertificateError, refusing
+from services.access.opening import Access, opened
+from services.access.rules import PROBE_ROUTES, SERVICE_ROUTES, HttpRules
+from services.access.tokens import TokensError
+from services.access.watched import follow
+from services.app.assembly import Assembled, assemble, qualify
+from services.app.model_store import Store
+from services.app.reference import find
+from services.app.supervisor import supervise
+from services.qualification.metrics import QualificationMetrics
+from services.qualification.standing import model_document
+from services.qualification.start import Qualification
+from services.request.admission import Crowd
+from services.request.metrics import Metrics
+from services.runtime import logging
+from services.runtime.errors import DemurError, NotReady
+from services.runtime.lifecycle import Lifecycle
+from services.runtime.settings import Settings, address
+from services.runtime.system import die_with_parent
+from services.runtime.variables import SettingsError
+from services.tracing.opening import Tracing, tracing
+from services.transport.grpc.server import GrpcServer
+from services.transport.http.access import Guard
+from services.transport.http.app import application
+from services.transport.http.connections import harden
+from services.transport.http.door import Door
+from services.transport.http.probes import Probes
+from services.transport.http.refusal import refused
+from services.transport.oip.model import OipModel
+from services.transport.serving import Serving
+
+_log = logging.get_logger(__name__)
+QUALIFY_AGAIN_SECONDS, QUALIFY_LONGEST_SECONDS = 1.0, 300.0
+"""Least time between a failure of the device in a qualification and the next attempt: after the first failure, doubled
+after each further one, and at most."""
+START_ERRORS = (
+    ArtefactError,
+    CertificateError,
+    DemurError,
+    ImportError,
+    LookupError,
+    OSError,
+    ProviderUnavailable,
+    RuntimeError,
+    SettingsError,
+    TokensError,
+)
+"""What a start fails with where settings, files, network or device are not as they have to be."""
+
+
+class Process:
+    """What runs in the worker; BentoML calls start and stop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.door = Door(Crowd(settings.waiting_calls, time.monotonic))
+        """Where uvicorn, which BentoML configures, turns bytes into calls."""
+        self.lifecycle: Lifecycle | None = None
+        self._http: Any = None
+        self._guard: Any = self._reason
+        self._access: Access | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._probes = Probes(lambda: self.ready)
+        self._grpc: GrpcServer | None = None
+        self._assembled: Assembled | None = None
+        self._tracing: Tracing | None = None
+        self._qualifying: asyncio.Task[None] | None = None
+        self._stopping = asyncio.Event()
+
+    def log(self) -> None:
+        """Takes over what is logged, by the host as well."""
+        logging.configure(self.settings.log_level, {"task": self.settings.task})
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """The ASGI application that BentoML mounts."""
+        await self._guard(scope, receive, send)
+
+    async def _reason(self, scope: Any, receive: Any, send: Any) -> None:
+        """The routes once there are some; before, why there are none."""
+        if self._http is not None:
+            await self._http(scope, receive, send)
+            return
+        reason = "starting" if self.lifecycle is None else self.lifecycle.reason
+        answer = refused(str(scope.get("path", "")), NotReady(reason, code="not_ready"))
+        await answer(scope, receive, send)
+
+    @property
+    def ready(self) -> bool:
+        return self.lifecycle is not None and self.lifecycle.ready
+
+    async def start(self) -> None:
+        """Makes the process ready; one that cannot serve its model stays alive, not ready, and says why."""
+        self.log()
+        die_with_parent()
+        for name, meant in Settings.strangers().items():
+            _log.warning("%s is no setting and is ignored%s", name, f"; {meant} is one" if meant else "")
+        self.lifecycle = Lifecycle()
+        await self._or_reason(self.lifecycle, self._start(self.lifecycle))
+
+    async def _or_reason(self, lifecycle: Lifecycle, starting: Awaitable[None]) -> None:
+        """Waits for a part of the start; where it fails, the process is not ready and says why."""
+        try:
+            await starting
+        except START_ERRORS as error:
+            lifecycle.reason = f"failed to start: {error}"
+            _log.error(lifecycle.reason)
+
+    async def _start(self, lifecycle: Lifecycle) -> None:
+        """Loads the model and serves it, at once or, under a numeric profile that has to be measured first, in a task
+        beside the event loop, which tells meanwhile how far that is."""
+        settings = self.settings
+        metrics = Metrics(settings.task, CollectorRegistry())
+        access = await self._open(metrics)
+        store = Store(settings.home)
+        artefact = find(settings, store)
+        logging.configure(settings.log_level, {"task": settings.task, "model": artefact.tag})
+        qualification = qualify(artefact, settings, store.qualifications)
+        await asyncio.to_thread(qualification.settle)
+        serve = partial(self._serve, lifecycle, metrics, access, artefact, qualification)
+        if qualification.pending:
+            self._qualifying = asyncio.create_task(
+                self._or_reason(lifecycle, self._qualified(lifecycle, qualification, serve))
+            )
+        else:
+            await serve()
+
+    async def _qualified(
+        self, lifecycle: Lifecycle, qualification: Qualification, serve: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Measures as long as a start may take, serves, and measures the rest, deferring everything until then.
+
+        Where the device fails in the first part, the self-test of the start says whether it computes at all.
+        """
+
+        def report_progress(share: float) -> None:
+            lifecycle.reason = f"{qualification.standing.tables.reason}: {share:.0%} of the replay set"
+
+        report_progress(0.0)
+        seconds = self.settings.qualify_seconds
+        stopped = self._stopping.is_set
+        try:
+            await asyncio.to_thread(qualification.measure, seconds, stopped=stopped, progress=report_progress)
+        except DeviceFailed as error:
+            _log.error("%s while the replay set was measured; the rest is measured after the start", error)
+        if self._stopping.is_set():
+            return
+        await serve()
+        if qualification.pending and self._assembled is not None:
+            await self._measure_rest(qualification, self._assembled)
+
+    async def _measure_rest(self, qualification: Qualification, assembled: Assembled) -> None:
+        """Measures the rest of the replay set beside the service, and puts the verdict in force.
+
+        A device that fails meanwhile is unhealthy as after a failed request. The measurement goes on where it stopped
+        once a probe has passed, later after each further failure. Any other error ends it: everything stays deferred.
+        """
+        health, seconds = assembled.health, QUALIFY_AGAIN_SECONDS
+        while qualification.pending and not self._stopping.is_set():
+            try:
+                await asyncio.to_thread(qualification.measure, stopped=self._stopping.is_set)
+            except DeviceFailed as error:
+                health.failed(error.kind)
+                _log.error("%s while the replay set was measured; tried again in %g s at the earliest", error, seconds)
+                await self._pause(seconds)
+                while health.reason and not self._stopping.is_set():
+                    await self._pause(health.first_seconds)
+                seconds = min(2 * seconds, QUALIFY_LONGEST_SECONDS)
+            except START_ERRORS as error:
+                reason = f"the measurement of the numeric profile failed: {error}"
+                _log.error("%s; everything is deferred until the next start", reason)
+                tables = replace(qualification.standing.tables, origin="unqualified", reason=reason)
+                qualification.standing = replace(qualification.standing, tables=tables)
+        if not qualification.pending:
+            assembled.adopt(qualification.standing.tables)
+
+    async def _pause(self, seconds: float) -> None:
+        """Waits, until the process is stopped at most."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+
+    async def _serve(
+        self,
+        lifecycle: Lifecycle,
+        metrics: Metrics,
+        access: Access,
+        artefact: Artefact,
+        qualification: Qualification,
+    ) -> None:
+        """Tests and warms the model, then listens for gRPC and reports ready."""
+        settings = self.settings
+        self._tracing = tracing(settings, artefact.tag, metrics.registry, os.environ)
+        self._assembled = assembled = assemble(artefact, settings, metrics, qualification.standing.tables)
+        tenant = assembled.tenant
+        tenant.warm_up()
+        await assembled.warm()
+        await assembled.start()
+        metrics.info(__version__, artefact.tag, profile=tenant.pipeline.profile, provider=settings.provider)
+        metrics.turned_away(lambda: {("http", "429"): self.door.refused})
+        QualificationMetrics(settings.task, metrics.registry, lambda: qualification.standing)
+        serving = Serving(
+            tenant,
+            settings,
+            metrics,
+            assembled.desk,
+            assembled.keeper,
+            self._tracing.tracer,
+            about=lambda: model_document(artefact, qualification.standing),
+        )
+        oip = OipModel(tenant, metrics, lambda: lifecycle.ready)
+        self._grpc = GrpcServer(serving, oip_model=oip, access=access)
+        _, port = settings.ports
+        await self._grpc.start(address(settings.host, port))
+        self._http = application(serving, lifecycle, oip_model=oip)
+        self._chain_signals()
+        gc.collect()
+        gc.freeze()  # what is loaded stays: later collections need not walk through it
+        lifecycle.reason = ""
+        lifecycle.trouble = lambda: assembled.health.reason
+        assembled.health.on_change(self._device_changed)
+        await self._grpc.ready()
+        _log.info("ready", extra={"fields": {"ports": settings.ports, "tracing": settings.tracing}})
+
+    async def _device_changed(self) -> None:
+        """Tells gRPC's probes of a device that failed or is back; those of HTTP ask the lifecycle."""
+        assert self._grpc is not None
+        assert self.lifecycle is not None
+        if self.lifecycle.ready:
+            await self._grpc.ready()
+        elif not self.lifecycle.leaving:
+            await self._grpc.unready()
+
+    async def _open(self, metrics: Metrics) -> Access:
+        """Puts the door before all routes and bounds connections, before anything listens.
+
+        Raises:
+            CertificateError, TokensError: a file cannot be used; whoever connects is turned away then.
+            OSError: the port of probes is taken.
+        """
+        settings = self.settings
+        if settings.probe_port:
+            await self._probes.start(settings.host, settings.probe_port)
+        config = _uvicorn_config()
+        if config is not None:
+            config.loaded_app = Front(config.loaded_app)
+            harden(config, settings, None, self.door)
+            config.ssl = refusing() if settings.tls_certificate else None
+        access = opened(settings, settings.task, metrics.registry)
+        if config is not None and access.certificates is not None:
+            harden(config, settings, access.certificates, self.door)
+        self._guard = Guard(self._reason, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
+        if access.watched:
+            self._following = asyncio.create_task(follow(access.watched))
+        return access
+
+    async def stop(self) -> None:
+        """Ends what is left after the drain."""
+        self._stopping.set()
+        if self._qualifying is not None:
+            await asyncio.gather(self._qualifying, return_exceptions=True)
+        if self._following is not None:
+            self._following.cancel()
+        await self._probes.stop()
+        if self._grpc is not None:
+            await self._grpc.drain(0)
+        if self._assembled is not None:
+            await self._assembled.stop()
+            self._assembled.close()
+        if self._tracing is not None:
+            await asyncio.to_thread(self._tracing.stop)
+
+    def _chain_signals(self) -> None:
+        """Drains both protocols before uvicorn hears of the signal; a second signal is uvicorn's at once."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            following: Any = signal.getsignal(number)
+
+            def handle(received: int, frame: Any, following: Any = following) -> None:
+                assert self.lifecycle is not None
+                if self.lifecycle.leaving:
+                    following(received, frame)
+                    return
+                self.lifecycle.leaving = True
+                loop.call_soon_threadsafe(
+                    lambda: asyncio.ensure_future(self._drain(lambda: following(received, frame)))
+                )
+
+            signal.signal(number, handle)
+
+    async def _drain(self, then: Any) -> None:
+        assert self._grpc is not None
+        assert self.lifecycle is not None
+        _log.info("draining")
+        http, _ = self.settings.ports
+        await self.lifecycle.drain(
+            self._grpc.drain, self.settings.drain_seconds, stop_listening=lambda: stop_listening(http)
+        )
+        _log.info("drained")
+        then()
+
+
+def stop_listening(port: int) -> None:
+    """Shuts the listening sockets of a port, also for the parent that shares them: connects are refused at once."""
+    for entry in Path("/proc/self/fd").iterdir() if Path("/proc/self/fd").exists() else ():
+        with suppress(OSError, ValueError):
+            listener = socket.socket(fileno=os.dup(int(entry.name)))
+            with listener:
+                listening = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+                if listening and listener.getsockname()[1] == port:
+                    listener.shutdown(socket.SHUT_RDWR)
+
+
+def _uvicorn_config() -> Any:
+    """Of the server that BentoML runs in this process, whose signal handler is installed; None where none is."""
+    server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+    return getattr(server, "config", None)
+
+
+class Front:
+    """Before BentoML's own application, which has routes that nobody declared: it keeps the two for probes.
+
+    BentoML has middlewares before this one, of which one keeps every call for as long as calls may take, an hour, and a
+    kilobyte each. So uvicorn is given this, too, and calls pass by all of them.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._bento = Guard(app, HttpRules(PROBE_ROUTES), None)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        ours = scope["type"] != "lifespan" and scope.get("path") not in PROBE_ROUTES
+        await (_process if ours else self._bento)(scope, receive, send)
+
+
+_process = Process(Settings.read())
+
+
+@bentoml.service(
+    name="demur",
+    workers=1,
+    metrics={"enabled": False},
+    logging={"access": {"enabled": False}},
+    traffic={"timeout": 3600},
+    tracing={"excluded_urls": ".*"},  # spans of its own, which nobody would collect
+)
+class Demur:
+    """The service that `bentoml serve` and `bentoml build` know."""
+
+    def __init__(self) -> None:
+        _process.log()
+
+    @bentoml.on_deployment  # type: ignore[untyped-decorator]
+    @staticmethod
+    def prepare() -> None:
+        """In the parent, which watches over the process."""
+        _process.log()
+        supervise()
+
+    @bentoml.on_startup  # type: ignore[untyped-decorator]
+    async def start(self) -> None:
+        await _process.start()
+
+    @bentoml.on_shutdown  # type: ignore[untyped-decorator]
+    async def stop(self) -> None:
+        await _process.stop()
+
+    def __is_ready__(self) -> bool:
+        return _process.ready
+
+
+Demur.add_asgi_middleware(Front)  # type: ignore[attr-defined]
+Demur.mount_asgi_app(_process, path="/", name="demur")  # type: ignore[attr-defined]

@@ -1,0 +1,124 @@
+"""Artefacts in BentoML's model store, under the project's own data directory."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from models import artefact
+from models.artefact import Artefact, ArtefactError
+from services.runtime.variables import SettingsError
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One artefact of the store."""
+
+    tag: str
+    path: str
+    created: str
+    bytes: int
+
+
+class Store:
+    """The model store of one home directory. Importing equal content twice keeps one copy.
+
+    BentoML's store shows folders while they are made, so that processes that start side by side take turns.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """Sets BENTOML_HOME for this process and its children; do it before BentoML is imported.
+
+        Raises:
+            SettingsError: nothing can be written to the home directory.
+        """
+        root = (home / "bentoml").resolve()
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            (root / ".lock").touch()
+        except OSError as error:
+            raise SettingsError(
+                f"DEMUR_HOME = {home}: {error.strerror}; a directory is needed that this user may write to, in a "
+                "container a volume"
+            ) from error
+        self._lock = root / ".lock"
+        self.qualifications = root / "qualifications"
+        """Directory of the records that tell how artefacts compute under other numeric profiles."""
+        os.environ["BENTOML_HOME"] = str(root)
+        os.environ.setdefault("BENTOML_DO_NOT_TRACK", "True")
+
+    def add(self, directory: Path, task: str | None = None) -> Artefact:
+        """Verifies an artefact's folder and copies it into the store, also over a damaged copy.
+
+        Raises:
+            ArtefactError: see ``models.artefact.read``; with ``task``, also for an artefact of another task.
+        """
+        found = artefact.read(directory, task)
+        with self._alone():
+            try:
+                return self._get(found.tag)
+            except LookupError:
+                pass
+            except ArtefactError:
+                _models().delete(found.tag)
+            with _models().create(found.tag) as model:
+                artefact.copy(found, Path(model.path))
+            return self._get(found.tag)
+
+    def get(self, tag: str, task: str | None = None) -> Artefact:
+        """A verified artefact by tag, or the newest by name.
+
+        Raises:
+            LookupError: the store does not hold it.
+            ArtefactError: its files were altered, or it belongs to another task.
+        """
+        with self._alone():
+            return self._get(tag, task)
+
+    def list(self) -> list[Stored]:
+        """All artefacts, newest first."""
+        with self._alone():
+            return [*self._list()]
+
+    def _get(self, tag: str, task: str | None = None) -> Artefact:
+        from bentoml.exceptions import BentoMLException
+
+        try:
+            model = _models().get(tag)
+        except BentoMLException as error:
+            held = ", ".join(stored.tag for stored in self._list()) or "nothing"
+            raise LookupError(f"the model store has no {tag!r}; it holds {held}") from error
+        found = artefact.read(Path(model.path), task)
+        if found.version != model.tag.version:
+            raise ArtefactError(f"{model.path}: content {found.version} under the tag {model.tag}; import it again")
+        return found
+
+    def _list(self) -> Sequence[Stored]:
+        models = sorted(_models().list(), key=lambda model: model.creation_time, reverse=True)
+        return [
+            Stored(
+                tag=str(model.tag),
+                path=str(model.path),
+                created=model.creation_time.isoformat(timespec="seconds"),
+                bytes=sum(file.stat().st_size for file in Path(model.path).iterdir() if file.is_file()),
+            )
+            for model in models
+        ]
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other process uses the store until the end of the block."""
+        with self._lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def _models() -> Any:
+    import bentoml
+
+    return bentoml.models

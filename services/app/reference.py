@@ -1,0 +1,51 @@
+"""Which artefact a process serves: the one that is named, else the task's reference artefact."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from models.artefact import Artefact
+from services.app.model_store import Store
+from services.runtime.settings import Settings
+from services.tasks import DEFAULT_MODELS
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def find(settings: Settings, store: Store) -> Artefact:
+    """The verified artefact to serve; reference artefacts are put into the store on the way.
+
+    Raises:
+        ArtefactError: a reference artefact is corrupt, or the one that is named is of another task.
+        LookupError: no such artefact.
+    """
+    if ":" in settings.model:  # an exact tag, as `demur serve` hands it on: what it names may be in the store already
+        with suppress(LookupError):
+            return store.get(settings.model, settings.task)
+    default = ""
+    for directory in folders(settings.task):
+        tag = store.add(directory).tag
+        if tag.partition(":")[0] == DEFAULT_MODELS[settings.task]:
+            default = tag
+    return store.get(settings.model or default or DEFAULT_MODELS[settings.task], settings.task)
+
+
+def folders(task: str) -> list[Path]:
+    """Folders of the task's reference artefacts; DEMUR_ARTEFACTS names another place for them."""
+    root = Path(os.environ.get("DEMUR_ARTEFACTS", PROJECT / "artefacts")) / task
+    return sorted(path for path in root.iterdir() if path.is_dir()) if root.is_dir() else []
+
+
+def folder(name: str) -> Path:
+    """Return the folder of a reference artefact, by a name such as ``vessel-dnn-10``.
+
+    Raises:
+        LookupError: there is none of that name.
+    """
+    task, _, rest = name.partition("-")
+    for found in folders(task):
+        if found.name == rest:
+            return found
+    raise LookupError(f"there is no reference artefact {name}")

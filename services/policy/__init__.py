@@ -1,0 +1,1 @@
+"""Policies: from measure and threshold to a decision, their changes, and audit draws."""

@@ -1,0 +1,263 @@
+"""A wish to change a policy, and the policy that it makes of the one in force: pure, so that every replica agrees."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields, replace
+from typing import get_args
+
+import msgspec
+
+from models.calibration import Calibration
+from models.evaluation.generic import UNCERTAINTY
+from services.policy.audit_draws import strata
+from services.policy.decision import DEFER_ALL, Audits, Policy
+from services.runtime.errors import InvalidInput
+from services.runtime.ranges import allowed_range
+
+AUDIT_RATES = allowed_range("audit_rate")
+"""Least and largest audit rate, those of the setting: labels that nobody asks for say nothing of what is answered."""
+AUDITS: tuple[Audits, ...] = get_args(Audits)
+AUTHOR_CHARACTERS, REASON_CHARACTERS = 128, 1000
+"""Of a change."""
+MOST_CERTIFICATE_CHARACTERS = 1 << 18
+"""It is told with the policy, also to gRPC callers, who take 4 MB of one answer as a rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyChange:
+    """What is to be different for one head; None stays as it is. At most one goal: retention, threshold, or all."""
+
+    head: str
+    expected: str = ""
+    """Version that the wish was made for: another one in force refuses it. Empty: whatever is in force."""
+    author: str = "anonymous"
+    reason: str = ""
+    target_retention: float | None = None
+    """Share of in-domain units to answer; the artefact's calibration has the threshold."""
+    threshold: float | None = None
+    """In the unit of the head's measure."""
+    defer_all: bool = False
+    certificate: str = ""
+    """JSON of what ``demur calibrate`` certified; goes with its threshold."""
+    audit_rate: float | None = None
+    audits: Audits | None = None
+    """How labels are drawn among answered units; see ``services.policy.audit_draws.strata``."""
+    defer_on_shift: bool | None = None
+    withhold: bool | None = None
+
+
+def changed(policy: Policy, change: PolicyChange, calibration: Calibration | None, audit_floor: float) -> Policy:
+    """The policy with the change made; stratified audits follow a new rate or threshold.
+
+    Args:
+        calibration: of this head under the numeric profile in force; None where there is none.
+        audit_floor: least rate of stratified audits, as a share of the rate.
+
+    Raises:
+        InvalidInput: nothing to change, an author or reason that cannot be kept, two goals, a goal out of its range, or
+            one that the calibration cannot meet.
+    """
+    for name, most in (("author", AUTHOR_CHARACTERS), ("reason", REASON_CHARACTERS)):
+        told = getattr(change, name)
+        if len(told) > most or "\0" in told:
+            raise InvalidInput(
+                f"{name} has {len(told)} characters; at most {most} are kept, and no NUL",
+                code="out_of_range",
+                field=name,
+                value=str(len(told)),
+                unit="characters",
+                allowed=f"[0, {most}]",
+            )
+    goals = [name for name in ("target_retention", "threshold") if getattr(change, name) is not None]
+    goals += ["defer_all"] * change.defer_all
+    if len(goals) > 1:
+        raise InvalidInput(
+            f"{' and '.join(goals)} are given; one of them makes a threshold", code="two_goals", field=goals[1]
+        )
+    if change.certificate and goals not in (["threshold"], ["defer_all"]):
+        raise InvalidInput(
+            "a certificate goes with the threshold that it certifies; give both", code="two_goals", field="certificate"
+        )
+    wishes = {name: getattr(change, name) for name in ("audit_rate", "defer_on_shift", "withhold")}
+    if not goals and change.audits is None and all(wish is None for wish in wishes.values()):
+        raise InvalidInput(
+            "nothing is to be changed; give one of target_retention, threshold and defer_all, or some of audit_rate, "
+            "audits, defer_on_shift and withhold",
+            code="no_change",
+        )
+    least, largest = AUDIT_RATES
+    if (rate := change.audit_rate) is not None and not least <= rate <= largest:
+        raise InvalidInput(
+            f"audit_rate = {rate:g}: must be a share of the answered units from {least:g} to {largest:g}",
+            code="out_of_range",
+            field="audit_rate",
+            value=f"{rate:g}",
+            unit="1",
+            allowed=f"[{least:g}, {largest:g}]",
+        )
+    policy = replace(policy, **{name: wish for name, wish in wishes.items() if wish is not None})
+    return _audited(_aimed(policy, change, calibration), change.audits, calibration, audit_floor)
+
+
+def stratified(policy: Policy, calibration: Calibration | None, floor: float) -> Policy:
+    """The policy with audit rates by uncertainty whose in-domain mean is its rate; uniform ones where the artefact does
+    not tell enough."""
+    rate = policy.audit_rate
+    found = () if calibration is None else strata(calibration, policy.threshold, rate, rate * floor, policy.measure)
+    return replace(policy, audit_strata=found)
+
+
+def _aimed(policy: Policy, change: PolicyChange, calibration: Calibration | None) -> Policy:
+    """With the goal of the change, if it has one."""
+    if change.target_retention is not None:
+        return _retaining(policy, change.target_retention, calibration)
+    if change.threshold is not None:
+        return _at(policy, change.threshold, change.certificate)
+    if change.defer_all:
+        reason = change.reason or "set by hand"
+        if change.certificate:
+            _check_certificate(policy, change.certificate)
+        return replace(_without_goal(policy), reason=reason, certificate=change.certificate)
+    return policy
+
+
+def _audited(policy: Policy, audits: str | None, calibration: Calibration | None, floor: float) -> Policy:
+    """With the audits that are wished for; strata are made anew for what else has changed."""
+    if audits not in (None, *AUDITS):
+        raise InvalidInput(
+            f"audits = {audits!r}: uniform or stratified is needed",
+            code="out_of_range",
+            field="audits",
+            value=str(audits),
+            allowed=", ".join(AUDITS),
+        )
+    if audits == "uniform":
+        return replace(policy, audit_strata=())
+    if audits is None and (not policy.audit_strata or policy.mode == "defer_all"):  # kept for when units are answered
+        return policy
+    found = stratified(policy, calibration, floor)
+    if audits == "stratified" and not found.audit_strata:
+        raise InvalidInput(
+            f"audits = stratified: the artefact does not tell which error to expect of {policy.measure} below the "
+            "threshold; draw uniformly",
+            code="no_calibration",
+            field="audits",
+            value=audits,
+        )
+    return found
+
+
+def to_json(policy: Policy) -> str:
+    """A policy as ledgers keep it; every float comes back as it was, infinities too."""
+    return json.dumps({field.name: getattr(policy, field.name) for field in fields(policy)})
+
+
+def from_json(text: str) -> Policy:
+    """The policy that was written; fields that are new since then have their defaults.
+
+    Raises:
+        ValueError: none of this version.
+    """
+    try:
+        found = json.loads(text)
+        if isinstance(found, dict) and (unknown := sorted(found.keys() - {field.name for field in fields(Policy)})):
+            raise ValueError(f"a policy with unknown fields ({', '.join(unknown)}): written by a newer version")
+        return msgspec.convert(found, Policy)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise ValueError(f"no policy: {error}") from error
+
+
+def _retaining(policy: Policy, retention: float, calibration: Calibration | None) -> Policy:
+    where = f"target_retention = {retention:g}"
+    if calibration is None:
+        raise InvalidInput(
+            f"{where}: the artefact has no calibration under the numeric profile {policy.profile}; give a threshold",
+            code="no_calibration",
+            field="target_retention",
+            value=f"{retention:g}",
+        )
+    table = calibration.retention
+    if table.measure != policy.measure:
+        raise InvalidInput(
+            f"{where}: the artefact is calibrated for the measure {table.measure}, not for {policy.measure}",
+            code="no_calibration",
+            field="target_retention",
+        )
+    try:
+        threshold = table.threshold(retention)
+    except ValueError as error:
+        raise InvalidInput(
+            str(error),
+            code="out_of_range",
+            field="target_retention",
+            value=f"{retention:g}",
+            allowed=f"(0, {table.levels[-1]:g}]",
+        ) from error
+    return replace(
+        _without_goal(policy),
+        mode="target_retention",
+        threshold=threshold,
+        target_retention=retention,
+        retention_band=table.band(),
+        calibration_units=table.units,
+    )
+
+
+def _at(policy: Policy, threshold: float, certificate: str) -> Policy:
+    if math.isnan(threshold):
+        raise InvalidInput(
+            f"threshold is NaN; give a number in the unit of {policy.measure}",
+            code="not_finite",
+            field="threshold",
+            value="nan",
+        )
+    if not certificate:
+        return replace(_without_goal(policy), mode="fixed", threshold=threshold)
+    _check_certificate(policy, certificate)
+    return replace(_without_goal(policy), mode="certified", threshold=threshold, certificate=certificate)
+
+
+def _check_certificate(policy: Policy, text: str) -> None:
+    """A certificate that names its artefact binds to it; what cannot be shown again later is none."""
+    if len(text) > MOST_CERTIFICATE_CHARACTERS:
+        raise InvalidInput(
+            f"the certificate has {len(text)} characters; at most {MOST_CERTIFICATE_CHARACTERS} are kept",
+            code="too_long",
+            field="certificate",
+            value=str(len(text)),
+            unit="characters",
+            allowed=f"[2, {MOST_CERTIFICATE_CHARACTERS}]",
+        )
+    try:
+        found = json.loads(text)
+        msgspec.json.encode(found)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"the certificate is not JSON: {error}", code="not_a_body", field="certificate") from error
+    if not isinstance(found, dict):
+        raise InvalidInput("the certificate is no JSON object", code="not_a_body", field="certificate")
+    for name in ("model", "profile", "measure"):
+        bound = found.get(name)
+        if bound and bound not in (UNCERTAINTY, getattr(policy, name)):  # such a column may hold any measure
+            raise InvalidInput(
+                f"the certificate is for the {name} {bound!r}, in force is {getattr(policy, name)!r}: calibrate again",
+                code="foreign_certificate",
+                field="certificate",
+                value=str(bound),
+                allowed=str(getattr(policy, name)),
+            )
+
+
+def _without_goal(policy: Policy) -> Policy:
+    """The policy with nothing said on whom it answers, which is nobody."""
+    return replace(
+        policy,
+        mode="defer_all",
+        threshold=DEFER_ALL,
+        target_retention=0.0,
+        retention_band=0.0,
+        calibration_units=0,
+        reason="",
+        certificate="",
+    )

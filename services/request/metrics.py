@@ -1,0 +1,203 @@
+"""Prometheus metrics of one service process, in base units, on a registry that is passed in.
+
+Counting happens on the way of every request, so it is plain arithmetic here; the exposition format is
+made when it is asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.openmetrics import exposition as openmetrics
+from prometheus_client.samples import Exemplar
+from prometheus_client.utils import floatToGoString
+
+from services.policy.decision import Decision
+from services.request.device_health import DeviceHealth
+from services.request.pipeline import Portion
+from services.request.schedule import Scheduler
+from services.runtime.versions import NAMES, versions
+from services.tracing.trace import current
+
+_REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_QUANTUM_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1)
+_GROUP_REQUESTS = (1, 2, 4, 8, 16, 32, 64)
+_BUILD = ("version", "model", "profile", "provider", *NAMES)
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
+"""Media type of Prometheus's text format."""
+_DECISIONS = {decision: decision.name.lower() for decision in Decision}
+
+
+class Distribution:
+    """Counts by upper bound, and the sum; where calls are traced, the last traced one of each bound is its exemplar."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+        self._exemplars: dict[int, tuple[str, float, float]] = {}
+
+    @property
+    def count(self) -> int:
+        """Of all that was observed."""
+        return sum(self._counts)
+
+    def observe(self, value: float, trace_id: str = "") -> None:
+        """``trace_id``: of a trace that was recorded, or nothing."""
+        place = bisect_left(self._bounds, value)
+        self._counts[place] += 1
+        self.sum += value
+        if trace_id:
+            self._exemplars[place] = (trace_id, value, time.time())
+
+    def export(self, family: HistogramMetricFamily, labels: tuple[str, ...]) -> None:
+        bounds = map(floatToGoString, (*self._bounds, float("inf")))
+        buckets: list[Any] = [*zip(bounds, accumulate(self._counts), strict=True)]
+        for place, (trace_id, *seen) in self._exemplars.items():
+            buckets[place] += (Exemplar({"trace_id": trace_id}, *seen),)
+        family.add_metric(labels, buckets, self.sum)
+
+
+class Metrics:
+    """All that a service counts; labels are bounded (task, transport, code, head, decision)."""
+
+    def __init__(self, task: str, registry: CollectorRegistry) -> None:
+        self.registry = registry
+        self._task = task
+        self._requests: Counter[tuple[str, str]] = Counter()
+        self._request_seconds: defaultdict[str, Distribution] = defaultdict(lambda: Distribution(_REQUEST_SECONDS))
+        self._units: Counter[tuple[str, str, str]] = Counter()
+        self._shifted: Counter[tuple[str]] = Counter()
+        self._quantum = Distribution(_QUANTUM_SECONDS)
+        self._group = Distribution(_GROUP_REQUESTS)
+        self._begun = 0
+        self._waited = 0.0
+        self._scheduler: Scheduler | None = None
+        self._device: DeviceHealth | None = None
+        self._turned_away: Callable[[], Mapping[tuple[str, str], int]] = dict
+        self._running: tuple[str, ...] | None = None
+        registry.register(self)
+
+    def request(self, transport: str, code: str, seconds: float) -> None:
+        """Counts a finished call."""
+        self._requests[transport, code] += 1
+        self._request_seconds[transport].observe(seconds, current().recorded_id)
+
+    @property
+    def passes(self) -> tuple[int, float]:
+        """Passes over the device, and their seconds, all together."""
+        return self._quantum.count, self._quantum.sum
+
+    @property
+    def waits(self) -> tuple[int, float]:
+        """Requests that began to run, and the seconds that they waited for it, all together."""
+        return self._begun, self._waited
+
+    def begun(self, seconds: float) -> None:
+        """Counts a request that begins to run after so long in the queue."""
+        self._begun += 1
+        self._waited += seconds
+
+    def quantum(self, seconds: float, requests: int, trace_id: str = "") -> None:
+        """Counts a pass over the device."""
+        self._quantum.observe(seconds, trace_id)
+        self._group.observe(requests)
+
+    def decided(self, portion: Portion) -> None:
+        """Counts the units of a portion by decision."""
+        for head, verdict in portion.verdicts.items():
+            counts = np.bincount(verdict.decisions, minlength=len(Decision) + 1).tolist()
+            for decision, word in _DECISIONS.items():
+                if count := counts[decision]:
+                    self._units[head, portion.purpose, word] += count
+            if shifted := int(np.count_nonzero(verdict.shifts)):
+                self._shifted[(head,)] += shifted
+
+    def watch(self, scheduler: Scheduler) -> None:
+        """Exports the queue as it is at each scrape."""
+        self._scheduler = scheduler
+
+    def watch_device(self, health: DeviceHealth) -> None:
+        """Exports the health of the device as it is at each scrape."""
+        self._device = health
+
+    def turned_away(self, counts: Callable[[], Mapping[tuple[str, str], int]]) -> None:
+        """Exports calls that were refused before they were calls, by protocol and status; they have no duration."""
+        self._turned_away = counts
+
+    def info(self, version: str, model: str, *, profile: str, provider: str = "cpu") -> None:
+        """Says what runs; ``profile`` is the name of the numeric profile."""
+        self._running = (version, model, profile, provider, *versions())
+
+    def exposition(self, accept: str = "") -> tuple[bytes, str]:
+        """What a scrape gets, and its media type: OpenMetrics, which has exemplars, where it is accepted."""
+        if "application/openmetrics-text" in accept:
+            body: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
+            return body, openmetrics.CONTENT_TYPE_LATEST
+        return generate_latest(self.registry), TEXT
+
+    def text(self) -> bytes:
+        """Prometheus's text format."""
+        return self.exposition()[0]
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, as the registry asks for them."""
+        requests = self._requests + Counter(self._turned_away())
+        yield self._counter("demur_requests", "Calls by protocol and status.", ("transport", "code"), requests)
+        yield self._histogram(
+            "demur_request_seconds",
+            "Duration of calls, from decoded message to answer.",
+            ("transport",),
+            {(transport,): found for transport, found in self._request_seconds.items()},
+        )
+        yield self._counter("demur_units", "Units by what was decided.", ("head", "purpose", "decision"), self._units)
+        yield self._counter("demur_units_shifted", "Units with a shift flag.", ("head",), self._shifted)
+        yield self._histogram("demur_quantum_seconds", "Duration of passes over the device.", (), {(): self._quantum})
+        yield self._histogram("demur_quantum_requests", "Requests that shared a pass.", (), {(): self._group})
+        if self._running is not None:
+            build = GaugeMetricFamily("demur_build_info", "Version of what runs.", labels=("task", *_BUILD))
+            build.add_metric((self._task, *self._running), 1)
+            yield build
+        if (device := self._device) is not None:
+            yield self._gauge(
+                "demur_device_healthy", "1 while the device computes, 0 after a failure.", not device.reason
+            )
+            failures = {(kind,): count for kind, count in device.failures.items()}
+            yield self._counter("demur_device_failures", "Failures that took the device out.", ("kind",), failures)
+            probes = {(outcome,): count for outcome, count in device.probes.items()}
+            yield self._counter("demur_device_probes", "Probes after failures, by outcome.", ("outcome",), probes)
+        if (queue := self._scheduler) is not None:
+            yield self._gauge("demur_queue_requests", "Requests waiting or running.", queue.active)
+            yield self._gauge("demur_queue_seconds", "Declared device time waiting or running.", queue.queued_seconds)
+            yield self._gauge("demur_queue_bytes", "Declared memory of requests.", queue.queued_bytes)
+            limits = queue.limits
+            most = limits.queue_seconds * limits.lanes
+            yield self._gauge("demur_queue_limit_seconds", "Device time that may wait or run.", most)
+            yield self._gauge("demur_queue_limit_bytes", "Memory that requests may take.", limits.queue_bytes)
+
+    def _counter(self, name: str, text: str, labels: tuple[str, ...], counts: Mapping[Any, int]) -> CounterMetricFamily:
+        family = CounterMetricFamily(name, text, labels=("task", *labels))
+        for values, count in counts.items():
+            family.add_metric((self._task, *values), count)
+        return family
+
+    def _histogram(
+        self, name: str, text: str, labels: tuple[str, ...], found: dict[tuple[str, ...], Distribution]
+    ) -> HistogramMetricFamily:
+        family = HistogramMetricFamily(name, text, labels=("task", *labels))
+        for values, distribution in found.items():
+            distribution.export(family, (self._task, *values))
+        return family
+
+    def _gauge(self, name: str, text: str, value: float) -> GaugeMetricFamily:
+        family = GaugeMetricFamily(name, text, labels=("task",))
+        family.add_metric((self._task,), value)
+        return family

@@ -1,0 +1,199 @@
+"""The common part of tasks whose items are rows of a declared schema: expand and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import uncertainty
+from models.familiarity import NO_DEPARTURES, Departures, Familiarity, departures
+from models.predictive import Categorical, Gaussian, Predictives
+from services.policy.decision import Shift, Verdict
+from services.request.pipeline import Description, Portion
+from services.request.validate import Column, Rows, columns, outside, packed
+from services.request.work import Done, Progress, RowBatch, RowExecutor, Units, Work
+
+BYTES_PER_ROW_FACTOR = 12
+"""Memory of a row in flight against its input and what each member says of it: these, outputs, statistics, encoded
+answer."""
+
+
+_OUTSIDE, _UNLIKELY = np.uint8(Shift.OUTSIDE_TRAINING_RANGE), np.uint8(Shift.UNLIKELY_INPUTS)
+_BY_INPUTS = _OUTSIDE | _UNLIKELY | np.uint8(Shift.KNOWLEDGE_ABOVE_REFERENCE)
+
+MemberOutputs = Mapping[str, tuple[NDArray[np.float32], ...]]
+"""Head name to what its members say: means and variances [M, n], or probabilities [M, C, n]; empty unless asked for."""
+Statistics = Callable[[tuple[NDArray[np.float32], ...]], tuple[Predictives, MemberOutputs]]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Row-major little-endian float32 in the declared order."""
+
+    row_count: int
+    values: bytes
+    schema_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """Columns by name, in any order."""
+
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRequest:
+    """Rows to predict; ``members`` also asks for what each member says."""
+
+    form: Packed | Named
+    members: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAnswered:
+    """What the answer to rows holds beside predictions and decisions."""
+
+    members: MemberOutputs
+    departing: Callable[[NDArray[np.intp]], Departures]
+    """Gives the inputs that make some of the rows unlike training."""
+
+    def departures(self, verdicts: Mapping[str, Verdict]) -> Departures:
+        """Return the inputs that make shifted rows unlike training, at most three a row, worst first."""
+        first, *others = (verdict.shifts for verdict in verdicts.values())
+        shifts = reduce(np.bitwise_or, others, first)
+        if not np.bitwise_or.reduce(shifts):
+            return NO_DEPARTURES
+        return self.departing(np.flatnonzero(shifts & _BY_INPUTS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Payload:
+    rows: Rows
+    members: bool
+
+
+class RowTask:
+    """Expands, runs and collapses rows; a task gives it the executors and what their arrays mean."""
+
+    payload_type = "application/x-demur-row-f32"
+    """A row as little-endian float32, in the order of the schema."""
+    payload_kept = True
+
+    def __init__(
+        self,
+        description: Description,
+        executor: RowExecutor,
+        member_executor: RowExecutor,
+        statistics: Statistics,
+        *,
+        member_values: int,
+        familiarity: Familiarity | None = None,
+    ) -> None:
+        """
+        Args:
+            familiarity: density of the training inputs; None where the artefact does not have it.
+            member_executor: gives the arrays of ``executor`` and, behind them, arrays per member [M, n].
+            statistics: what the arrays of either executor (last axis: rows) say.
+            member_values: numbers that the arrays per member hold for each row, all of them together.
+        """
+        assert description.schema is not None
+        self.name = description.task
+        self.heads = description.heads
+        self.schema = description.schema
+        self._executor = executor
+        self._member_executor = member_executor
+        self._statistics = statistics
+        self._member_values = member_values
+        self._lower = np.array(description.trained_lower or (-np.inf,) * len(self.schema), np.float32)
+        self._upper = np.array(description.trained_upper or (np.inf,) * len(self.schema), np.float32)
+        self._familiarity = familiarity
+        self._has_missing = bool(self.schema.nullable.any() or self.schema.sentinels)
+        self._max_rows = description.max_rows
+
+    def expand(self, request: RowsRequest) -> Units[_Payload]:
+        """One item a row.
+
+        Raises:
+            InvalidInput, TooLarge: see ``services.request.validate``.
+        """
+        form = request.form
+        if isinstance(form, Packed):
+            rows = packed(self.schema, form.row_count, form.values, form.schema_hash, self._max_rows)
+        else:
+            rows = columns(self.schema, form.columns, self._max_rows)
+        unseen = outside(rows, self._lower, self._upper, self.schema)
+        shifts = unseen * _OUTSIDE
+        if self._familiarity is not None:
+            gone = self.schema.missing(rows) if self._has_missing else None
+            unlikely = self._familiarity.unlikely(self._familiarity.score(rows, gone))
+            if np.logical_or.reduce(unlikely):
+                shifts[unlikely & ~unseen] = _UNLIKELY
+        members = len(rows) * self._member_values * rows.itemsize if request.members else 0
+        return Units(
+            payload=_Payload(rows, request.members),
+            count=len(rows),
+            seconds=self._chosen(request.members).seconds(len(rows)),
+            nbytes=(rows.nbytes + members) * BYTES_PER_ROW_FACTOR,
+            shifts=shifts,
+        )
+
+    def run(self, units: Units[_Payload]) -> Work:
+        """Passes of at most a quantum of rows, then one ``Done`` for all."""
+        rows = units.payload.rows
+        executor = self._chosen(units.payload.members)
+        parts: list[tuple[NDArray[np.float32], ...]] = []
+        for start in range(0, len(rows), executor.quantum_rows):
+            parts.append((yield RowBatch(executor, rows[start : start + executor.quantum_rows])))
+            if start + executor.quantum_rows < len(rows):
+                yield Progress((start + executor.quantum_rows) / len(rows), "rows")
+        predictives, members = self._statistics(_join(parts))
+        yield Done(0, units.count, predictives, RowsAnswered(members, partial(self._departures, rows)))
+
+    def collapse(self, units: Units[_Payload], portion: Portion) -> Portion:
+        """Rows are answered by the portion itself; its payload is ``RowsAnswered``."""
+        return portion
+
+    def _departures(self, rows: Rows, flagged: NDArray[np.intp]) -> Departures:
+        return departures(rows, flagged, self.schema, self._lower, self._upper, self._familiarity)
+
+    def payload(self, units: Units[_Payload], items: NDArray[np.intp]) -> list[bytes]:
+        """Rows as bytes, for those who label them."""
+        rows = np.ascontiguousarray(units.payload.rows[items], "<f4")
+        width = rows.shape[1] * rows.itemsize
+        packed = rows.tobytes()
+        return [packed[start : start + width] for start in range(0, len(packed), width)]
+
+    def _chosen(self, members: bool) -> RowExecutor:
+        return self._member_executor if members else self._executor
+
+
+def shown(predictive: Gaussian | Categorical, verdict: Verdict) -> tuple[Any, Any, Any, Any]:
+    """The prediction (means [n], or probabilities [n, C]), and its total, data and knowledge uncertainty [n], as the
+    policy lets the caller see them: NaN where it hides them, None where they do not exist."""
+    statistics: tuple[Any, Any, Any, Any]
+    if isinstance(predictive, Gaussian):
+        statistics = (predictive.mean, predictive.tvar, predictive.mvar, predictive.varm)
+    else:
+        knowledge = None if predictive.expected_entropy is None else uncertainty.score(predictive, "mi")
+        total = uncertainty.score(predictive, "entropy")
+        statistics = (predictive.probabilities, total, predictive.expected_entropy, knowledge)
+    hidden = verdict.hidden
+    if not hidden.any():
+        return statistics
+    return tuple(None if s is None else _without(s, hidden) for s in statistics)  # type: ignore[return-value]
+
+
+def _without(values: NDArray[Any], hidden: NDArray[np.bool_]) -> NDArray[Any]:
+    return np.where(hidden if values.ndim == 1 else hidden[:, None], np.float32(np.nan), values)
+
+
+def _join(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True))

@@ -1,0 +1,338 @@
+"""Weighted-fair scheduling of quanta on lanes.
+
+Everything here runs on the event loop, except the quanta themselves, which run in lane threads (as
+many as the device can use at once). A quantum that is expected to be shorter than a thread hop is
+worth runs on the loop itself. What several requests want shares a pass where the executor allows it; a
+pass that fails is repeated one request at a time, so that a failure stays with its owner. Requests of a
+class take turns quantum by quantum, also where one has many that could run side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+from models.executors.failures import DeviceFailed
+from services.request import passes
+from services.request.admission import Room
+from services.request.device_health import DeviceHealth
+from services.request.job import Job, Turn
+from services.request.work import Joinable, Priority, Quantum, Steps, Work
+from services.runtime.errors import DeadlineExceeded, Draining, device_unavailable, execution_failed
+from services.runtime.system import lower_priority
+from services.tracing.trace import current
+
+_LOOK = 32
+"""Waiting jobs of a class among which a quick one is looked for while all lanes are taken."""
+
+
+class Begun(NamedTuple):
+    """A quantum on its way through a pass."""
+
+    job: Job
+    turn: Turn
+    place: int
+    quantum: Quantum
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the queue may hold, and how work is shared."""
+
+    lanes: int = 1
+    queue_seconds: float = 20.0
+    """Declared device time waiting or running, per lane."""
+    lane_calls: int = 16
+    """Interactive requests waiting or running, per lane."""
+    queue_bytes: int = 512 << 20
+    inline_seconds: float = 0.0006
+    """A quantum expected to be shorter runs on the event loop."""
+    weights: tuple[float, float] = (16.0, 1.0)
+    """Shares of device time under contention: interactive, bulk."""
+    lane_niceness: int = 5
+    """Added to the lanes' niceness, so that the event loop answers while bulk work runs."""
+
+
+class Scheduler:
+    """One schedule for all requests of a process; use it from one event loop only."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        clock: Callable[[], float],
+        observe: Callable[[float, int, str], None] = lambda seconds, requests, trace_id: None,
+        begun: Callable[[float], None] = lambda seconds: None,
+        health: DeviceHealth | None = None,
+    ) -> None:
+        """``clock`` is monotonic, in seconds; ``observe`` hears of each pass: duration, requests, trace or nothing;
+        ``begun`` of each request that begins to run: how long it waited; ``health`` of passes in which the device
+        failed, and while it is bad nothing runs."""
+        self.limits = limits
+        self._room = Room(limits.lanes, limits.queue_seconds, limits.queue_bytes, limits.lane_calls, clock)
+        self._clock = clock
+        self._observe = observe
+        self._begun = begun
+        self._health = health or DeviceHealth()
+        self._jobs: tuple[set[Job], ...] = (set(), set())
+        self._ready: tuple[deque[Job], ...] = (deque(), deque())
+        self._served = [0.0, 0.0]
+        """Device time by class, divided by its weight; comparable while both classes have work."""
+        self._free = limits.lanes
+        self._draining = False
+        self._woken = False
+        self._lanes = ThreadPoolExecutor(
+            limits.lanes,
+            thread_name_prefix="lane",
+            initializer=lower_priority,
+            initargs=(limits.lane_niceness,),
+        )
+
+    @property
+    def active(self) -> int:
+        """Jobs waiting or running."""
+        return sum(map(len, self._jobs))
+
+    @property
+    def queued_seconds(self) -> float:
+        """Declared device time of them."""
+        return self._room.seconds
+
+    @property
+    def queued_bytes(self) -> int:
+        """Declared memory of them, and of what still runs of jobs that ended."""
+        return self._room.nbytes
+
+    def submit(
+        self, work: Work, *, seconds: float, nbytes: int, priority: Priority, deadline: float | None = None
+    ) -> Job:
+        """Takes work into the queue.
+
+        Args:
+            seconds: declared device time.
+            nbytes: declared memory.
+            deadline: on the scheduler's clock.
+
+        Raises:
+            Busy: the queue holds as much as it may, see ``services.request.admission``.
+            Draining: the process is shutting down.
+            DeviceUnavailable: the device failed and has not recovered.
+        """
+        if self._draining:
+            raise Draining("this replica is shutting down; retry at once, another one answers", code="draining")
+        if self._health.reason:
+            raise device_unavailable(self._health.reason)
+        self._room.enter(seconds, nbytes, priority)
+        job = Job(work, seconds, nbytes, priority, deadline)
+        job.waits_since = self._clock()
+        job.share = current().share(job.waits_since)
+        job.release = lambda: self._leave(job)
+        if not self._jobs[priority]:  # an idle class does not save up a claim on the device
+            self._served[priority] = max(self._served)
+        self._jobs[priority].add(job)
+        self._advance(job, None, None)
+        return job
+
+    def is_quick(self, job: Job) -> bool:
+        """Whether what it wants next is run by the event loop itself."""
+        return job.quantum is None or job.quantum.seconds <= self.limits.inline_seconds
+
+    async def in_lane(self, call: Callable[[], None]) -> None:
+        """Runs a call in a lane when one is free, whatever the device's health; for its probes."""
+        await asyncio.get_running_loop().run_in_executor(self._lanes, call)
+
+    def drain(self) -> None:
+        """Refuses new work from now on; what was taken is finished."""
+        self._draining = True
+
+    def close(self) -> None:
+        """Cancels what is left and ends the lanes after their current quanta."""
+        self._draining = True
+        for job in [*self._jobs[0], *self._jobs[1]]:
+            job.cancel()
+        self._lanes.shutdown(wait=False, cancel_futures=True)
+
+    def _leave(self, job: Job) -> None:
+        self._jobs[job.priority].discard(job)
+        self._room.leave(job.seconds, job.priority)
+        if not job.running:
+            self._room.free(job.nbytes)
+        if job.share is not None:
+            job.share.left(self._clock(), job.error)
+
+    def _advance(self, job: Job, result: Any, error: BaseException | None) -> None:
+        """Hands a result (or failure) to the generator and runs it up to its next quantum."""
+        while job.state == "active":
+            try:
+                item = job.work.throw(error) if error is not None else job.work.send(result)
+            except StopIteration:
+                job.end("finished")
+                return
+            except Exception as failure:
+                job.end("finished", execution_failed(failure))
+                return
+            result = error = None
+            if isinstance(item, Steps) and not item.steps:
+                result = []
+            elif isinstance(item, Quantum | Steps):
+                job.turn = Turn(item)
+                self._enqueue(job)
+                return
+            else:
+                job.emit(item)
+
+    def _enqueue(self, job: Job) -> None:
+        self._line_up(job)
+        self._wake()
+
+    def _wake(self) -> None:
+        if not self._woken:
+            self._woken = True
+            asyncio.get_running_loop().call_soon(self._dispatch)
+
+    def _line_up(self, job: Job) -> None:
+        """At the end of its queue; a job whose failure was caught may stand there still, and keeps its place."""
+        if not job.queued:
+            job.queued = True
+            self._ready[job.priority].append(job)
+
+    def _dispatch(self) -> None:
+        self._woken = False
+        budget = 4 * self.limits.inline_seconds
+        while True:
+            inline_seconds = self.limits.inline_seconds if budget > 0 else -math.inf
+            if budget <= 0 and not self._free:
+                self._wake()  # the loop breathes; nobody else would wake us for what is quick before a lane is free
+                return
+            longest = math.inf if self._free else inline_seconds
+            found = self._pick(longest)
+            if found is None:
+                return
+            job, place = found
+            group = self._gather(job, place, longest)
+            quanta = [begun.quantum for begun in group]
+            seconds = passes.seconds(quanta)
+            inline = seconds <= inline_seconds
+            self._served[job.priority] += seconds / self.limits.weights[job.priority]
+            if inline:
+                budget -= seconds
+                self._finish(group, *passes.run(quanta, self._clock))
+            else:
+                self._free -= 1
+                loop = asyncio.get_running_loop()
+                self._lanes.submit(
+                    passes.run_in_lane, quanta, self._clock, loop, lambda *a, g=group: self._returned(g, *a)
+                )
+
+    def _pick(self, longest: float) -> tuple[Job, int] | None:
+        """The next live job whose quantum is not too long, seconds, and where it stood in its queue.
+
+        First of the class that is behind its share.
+        """
+        behind = self._served[Priority.BULK] < self._served[Priority.INTERACTIVE]  # a tie is interactive's
+        for queue in reversed(self._ready) if behind else self._ready:
+            while queue and not self._live(queue[0]):
+                _taken(queue)
+            for place, job in enumerate(islice(queue, _LOOK)):  # who has to wait for a lane does not hold up the quick
+                if self._live(job) and job.quantum.seconds <= longest:  # type: ignore[union-attr]
+                    return _taken(queue, place), place
+        return None
+
+    def _live(self, job: Job) -> bool:
+        """Whether a job still wants a quantum; ends it where its deadline has passed."""
+        if job.state == "active" and job.deadline is not None and self._clock() >= job.deadline:
+            late = DeadlineExceeded("the deadline passed before the work was done", code="deadline_exceeded")
+            job.end("finished", late)
+        if job.state == "active" and self._health.reason:
+            job.end("finished", device_unavailable(self._health.reason))
+        return job.state == "active" and job.quantum is not None
+
+    def _gather(self, job: Job, place: int, longest: float) -> list[Begun]:
+        """The job's next quantum, and those that stood behind it and fit into one pass of so many seconds.
+
+        Its own next one is left to another lane that is free.
+        """
+        first = self._begin(job)
+        group = [first]
+        if not isinstance(first.quantum, Joinable):
+            return group
+        executor, most = first.quantum.executor, first.quantum.most
+        size = first.quantum.size
+        queue = self._ready[job.priority]
+        while place < len(queue) and size < most:
+            if not self._live(queue[place]):
+                _taken(queue, place)
+                continue
+            other = queue[place].quantum
+            if not isinstance(other, Joinable) or other.executor is not executor:
+                break
+            if queue[place] is job and self._free > 1:  # it was cut so that another lane may have a share of it
+                break
+            joined = size + other.size
+            if joined > most or executor.seconds(joined) > longest:
+                break
+            size = joined
+            group.append(self._begin(_taken(queue, place)))
+        return group
+
+    def _begin(self, job: Job) -> Begun:
+        """A job's next quantum; one that has more to run side by side goes to the end of its queue."""
+        turn = job.turn
+        assert turn is not None
+        place, quantum = turn.take()
+        job.running += 1
+        if job.waits_since is not None:
+            self._begun(self._clock() - job.waits_since)
+            job.waits_since = None
+        if turn.next is not None:
+            self._line_up(job)
+        return Begun(job, turn, place, quantum)
+
+    def _returned(self, group: list[Begun], results: list[Any], start: float, seconds: float) -> None:
+        self._free += 1
+        self._finish(group, results, start, seconds)
+        self._dispatch()
+
+    def _finish(self, group: list[Begun], results: list[Any], start: float, seconds: float) -> None:
+        self._observe(seconds, len(group), _traced(group, start, seconds))
+        for failure in results:
+            if isinstance(failure, DeviceFailed):
+                self._health.failed(failure.kind)
+                break
+        for begun, result in zip(group, results, strict=True):
+            job, turn = begun.job, begun.turn
+            job.running -= 1
+            if job.state != "active" and not job.running:
+                self._room.free(job.nbytes)
+            if job.turn is not turn:
+                continue  # the job ended, or went on without this one
+            if isinstance(result, DeviceFailed):
+                job.end("finished", execution_failed(result))
+            elif isinstance(result, BaseException):
+                job.turn = None
+                self._advance(job, None, execution_failed(result))
+            elif turn.put(begun.place, result):
+                job.turn = None
+                self._advance(job, turn.result, None)
+
+
+def _traced(group: list[Begun], start: float, seconds: float) -> str:
+    """Tells the traces of those who shared a pass; the identity of the pass's own, empty where nobody is traced."""
+    sharers = [(begun.job.share, _size(begun.quantum)) for begun in group if begun.job.share is not None]
+    return sharers[0][0].passed(sharers, start, seconds, [_size(begun.quantum) for begun in group]) if sharers else ""
+
+
+def _size(quantum: Quantum) -> int:
+    return quantum.size if isinstance(quantum, Joinable) else 1
+
+
+def _taken(queue: deque[Job], place: int = 0) -> Job:
+    job = queue[place]
+    del queue[place]
+    job.queued = False
+    return job

@@ -1,0 +1,1 @@
+"""Errors, settings, logging, life cycle, processes, files: what every other room may use."""

@@ -1,0 +1,73 @@
+"""Where deliveries may go: addresses that the operator allowed by their beginnings, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import SplitResult, urlsplit
+
+from services.runtime.errors import InvalidInput
+
+MOST_CHARACTERS = 2048
+
+
+def allowed(url: str, prefixes: Sequence[str]) -> bool:
+    """Whether a URL begins as one of the prefixes: the same scheme, host and port, and a path below.
+
+    Compared by their parts, since ``https://inner`` is also a beginning of ``https://inner.example.org`` and of
+    ``https://inner@example.org``.
+    """
+    asked = _split(url)
+    return asked is not None and any(_below(asked, prefix) for given in prefixes if (prefix := _split(given)))
+
+
+def is_address(url: str) -> bool:
+    """Whether it is a complete ``http`` or ``https`` address."""
+    return _split(url) is not None
+
+
+def checked(url: str, prefixes: Sequence[str]) -> str:
+    """
+    Raises:
+        InvalidInput: the service calls nobody back, or not there.
+    """
+    if not prefixes:
+        raise InvalidInput(
+            "this service calls nobody back: its operator sets DEMUR_CALLBACKS to the beginnings of allowed addresses",
+            code="callbacks_off",
+            field="url",
+        )
+    if len(url) > MOST_CHARACTERS or not allowed(url, prefixes):
+        raise InvalidInput(
+            f"{url[:100]!r} is no address that this service may call; allowed are those that begin as one of "
+            f"{', '.join(prefixes)}",
+            code="callback_not_allowed",
+            field="url",
+            value=url[:100],
+            allowed=", ".join(prefixes),
+        )
+    return url
+
+
+def _split(url: str) -> SplitResult | None:
+    """The parts of a plain address; None for what is none, or could be read in two ways."""
+    if any(ord(character) <= 0x20 or ord(character) >= 0x7F or character == "\\" for character in url):
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return None
+    plain = parts.scheme in ("http", "https") and parts.hostname and port != 0
+    if not plain or "@" in parts.netloc or parts.fragment or ".." in parts.path or "%2e" in parts.path.lower():
+        return None
+    return parts
+
+
+def _below(url: SplitResult, prefix: SplitResult) -> bool:
+    same = (url.scheme, url.hostname, _port(url)) == (prefix.scheme, prefix.hostname, _port(prefix))
+    path = prefix.path if prefix.path.endswith("/") else f"{prefix.path}/"
+    return same and (url.path == prefix.path or f"{url.path}/".startswith(path))
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)

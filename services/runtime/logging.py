@@ -1,0 +1,154 @@
+"""One JSON object a line on standard error; never a payload.
+
+Texts of exceptions may hold what a caller sent: of an exception only its kind, code and place are told, but where its
+text is known to be ours. Lines of libraries are JSON lines, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from services.tracing.trace import current
+
+_ROOT = Path(__file__).resolve().parents[2]
+_OURS = ("services", "models", "demur")
+_FOREIGN = ("bentoml", "circus", "uvicorn", "uvicorn.error", "uvicorn.access", "grpc", "asyncio", "py.warnings")
+"""Loggers of libraries that bring handlers, or whose lines would go nowhere."""
+_OPERATORS = {
+    *("SettingsError", "ArtefactError", "ProviderUnavailable", "CommandError", "HistoryChanged", "NeedsLabel"),
+    *("LedgerRefused", "LedgerHeld", "LedgerUnavailable", "NotReady", "Busy"),
+}
+"""Errors whose texts are about how the service is set up and stands."""
+_MOST_FRAMES, _MOST_CAUSES = 30, 5
+_calls = logging.getLogger("services.calls")
+
+
+def get_logger(name: str) -> logging.Logger:
+    """A logger of this program; give fields by ``extra={"fields": {...}}``."""
+    return logging.getLogger(name)
+
+
+def configure(level: str = "INFO", fields: Mapping[str, object] | None = None) -> None:
+    """Sends all log lines of the process, and what ends its threads, to standard error.
+
+    Args:
+        level: of the program's own lines; those of libraries are told from WARNING on.
+        fields: of every line.
+    """
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines(fields))
+    for name in ("services", "models"):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [handler]
+        logger.setLevel(level)
+        logger.propagate = False
+    logging.raiseExceptions = False  # a line that cannot be written is lost; its arguments are not printed instead
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    for name in _FOREIGN:
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.setLevel(logging.NOTSET)
+        logger.propagate = True
+    logging.captureWarnings(True)
+    sys.excepthook = _uncaught
+    threading.excepthook = lambda given: _uncaught(given.exc_type, given.exc_value, given.exc_traceback)
+    sys.unraisablehook = lambda given: _uncaught(given.exc_type, given.exc_value, given.exc_traceback)
+
+
+def called(protocol: str, method: str, code: str, seconds: float) -> None:
+    """The line of a call that ended; for those who debug.
+
+    Args:
+        method: route or full name of the method, as it is declared.
+    """
+    if _calls.isEnabledFor(logging.DEBUG):
+        fields = {"protocol": protocol, "method": method, "code": code, "seconds": round(seconds, 6)}
+        _calls.debug("call", extra={"fields": fields})
+
+
+class JsonLines(logging.Formatter):
+    """A record as a line."""
+
+    def __init__(self, fields: Mapping[str, object] | None = None) -> None:
+        super().__init__()
+        self._fields = dict(fields or {})
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line: dict[str, object] = {
+            "ts": f"{moment}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "event": _event(record),
+            "logger": record.name,
+        }
+        line |= self._fields
+        line |= current().ids
+        line |= getattr(record, "fields", {})
+        if record.exc_info and record.exc_info[1] is not None:
+            line["exception"] = told(record.exc_info[1])
+        return msgspec.json.encode(line, enc_hook=lambda value: type(value).__name__).decode()
+
+
+def told(error: BaseException) -> list[dict[str, object]]:
+    """What may be known of an exception and of what caused it: kinds, codes, and places in the program."""
+    found: list[dict[str, object]] = []
+    one: BaseException | None = error
+    while one is not None and len(found) < _MOST_CAUSES:
+        frames = traceback.extract_tb(one.__traceback__)[-_MOST_FRAMES:]
+        place = [f"{_place(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames]
+        found.append({"error": brief(one, placed=False), "frames": place})
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    return found
+
+
+def brief(error: BaseException, *, placed: bool = True) -> str:
+    """An exception in a few words, with its text only where nobody's data can be in it; else where it was raised."""
+    name, code = type(error).__name__, getattr(error, "code", None)
+    if any(kind.__name__ in _OPERATORS for kind in type(error).__mro__):
+        return f"{name}: {error}"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{name}: {error.strerror}"
+    if isinstance(code, str) and type(error).__module__.partition(".")[0] in _OURS:
+        return f"{name}: {code}"
+    frames = traceback.extract_tb(error.__traceback__) if placed else []
+    return f"{name} at {_place(frames[-1].filename)}:{frames[-1].lineno}" if frames else name
+
+
+def _event(record: logging.LogRecord) -> str:
+    """The message, with exceptions among its arguments cut to what may be known of them."""
+    arguments = record.args
+    if isinstance(arguments, tuple):
+        arguments = tuple(brief(one) if isinstance(one, BaseException) else one for one in arguments)
+    text = str(record.msg) if not isinstance(record.msg, BaseException) else brief(record.msg)
+    try:
+        text = text % arguments if arguments else text
+    except (TypeError, ValueError):
+        text = str(record.msg)
+    foreign = record.name.partition(".")[0] not in _OURS
+    text = text.partition("\n")[0] if foreign and record.exc_info else text
+    return text.encode(errors="replace").decode()
+
+
+def _place(filename: str) -> str:
+    path = Path(filename)
+    if path.is_relative_to(_ROOT):
+        return str(path.relative_to(_ROOT))
+    return "/".join(path.parts[-3:])
+
+
+def _uncaught(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
+    if error is None or issubclass(kind, (KeyboardInterrupt, SystemExit)):
+        return
+    get_logger(__name__).critical("an exception that nobody caught", exc_info=(kind, error, trace))

@@ -1,0 +1,152 @@
+"""A tenant whose items are rows: what is the same for all tabular tasks, from executors to both protocols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import familiarity
+from models.artefact import Artefact, ArtefactError
+from models.executors.golden import Probe, Replayed
+from models.familiarity import Familiarity
+from models.head import Head
+from models.npz import BadArrays
+from services.qualification.tables import LiveIntervals
+from services.request.pipeline import Description
+from services.request.row_task import Packed, RowsRequest, RowTask, Statistics
+from services.request.work import RowExecutor
+from services.runtime.settings import Settings
+from services.transport import http
+from services.transport.grpc.rows import RowMessages, row_binding
+from services.transport.oip import rows as oip_rows
+from services.transport.served_model import Parts, Tenant
+
+
+class MeasuredRows(RowExecutor, Protocol):
+    """A row executor that learns how long it takes."""
+
+    def measure(self, rows: NDArray[np.float32]) -> None:
+        """Warms up with rows [n, F]."""
+        ...
+
+
+def _familiarity(artefact: Artefact) -> Familiarity | None:
+    """The density of the training inputs; None where the artefact does not have it.
+
+    Raises:
+        ArtefactError: its file cannot be used.
+    """
+    if not (file := artefact.manifest.training_inputs):
+        return None
+    path = artefact.path(file)
+    try:
+        return familiarity.decode(path.read_bytes(), len(artefact.schema))
+    except BadArrays as error:
+        raise ArtefactError(f"{path}: {error}") from error
+
+
+@dataclass(frozen=True)
+class RowModel:
+    """What a tabular task makes of an artefact."""
+
+    heads: tuple[Head, ...]
+    plain: MeasuredRows
+    with_members: MeasuredRows
+    """The same arrays and, behind them, arrays per member."""
+    statistics: Statistics
+    """What the arrays of either say."""
+    member_values: int
+    """Numbers that the arrays per member hold for each row, all of them together."""
+    replayed: Replayed
+    """Answers the golden inputs again."""
+
+
+def row_tenant(
+    artefact: Artefact,
+    settings: Settings,
+    parts: Parts,
+    model: RowModel,
+    *,
+    service: str,
+    messages: RowMessages,
+    prepare: Callable[[NDArray[np.float32]], None] = lambda rows: None,
+) -> Tenant:
+    """Assembles the tenant of a verified artefact.
+
+    Args:
+        service: full name of the gRPC service, e.g. ``demur.v1.VesselService``.
+        prepare: called with the golden rows before they are replayed, e.g. to choose among kernels.
+    """
+    manifest = artefact.manifest
+    trained = manifest.training_range
+    description = Description(
+        task=manifest.task,
+        model=artefact.tag,
+        schema=artefact.schema,
+        heads=model.heads,
+        max_rows=settings.max_rows,
+        trained_lower=() if trained is None else trained.lower,
+        trained_upper=() if trained is None else trained.upper,
+    )
+    task = RowTask(
+        description,
+        model.plain,
+        model.with_members,
+        model.statistics,
+        member_values=model.member_values,
+        familiarity=_familiarity(artefact),
+    )
+    pipeline = parts.pipeline(task)
+    intervals = LiveIntervals(parts.calibrations)
+
+    golden = artefact.path(manifest.golden)
+
+    probe = Probe(model.replayed, golden, parts.golden_tolerance, manifest.golden_tolerance)
+
+    def examples() -> Iterator[RowsRequest]:
+        schema = artefact.schema
+        with np.load(golden) as recorded:
+            rows: NDArray[np.float32] = recorded["rows"]
+        fitting = ((rows >= schema.lower) & (rows <= schema.upper)) | (np.isnan(rows) & schema.nullable)
+        for position, values in schema.enumerated:
+            fitting[:, position] &= np.isin(rows[:, position], values)
+        possible = rows[fitting.all(axis=1)]
+        if not len(possible):
+            return
+        quantum = model.plain.quantum_rows
+        for size in sorted({1, 7, 64, quantum, 2 * quantum + 1}):
+            if size <= settings.max_rows:
+                packed = np.resize(possible, (size, rows.shape[1])).astype("<f4").tobytes()
+                for members in (False, True):
+                    yield RowsRequest(Packed(size, packed), members=members)
+
+    def warm_up() -> None:
+        with np.load(golden) as recorded:
+            rows: NDArray[np.float32] = recorded["rows"]
+        prepare(rows)
+        probe()
+        model.plain.measure(rows)
+        model.with_members.measure(rows)
+
+    return Tenant(
+        pipeline=pipeline,
+        description=description,
+        grpc=row_binding(
+            service,
+            messages,
+            description,
+            pipeline,
+            intervals,
+            quantum_rows=lambda: model.plain.quantum_rows,
+            window_chunks=settings.stream_window_chunks,
+        ),
+        http=http.row_binding(description, intervals),
+        oip=oip_rows.row_binding(description, intervals, ensemble=manifest.ensemble),
+        warm_up=warm_up,
+        examples=examples,
+        probe=probe,
+    )

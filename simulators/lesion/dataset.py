@@ -1,0 +1,77 @@
+"""Simulated scans as files in the official layout, gzipped lightly, with a note of what they are."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.evaluation.files import need
+from models.tasks.lesion.data.official import NAMES
+from models.workbench import Progress
+from simulators.lesion import scan, template
+from simulators.lesion.cohort import entries
+from simulators.lesion.sites import SITES
+
+PROVENANCE = "PROVENANCE.json"
+"""Beside the sites' folders: what they are and their licence; goes into the model card of what is trained on them."""
+
+SIMULATOR = "simulated by simulators/lesion of Demur from the ICBM 152 (2009a) tissue maps"
+
+LICENCE = (
+    "CC0-1.0; of the tissue maps: Copyright (C) 1993-2004 Louis Collins, McConnell Brain Imaging Centre, Montreal "
+    "Neurological Institute, McGill University; use, copying, modification and distribution for any purpose and "
+    "without fee permitted with this notice; no warranty"
+)
+
+_GZIP = 1
+
+
+def simulate(
+    root: Path,
+    scale: float,
+    seed: int,
+    sites: tuple[str, ...] = tuple(SITES),
+    progress: Progress | None = None,
+    extra: Mapping[str, Mapping[str, int]] | None = None,
+) -> list[Path]:
+    """Writes ``<root>/<site>/<split>/{flair,t1,gt,fg_mask}/<id>_….nii.gz``, scan by scan; see ``cohort.entries``.
+
+    Returns the files. Scans already there are drawn again.
+
+    Raises:
+        ValueError: as ``cohort.entries``.
+        ImportError: nilearn or nibabel is not installed.
+    """
+    wanted = list(entries(scale, sites, extra))
+    brain = template.load()
+    written: list[Path] = []
+    for done, entry in enumerate(wanted):
+        if progress is not None:
+            progress(done / len(wanted), entry.id)
+        drawn = scan.draw(entry.rng(seed), brain, SITES[entry.site])
+        volumes = {"flair": drawn.flair, "t1": drawn.t1, "gt": drawn.truth, "fg_mask": drawn.brain}
+        folder = root / entry.site / entry.split
+        written += [write(folder / kind / NAMES[kind].format(id=entry.id), volume) for kind, volume in volumes.items()]
+    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": LICENCE}
+    root.mkdir(parents=True, exist_ok=True)
+    (root / PROVENANCE).write_text(json.dumps(source, indent=1))
+    if progress is not None:
+        progress(1.0, root.name)
+    return written
+
+
+def write(path: Path, values: NDArray[Any]) -> Path:
+    """A volume [x, y, z] of the simulator's grid as gzipped NIfTI, float32 or uint8."""
+    nibabel = need("nibabel", "writing NIfTI")
+    kind = np.uint8 if values.dtype == bool else np.float32
+    image = nibabel.Nifti1Image(values.astype(kind), scan.AFFINE)
+    image.header.set_xyzt_units("mm")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(image.to_bytes(), _GZIP, mtime=0))
+    return path

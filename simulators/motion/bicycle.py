@@ -1,0 +1,58 @@
+"""Motion of cars: a kinematic bicycle whose driver steers towards a point ahead on the route (pure pursuit)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from simulators.motion.curves import Floats, Points
+
+LARGEST_STEERING = 0.62
+"""Of the front wheels, rad."""
+_STEERING_RATE = 0.9
+"""rad/s."""
+
+
+@dataclass(slots=True)
+class Bodies:
+    """Where N cars are: middle of the rear axle."""
+
+    x: Floats
+    """m, [N]."""
+    y: Floats
+    yaw: Floats
+    """rad, not wrapped."""
+    speed: Floats
+    """m/s, never negative."""
+    steering: Floats
+    """Angle of the front wheels, rad."""
+    wheelbase: Floats
+    """m."""
+
+
+def lookahead(speed: Floats, wheelbase: Floats) -> Floats:
+    """How far ahead of the rear axle a driver aims, m."""
+    return np.asarray(np.maximum(wheelbase + 1.0, 2.0 + 0.5 * speed))
+
+
+def steer(bodies: Bodies, target: Points, dt: float) -> None:
+    """Turns the wheels so that an arc leads to the target [N, 2], as fast as wheels turn."""
+    dx, dy = target[:, 0] - bodies.x, target[:, 1] - bodies.y
+    sideways = np.cos(bodies.yaw) * dy - np.sin(bodies.yaw) * dx
+    wanted = np.arctan(2 * bodies.wheelbase * sideways / np.maximum(dx**2 + dy**2, 1.0))
+    change = np.clip(wanted - bodies.steering, -_STEERING_RATE * dt, _STEERING_RATE * dt)
+    bodies.steering = np.clip(bodies.steering + change, -LARGEST_STEERING, LARGEST_STEERING)
+
+
+def advance(bodies: Bodies, acceleration: Floats, dt: float) -> Floats:
+    """Moves the cars; returns how far each rear axle went, m. Nobody goes backward."""
+    speed = np.maximum(bodies.speed + acceleration * dt, 0.0)
+    moved = (bodies.speed + speed) / 2 * dt
+    turned = moved / bodies.wheelbase * np.tan(bodies.steering)
+    heading = bodies.yaw + turned / 2
+    bodies.x = bodies.x + moved * np.cos(heading)
+    bodies.y = bodies.y + moved * np.sin(heading)
+    bodies.yaw = bodies.yaw + turned
+    bodies.speed = speed
+    return np.asarray(moved)

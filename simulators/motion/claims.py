@@ -1,0 +1,100 @@
+"""Claims of cars on ways across junctions, in the order of their time.
+
+A car that may enter has a claim on its way. Whoever claimed later waits before the place where both ways meet until the
+other has left it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.motion.conflicts import CROSS, JOIN, Conflicts
+from simulators.motion.curves import Floats
+from simulators.motion.lanes import NONE
+from simulators.motion.places import Places
+from simulators.motion.routes import Routes
+
+_OVERRUN = 3.0
+"""A car without a claim that stopped so far behind its stop line, m, has not entered the junction."""
+_NEVER = 1e6
+"""Time of the claim of a car that slid into the junction without one, s: it waits for all others."""
+_TIE = 1e-6
+"""Between cars whose claims are of one time, s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Of E ways that cars are on or may enter, [E] each."""
+
+    car: NDArray[np.intp]
+    way: NDArray[np.intp]
+    begin: Floats
+    """Of the way, from the start of the car's route, m."""
+    since: Floats
+    """s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """Next way across a junction of each of N cars, [N] each."""
+
+    way: NDArray[np.intp]
+    """-1 where none comes."""
+    slot: NDArray[np.intp]
+    """Which lane of the route that is; 0 where none comes."""
+    begin: Floats
+    """Its stop line, from the start of the route, m; infinite where none comes."""
+    distance: Floats
+    """From the front to it, m."""
+
+    @property
+    def some(self) -> NDArray[np.bool_]:
+        """Whether one comes."""
+        return np.asarray(self.way != NONE)
+
+
+def look(
+    routes: Routes, here: Places, since: Floats, lengths: Floats, there: NDArray[np.bool_]
+) -> tuple[Claims, Coming]:
+    """Who is where.
+
+    Args:
+        since: when a claim on each lane of each route was granted, s, [N, lanes of a route]; infinite where not.
+        lengths: of ways, m.
+    """
+    rows = np.arange(len(here.front))
+    is_way = (routes.ways != NONE) & there[:, None]
+    claimed = np.isfinite(since)
+    entered = routes.starts <= here.front[:, None] - np.where(claimed, 0.0, _OVERRUN)
+    to_come = is_way & ~entered
+    slot = to_come.argmax(axis=1)
+    some = to_come[rows, slot]
+    begin = np.where(some, routes.starts[rows, slot], np.inf)
+    coming = Coming(np.where(some, routes.ways[rows, slot], NONE), slot, begin, begin - here.front)
+    end = routes.starts + np.where(is_way, lengths[routes.ways], 0)
+    held = is_way & ((entered & (here.rear[:, None] < end)) | (~entered & claimed))
+    car, lane = np.nonzero(held)
+    times = np.where(claimed, since, _NEVER)[car, lane]
+    return Claims(car, routes.ways[car, lane], routes.starts[car, lane], times), coming
+
+
+def holds(claims: Claims, conflicts: Conflicts, here: Places) -> Floats:
+    """Where on its route each of N cars has to wait for older claims, m; infinite where nowhere."""
+    found = np.full(len(here.front), np.inf)
+    if len(claims.car) < 2:
+        return found
+    own, other = claims.way[:, None], claims.way[None]
+    kind = conflicts.kind[own, other]
+    tail = (here.rear[claims.car] - claims.begin)[None]
+    nose = here.front[claims.car] - claims.begin
+    crossing = (kind == CROSS) & (tail < conflicts.end[other, own])
+    joining = (kind == JOIN) & (nose[None] < conflicts.start[other, own] + 1.0)
+    since = claims.since + _TIE * claims.car
+    before = nose[:, None] < conflicts.start[own, other] + 0.5
+    wait = (since[None] < since[:, None]) & before & (crossing | joining)
+    place = np.where(wait, conflicts.start[own, other], np.inf).min(axis=1)
+    np.minimum.at(found, claims.car, claims.begin + place)
+    return found

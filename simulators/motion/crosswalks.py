@@ -1,0 +1,75 @@
+"""Cars and people at crossings: who waits for whom."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.motion import lights
+from simulators.motion.curves import Floats
+from simulators.motion.ground import Ground
+from simulators.motion.lanes import NONE
+from simulators.motion.pedestrians import Walkers
+from simulators.motion.places import Places
+from simulators.motion.routes import Routes
+
+_LINE = 0.9
+"""Cars stop so far before a crossing, m."""
+
+
+def holds(ground: Ground, walkers: Walkers, ways: Routes, here: Places, speed: Floats, hardest: float) -> Floats:
+    """Where on its route each car waits for people, m; infinite where nowhere.
+
+    Cars wait for those on the road, and at painted crossings without lights for those at the kerb, unless it is too
+    late to brake.
+    """
+    count = len(ground.crossing_signal)
+    if not count or not len(walkers):
+        return np.full(len(speed), np.inf)
+    courteous = ground.crossing_painted & (ground.crossing_signal == NONE)
+    stepping = walkers.on_road() | (walkers.waiting() & courteous[walkers.crossing])
+    busy = np.zeros(count, bool)
+    busy[walkers.crossing[stepping]] = True
+    blocked = busy[ground.span_crossing]
+    if not blocked.any():
+        return np.full(len(speed), np.inf)
+    begin = ways.start[:, ground.span_lane[blocked]] + ground.span_from[blocked] - _LINE
+    gap = begin - here.front[:, None]
+    in_time = gap > speed[:, None] ** 2 / (2 * 0.6 * hardest) - 0.5
+    return np.asarray(np.where(in_time & (gap > -0.5), begin, np.inf).min(axis=1))
+
+
+def may_cross(
+    ground: Ground,
+    walkers: Walkers,
+    ways: Routes,
+    here: Places,
+    speed: Floats,
+    there: NDArray[np.bool_],
+    hardest: float,
+    states: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Which walkers may step onto the road: no red light, and no car that is on the crossing or could not stop."""
+    may = np.ones(len(walkers), bool)
+    asking = walkers.waiting()
+    if not asking.any():
+        return may
+    count = len(ground.crossing_signal)
+    asked = np.zeros(count, bool)
+    asked[walkers.crossing[asking]] = True
+    spans = np.flatnonzero(asked[ground.span_crossing])
+    begin = ways.start[:, ground.span_lane[spans]] + ground.span_from[spans]
+    gap = begin - here.front[:, None]
+    width = (ground.span_to - ground.span_from)[spans]
+    v = speed[:, None]
+    passing = (gap < 0.5) & (here.rear[:, None] < begin + width + 0.3)
+    # where cars need not stop for those at the kerb, people look farther
+    caution = np.where(ground.crossing_painted, 0.35, 0.2)[ground.span_crossing[spans]]
+    coming = (gap >= 0.5) & (gap < v**2 / (2 * caution * hardest) + 1 + 0.4 * v) & (v > 0.7)
+    danger = ((passing | coming) & there[:, None]).any(axis=0)
+    closed = np.zeros(count, bool)
+    np.logical_or.at(closed, ground.span_crossing[spans], danger)
+    lit = ground.crossing_signal != NONE
+    closed[lit] |= states[ground.crossing_signal[lit]] != lights.GREEN
+    may[asking] = ~closed[walkers.crossing[asking]]
+    return may

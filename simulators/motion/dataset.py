@@ -1,0 +1,163 @@
+"""Simulated scenes as files in the official layout, with their tags and rendered maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from models.tasks.motion.data.folders import SPLITS
+from models.tasks.motion.data.processes import workers
+from models.tasks.motion.data.writer import Writer, write_provenance
+from models.tasks.motion.inference import maps, scenes
+from models.tasks.motion.inference.grid import OFFICIAL
+from models.tasks.motion.inference.render.renderer import Renderer
+from models.tasks.motion.protocol import motion_pb2
+from models.workbench import Progress
+from simulators.motion import circumstances, scene
+from simulators.motion.cities import CITIES
+
+SIMULATOR = "simulated by simulators/motion of Demur"
+LICENCE = "CC0-1.0"
+MOST_REQUESTS = 10
+"""Of a scene, unless asked otherwise; thinned at random where more vehicles are seen."""
+
+CANONICAL: Mapping[str, Mapping[str, int]] = {
+    "train": {"Moscow": 2500},
+    "dev": {"Moscow": 300, "Skolkovo": 100, "Innopolis": 100, "Modiin": 100},
+    "eval": {"Moscow": 300, "AnnArbor": 150, "TelAviv": 150},
+}
+"""Scenes by split and city at scale 1; their weather is such that the canonical filters keep all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One scene to be simulated."""
+
+    split: str
+    city: str
+    index: int
+    extra: bool = False
+    """Whether it comes beside the canonical ones; then any weather of the city is possible."""
+
+    @property
+    def id(self) -> str:
+        """Names its file; sorted files go by city and index."""
+        return f"{self.split}_{'extra_' if self.extra else ''}{self.city.lower()}_{self.index:06d}"
+
+    def rng(self, seed: int) -> np.random.Generator:
+        """Of this scene alone, so that it is the same in every subset."""
+        key = (tuple(SPLITS).index(self.split), tuple(CITIES).index(self.city), int(self.extra), self.index)
+        return np.random.default_rng([seed, *key])
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A scene, and what is to be made of it."""
+
+    entry: Entry
+    seed: int
+    requests: int
+    rendered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A scene, serialised, and the maps of its requests by track, as files hold them."""
+
+    scene: bytes
+    maps: Mapping[int, bytes]
+
+
+def entries(
+    scale: float = 1.0,
+    cities: Sequence[str] = tuple(CITIES),
+    extra: Mapping[tuple[str, str], int] | None = None,
+) -> list[Entry]:
+    """The scenes of all splits, split by split in the order of their names.
+
+    Args:
+        scale: multiplies the canonical numbers; at least one scene each.
+        extra: split and city to scenes beside the canonical ones, not scaled; for other partitions than the canonical.
+
+    Raises:
+        ValueError: a scale that is not above 0, an unknown city or split, or a negative number.
+    """
+    if not 0 < scale < np.inf:
+        raise ValueError(f"scale is {scale}; a number above 0 is needed, 1 for the canonical number of scenes")
+    extra = extra or {}
+    for city in (*cities, *(city for _, city in extra)):
+        if city not in CITIES:
+            raise ValueError(f"city is {city!r}; the simulated ones are {', '.join(CITIES)}")
+    for (split, city), count in extra.items():
+        if split not in SPLITS or count < 0:
+            raise ValueError(f"{split}:{city}: {count} scenes; numbers from 0 of {', '.join(SPLITS)} are needed")
+    found = [
+        Entry(split, city, index)
+        for split, counts in CANONICAL.items()
+        for city, count in counts.items()
+        if city in cities
+        for index in range(max(1, round(scale * count)))
+    ]
+    found += [Entry(split, city, index, True) for (split, city), count in extra.items() for index in range(count)]
+    return sorted(found, key=lambda entry: (tuple(SPLITS).index(entry.split), entry.id))
+
+
+def make(job: Job) -> Made:
+    """Simulates a scene, and renders its requests; equal jobs make equal scenes."""
+    rng, city = job.entry.rng(job.seed), CITIES[job.entry.city]
+    precipitation = circumstances.precipitation(rng, city, canonical=not job.entry.extra)
+    content = scene.simulate(rng, city, precipitation, job.entry.id, job.requests).SerializeToString(deterministic=True)
+    if not job.rendered:
+        return Made(content, {})
+    parsed = scenes.parse(content)
+    renderer = Renderer(parsed, OFFICIAL)
+    tracks = scenes.requested(parsed)
+    return Made(content, {one: maps.encode_rendered(renderer.draw(scenes.agent(parsed, one))) for one in tracks})
+
+
+def simulate(
+    root: Path,
+    scale: float,
+    seed: int,
+    cities: Sequence[str] = tuple(CITIES),
+    *,
+    extra: Mapping[tuple[str, str], int] | None = None,
+    requests: int = MOST_REQUESTS,
+    rendered: bool = True,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Writes ``<root>/{train,dev,eval}_pb``, ``_tags.txt`` and ``_rendered``; returns the files of scenes.
+
+    The files do not depend on the number of processes.
+
+    Raises:
+        ValueError: as ``entries``, a split that is there already, no request or no process.
+        ChildProcessError: a process died.
+    """
+    wanted = entries(scale, cities, extra)
+    if requests < 1 or processes < 1:
+        raise ValueError(f"{requests} requests of a scene by {processes} processes; at least one each is needed")
+    root.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for split in dict.fromkeys(entry.split for entry in wanted):
+        jobs = [Job(entry, seed, requests, rendered) for entry in wanted if entry.split == split]
+        with Writer(root, split) as writer:
+            for job, made in zip(jobs, _made(jobs, processes), strict=True):
+                written.append(writer.add(motion_pb2.Scene.FromString(made.scene), made.maps))
+                if progress is not None:
+                    progress(len(written) / len(wanted), job.entry.id)
+    write_provenance(root, f"{SIMULATOR}, seed {seed}, scale {scale:g}", LICENCE)
+    return written
+
+
+def _made(jobs: Sequence[Job], processes: int) -> Iterator[Made]:
+    """In the order of the jobs."""
+    if processes == 1:
+        yield from map(make, jobs)
+        return
+    with workers(processes, "simulating") as pool:
+        yield from pool.map(make, jobs, chunksize=4)

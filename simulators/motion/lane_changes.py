@@ -1,0 +1,85 @@
+"""Changing lanes: when there is a gap beside, onto a line that glides over."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.motion import routes
+from simulators.motion.curves import Floats, Points
+from simulators.motion.drivers import Drivers
+from simulators.motion.network import Network
+from simulators.motion.places import Places
+from simulators.motion.routes import Routes
+
+_SECONDS = 3.6
+"""That a change takes at least, s."""
+_SHORTEST = 15.0
+"""m."""
+_SAFE = 2.0
+"""Distance to others on the new lane at least, m."""
+
+
+def glide(speed: float, cornering: float) -> float:
+    """How long a change is, m."""
+    return max(_SHORTEST, _SECONDS * speed * math.sqrt(max(1.0, 2.4 / cornering)))
+
+
+def has_gap(
+    car: int, lane: int, inside: float, here: Places, who: Drivers, speed: Floats, there: NDArray[np.bool_]
+) -> bool:
+    """Whether a car would disturb nobody at a place ``inside`` metres along another lane."""
+    others = there & (here.lane == lane)
+    others[car] = False
+    if not others.any():
+        return True
+    apart = here.inside[others] - inside
+    clear = np.abs(apart) - (who.length[others] + who.length[car]) / 2 - _SAFE
+    own, theirs = speed[car], speed[others]
+    ahead = 0.6 * own * who.gap[car] + np.maximum(own - theirs, 0) * 2.5
+    behind = 0.8 * theirs * who.gap[others] + np.maximum(theirs - own, 0) * 3.5
+    return bool((clear > np.where(apart > 0, ahead, behind)).all())
+
+
+def change(
+    rng: np.random.Generator,
+    ways: Routes,
+    network: Network,
+    car: int,
+    lane: int,
+    inside: float,
+    *,
+    rear: float,
+    length: float,
+    distance: float,
+    turns: tuple[float, float, float],
+    style: routes.Style,
+) -> None:
+    """Gives a car a route on another lane, whose line begins where the car is.
+
+    Args:
+        inside: rear axle, along the new lane, m.
+        rear: rear axle, along the route so far, m.
+        length: of the change, m.
+        distance: that the new route shall have at least, m.
+    """
+    old = routes_ahead(ways, car, rear)
+
+    def moved(line: Points, along: Floats) -> tuple[Points, Floats]:
+        share = np.clip(along / length, 0, 1)
+        weight = (share**3 * (10 - 15 * share + 6 * share**2))[:, None]
+        return old * (1 - weight) + line * weight, np.zeros(len(along))
+
+    chain = routes.choose(rng, network, lane, inside + distance, turns)
+    routes.set_route(ways, car, network, chain, inside, style, moved)
+
+
+def routes_ahead(ways: Routes, car: int, begin: float) -> Points:
+    """The line of a car from ``begin`` on, as many points as a line has; its end goes on straight."""
+    known = np.arange(ways.points.shape[1], dtype=np.float64)
+    wanted = begin + known
+    line = ways.points[car]
+    found = np.stack([np.interp(wanted, known, line[:, axis]) for axis in (0, 1)], axis=1)
+    return np.asarray(found + np.maximum(wanted - known[-1], 0)[:, None] * (line[-1] - line[-2]))

@@ -1,0 +1,105 @@
+"""Ten seconds of a quarter as they were: all vehicles, people and lights in steps of 0.2 s."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.motion import ground, network, parking, pedestrians, population, traffic
+from simulators.motion.city import City
+from simulators.motion.curves import Floats, Points
+from simulators.motion.network import Network
+from simulators.motion.parking import STEP, Parked
+from simulators.motion.pedestrians import Walkers
+from simulators.motion.population import Cast
+from simulators.motion.sensing import World
+from simulators.motion.traffic import Moment, Traffic
+
+PAST = FUTURE = 25
+"""Steps; the last of the past is now."""
+_TICKS = round(STEP / traffic.DT)
+_WARM_UP = 9.0
+"""Traffic before the recording begins, s."""
+_PEOPLE = 115.0
+"""People are within this distance of the middle, m."""
+_FEWEST = 2
+"""Cars on the move of a scene."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Of T = 50 steps; coordinates around (0, 0), m."""
+
+    network: Network
+    lots: tuple[Points, ...]
+    """Areas of parking lots."""
+    world: World
+    """All vehicles: those in the traffic first, then those that are parked."""
+    moving: int
+    """How many are in the traffic."""
+    people: Floats
+    """Places of M people, m, [T, M, 2]."""
+    lights: NDArray[np.int64]
+    """States, [T, lights]."""
+
+
+def record(rng: np.random.Generator, city: City, precipitation: int) -> Recording:
+    """Traffic of a quarter that is drawn anew; equal generators record equal things."""
+    seconds = _WARM_UP + (PAST + FUTURE) * STEP
+    quarter, cast = _peopled(rng, city, precipitation, seconds)
+    running = Traffic(rng, ground.prepare(quarter, seconds, traffic.DT), cast, _people(rng, city, quarter, seconds))
+    for _ in range(round(_WARM_UP / traffic.DT)):
+        running.step()
+    moments: list[Moment] = []
+    lights: list[NDArray[np.int64]] = []
+    for _ in range(PAST + FUTURE):
+        moments.append(running.moment())
+        lights.append(running.states())
+        for _ in range(_TICKS):
+            running.step()
+    parked = parking.draw(rng, city, quarter, cast.kept_free, PAST + FUTURE)
+    return Recording(
+        quarter,
+        parked.lots,
+        _world(running, moments, parked),
+        len(running.drivers),
+        np.stack([moment.people for moment in moments]),
+        np.stack(lights),
+    )
+
+
+def _peopled(rng: np.random.Generator, city: City, precipitation: int, seconds: float) -> tuple[Network, Cast]:
+    """A quarter with traffic: where nobody drives, there is nobody to look from."""
+    while True:
+        quarter = network.draw(rng, city)
+        cast = population.draw(rng, city, quarter, precipitation, seconds)
+        if len(cast.drivers) >= _FEWEST:
+            return quarter, cast
+
+
+def _people(rng: np.random.Generator, city: City, quarter: Network, seconds: float) -> Walkers:
+    street = sum(float((np.hypot(*kerb.T) < _PEOPLE).sum()) for kerb, _ in quarter.kerbs) / 2
+    count = int(rng.poisson(street * city.pedestrians / 100))
+    jaywalking = city.habits.jaywalking
+    return pedestrians.draw(rng, quarter.crossings, quarter.pavements, count, seconds, _PEOPLE, jaywalking)
+
+
+def _world(running: Traffic, moments: list[Moment], parked: Parked) -> World:
+    def joined(name: str, still: Floats) -> Floats:
+        return np.concatenate([np.stack([getattr(moment, name) for moment in moments]), still], axis=1)
+
+    who = running.drivers
+    moving = np.stack([who.length, who.width, who.height], axis=1)
+    still = np.stack([parked.length, parked.width, parked.height], axis=1)
+    return World(
+        joined("x", parked.x),
+        joined("y", parked.y),
+        joined("yaw", parked.yaw),
+        joined("speed", parked.speed),
+        joined("acceleration", parked.acceleration),
+        joined("turning", parked.turning),
+        joined("there", np.ones(parked.x.shape)).astype(bool),
+        np.concatenate([moving, still]),
+    )

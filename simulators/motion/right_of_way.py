@@ -1,0 +1,186 @@
+"""Who may enter a junction: lights, stop signs, priority, gaps in the traffic, room behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulators.motion import lights
+from simulators.motion.claims import Claims, Coming
+from simulators.motion.conflicts import CROSS, JOIN
+from simulators.motion.curves import Floats
+from simulators.motion.drivers import Drivers
+from simulators.motion.ground import Ground
+from simulators.motion.lanes import NONE
+
+_GO = (lights.GREEN, lights.BLINKING)
+_MOST_WAIT = 3.5
+"""After so many seconds at a stop line a car is not waited for any more, s."""
+_SLOWEST = 2.0
+"""Cars that are to cross are taken to be as fast at least, m/s."""
+_YELLOW_BRAKING = 3.0
+"""Braking that drivers accept when a light turns yellow, m/s²."""
+_ANTICIPATED = 1.2
+"""Braking for which drivers look ahead, m/s²."""
+_FARTHEST = 90.0
+"""Others farther from the junction do not count, m."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """What cars before junctions remember, [N] each."""
+
+    since: Floats
+    """When the claim on each lane of the route was granted, s, [N, lanes of a route]; infinite where not."""
+    waited: Floats
+    """How long a car has stood at its stop line, s."""
+    stopped: NDArray[np.bool_]
+    """Whether it has stopped before its stop sign."""
+
+
+def update(
+    memory: Patience,
+    ground: Ground,
+    who: Drivers,
+    claims: Claims,
+    coming: Coming,
+    *,
+    front: Floats,
+    speed: Floats,
+    leader: tuple[Floats, Floats],
+    states: NDArray[np.int64],
+    time: float,
+    step: float,
+) -> bool:
+    """Takes back claims of cars before a light that is not green any more, and grants new ones; whether any changed.
+
+    Args:
+        front: of cars, along their routes, m.
+        leader: rear of the next car on the route, m, and its speed, m/s.
+        states: of all lights now.
+        step: since the last update, s.
+    """
+    rows = np.arange(len(front))
+    green = _green(ground, coming, states)
+    claimed = coming.some & np.isfinite(memory.since[rows, coming.slot])
+    stoppable = coming.distance > speed**2 / (2 * _YELLOW_BRAKING) + 0.2 * speed
+    revoked = claimed & ~green & stoppable
+    memory.since[rows[revoked], coming.slot[revoked]] = np.inf
+    claimed &= ~revoked
+    at_line = coming.some & (coming.distance < 4) & (speed < 0.3)
+    memory.waited = np.where(at_line, memory.waited + step, np.where(speed > 1, 0.0, memory.waited))
+    memory.stopped = (memory.stopped & (coming.distance < 6)) | at_line
+
+    ready = coming.some & ~claimed & green & _attentive(ground, who, memory, coming, speed, leader)
+    candidates = np.flatnonzero(ready)
+    if not len(candidates):
+        return bool(revoked.any())
+    kept = ~(revoked[claims.car] & (claims.begin == coming.begin[claims.car]))
+    held = Claims(claims.car[kept], claims.way[kept], claims.begin[kept], claims.since[kept])
+    rivals = coming.some & ~claimed & green & (memory.waited < _MOST_WAIT) & (coming.distance < _FARTHEST)
+    admitted = _admitted(ground, who, held, coming, candidates, rivals, front, speed)
+    for order, car in enumerate(admitted):
+        memory.since[car, coming.slot[car]] = time + 1e-4 * order
+    return bool(admitted) or bool(revoked.any())
+
+
+def _green(ground: Ground, coming: Coming, states: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the light lets go; true where there is none."""
+    signal = np.where(coming.some, ground.signal[coming.way], NONE)
+    found = np.ones(len(signal), bool)
+    lit = signal != NONE
+    found[lit] = np.isin(states[signal[lit]], _GO)
+    return found
+
+
+def _attentive(
+    ground: Ground, who: Drivers, memory: Patience, coming: Coming, speed: Floats, leader: tuple[Floats, Floats]
+) -> NDArray[np.bool_]:
+    """Who is near enough to ask, stopped if there is a sign, has room behind the junction, and comes next."""
+    near = coming.distance < 8 + speed + speed**2 / (2 * _ANTICIPATED)
+    sign = coming.some & ground.stop_sign[coming.way]
+    begin = np.where(coming.some, coming.begin, 0.0)
+    rear, pace = leader
+    room = (rear - begin - ground.length[coming.way] > who.length + 2) | (pace > 3)
+    # a car behind another asks when the other has passed the line, or is about to
+    first = (rear > begin) | (pace > 2)
+    return np.asarray(near & (~sign | memory.stopped) & room & first)
+
+
+def _travel(distance: Floats, speed: Floats, pace: Floats) -> Floats:
+    """Rough time to go a distance, s: at the mean of speed and pace."""
+    start = np.where(speed < 1, 0.6, 0)
+    return np.asarray(np.maximum(distance, 0) / np.maximum((speed + pace) / 2, _SLOWEST) + start)
+
+
+def _admitted(
+    ground: Ground,
+    who: Drivers,
+    held: Claims,
+    coming: Coming,
+    candidates: NDArray[np.intp],
+    rivals: NDArray[np.bool_],
+    front: Floats,
+    speed: Floats,
+) -> list[int]:
+    """Which candidates may enter now, in the order of their claims: by rank, then by arrival."""
+    way, rank = coming.way, ground.rank
+    arrival = _travel(coming.distance, speed, ground.pace[way])
+    order = sorted(candidates.tolist(), key=lambda car: (-int(rank[way[car]]), float(arrival[car])))
+    admitted: list[int] = []
+    held_way, held_car, held_begin = held.way, held.car, held.begin
+    for car in order:
+        own = way[car]
+        meets = ground.network.conflicts.kind[own, held_way] >= CROSS
+        if meets.any() and _blocked(
+            ground, who, coming, car, held_way[meets], held_car[meets], held_begin[meets], front, speed
+        ):
+            continue
+        higher = rivals & (rank[way] > rank[own]) & (ground.network.conflicts.kind[own, way] >= CROSS)
+        higher[car] = False
+        if higher.any() and _first_come(ground, who, coming, car, np.flatnonzero(higher), speed):
+            continue
+        admitted.append(car)
+        held_way, held_car = np.append(held_way, own), np.append(held_car, car)
+        held_begin = np.append(held_begin, coming.begin[car])
+    return admitted
+
+
+def _blocked(
+    ground: Ground,
+    who: Drivers,
+    coming: Coming,
+    car: int,
+    other: NDArray[np.intp],
+    others: NDArray[np.intp],
+    begin: Floats,
+    front: Floats,
+    speed: Floats,
+) -> bool:
+    """Whether a car would come to the place where its way meets those of older claims before these are gone."""
+    own, found = coming.way[car], ground.network.conflicts
+    into = _travel(coming.distance[car] + found.start[own, other], speed[car], ground.pace[own])
+    gone = front[others] - begin
+    out = found.end[other, own] + who.length[others] - gone
+    theirs, pace = speed[others], ground.pace[other]
+    until = np.where(theirs < 0.5, np.maximum(out, 0) / 2.5 + 1.5, _travel(out, theirs, pace))
+    joins = found.kind[own, other] == JOIN
+    until = np.where(joins, _travel(found.start[other, own] - gone, theirs, pace), until)
+    return bool(((into < until + 0.3 * who.patience[car]) & (out > 0)).any())
+
+
+def _first_come(
+    ground: Ground, who: Drivers, coming: Coming, car: int, others: NDArray[np.intp], speed: Floats
+) -> bool:
+    """Whether one of the others, who go first, would come while a car crosses their ways, or shortly after."""
+    own, other, found = coming.way[car], coming.way[others], ground.network.conflicts
+    pace = ground.pace
+    into = _travel(coming.distance[car] + found.start[own, other], speed[car], pace[own])
+    through = _travel(coming.distance[car] + found.end[own, other] + who.length[car], speed[car], pace[own])
+    distance, theirs = coming.distance[others], speed[others]
+    come = _travel(distance + found.start[other, own], theirs, pace[other])
+    gone = _travel(distance + found.end[other, own] + who.length[others], theirs, pace[other])
+    patience = who.patience[car]
+    return bool(((come < through + patience) & (into < gone + 0.5 * patience)).any())
