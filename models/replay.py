@@ -4,7 +4,7 @@ A set is one file of inputs, which artefacts of one task may share, and one file
 them. Units lie in a shuffled order, so that the first n of them are a smaller set. The way from inputs to scores is the
 one that answers requests: the same executors, reductions and measures.
 
-A task gives a module ``models.tasks.TASK.replaying`` with ``replayer(artefact, arrays, device)``; nothing else is
+A task gives a module ``models.tasks.TASK.artefact.replay_set`` with ``replayer(artefact, arrays, device)``; nothing else is
 registered.
 """
 
@@ -194,7 +194,7 @@ def attach(artefact: Artefact, inputs: bytes, source: str, *, device: Device = C
     """Scores inputs and writes the artefact anew with them as its replay set, in place of one that it may have.
 
     Args:
-        inputs: a file of inputs, as the task's ``replaying.encode`` makes it.
+        inputs: a file of inputs, as the task's ``replay_set.encode`` makes it.
         source: where the inputs come from, and their licence.
         device: computes the scores, as it computed what is calibrated.
 
@@ -365,13 +365,13 @@ def _opened(artefact: Artefact, arrays: Arrays, device: Device) -> Replayer:
 
 
 def _module(artefact: Artefact) -> ModuleType:
-    """Return the task's module ``replaying``.
+    """Return the task's module ``artefact.replay_set``.
 
     Raises:
         ArtefactError: it brings nothing.
     """
     task = artefact.manifest.task
-    name = f"models.tasks.{task}.replaying"
+    name = f"models.tasks.{task}.artefact.replay_set"
     try:
         known = task.isidentifier() and importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:  # no such package

@@ -23,17 +23,18 @@ from services.access.caller import charge
 from services.app.warming import warm
 from services.labels.desk import Desk
 from services.labels.opening import Labelling, labelling
+from services.ledger import policies
 from services.ledger.database import Database
 from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
 from services.ledger.metrics import LedgerMetrics
 from services.ledger.outstanding import Outstanding
-from services.ledger.policies import Bound
 from services.ledger.store import Store
 from services.ledger.tables import PROFILE_CHARACTERS
 from services.ledger.writer import Clock, Writer
 from services.policy.changes import stratified
 from services.policy.decision import Policy, PolicyBook, choose
+from services.policy.log import Bound
 from services.policy.sync import Carry, PolicyKeeper
 from services.qualification.policies import carried_policy
 from services.qualification.records import Records
@@ -243,6 +244,7 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
         keeper = PolicyKeeper(
             book,
             ledger.writer,
+            policies,
             bound,
             calibrations,
             ledger.clock,

@@ -46,6 +46,7 @@ from services.runtime.settings import Settings, address
 from services.runtime.system import die_with_parent
 from services.runtime.variables import SettingsError
 from services.tracing.opening import Tracing, tracing
+from services.tracing.trace import log_fields
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.access import Guard
 from services.transport.http.app import application
@@ -96,7 +97,7 @@ class Process:
 
     def log(self) -> None:
         """Takes over what is logged, by the host as well."""
-        logging.configure(self.settings.log_level, {"task": self.settings.task})
+        logging.configure(self.settings.log_level, {"task": self.settings.task}, log_fields)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """The ASGI application that BentoML mounts."""
@@ -140,7 +141,7 @@ class Process:
         access = await self._open(metrics)
         store = Store(settings.home)
         artefact = find(settings, store)
-        logging.configure(settings.log_level, {"task": settings.task, "model": artefact.tag})
+        logging.configure(settings.log_level, {"task": settings.task, "model": artefact.tag}, log_fields)
         qualification = qualify(artefact, settings, store.qualifications)
         await asyncio.to_thread(qualification.settle)
         serve = partial(self._serve, lifecycle, metrics, access, artefact, qualification)

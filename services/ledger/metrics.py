@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from services.ledger.ledger import DurableLedger
-from services.request.metrics import Distribution
+from services.runtime.histogram import Histogram
 
 _FLUSH_SECONDS = (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 
@@ -23,7 +23,7 @@ class LedgerMetrics:
         self._unrecorded: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._audited: Counter[str] = Counter()
-        self._flush = Distribution(_FLUSH_SECONDS)
+        self._flush = Histogram(_FLUSH_SECONDS)
         self._ledger: DurableLedger | None = None
         registry.register(self)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, insert, select
 
@@ -11,29 +10,7 @@ from services.ledger.tables import policy as table
 from services.ledger.writer import Place
 from services.policy.changes import from_json, to_json
 from services.policy.decision import Policy, split_profile
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One change of a policy."""
-
-    number: int
-    """1, 2, … for each head."""
-    time: float
-    """Seconds since 1970."""
-    author: str
-    reason: str
-    policy: Policy
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """What the policies of a process are bound to."""
-
-    task: str
-    model: str
-    profile: str
-    """As in ``Policy.profile``."""
+from services.policy.log import Bound, Entry
 
 
 def latest(connection: Connection, bound: Bound) -> Mapping[str, Entry]:

@@ -8,34 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from models.calibration import Calibration
-from services.ledger import policies
-from services.ledger.policies import Bound, Entry
-from services.ledger.writer import Place
 from services.policy.changes import REASON_CHARACTERS, PolicyChange, changed
 from services.policy.decision import Policy, PolicyBook
+from services.policy.log import Bound, Entry, PolicyLog, Transactions
 from services.runtime.errors import Conflict, DemurError, InvalidInput, no_ledger, shortened
 from services.runtime.logging import get_logger
 
-T = TypeVar("T")
 POLL_SECONDS = 0.5
 SETTINGS, QUALIFICATION = AUTOMATIC = "settings", "qualification"
 """Authors of policies that no operator set: what settings and calibration amount to, and what was carried over from
 another numeric profile."""
 _log = get_logger(__name__)
-
-
-class Transactions(Protocol):
-    """What the keeper needs of a ledger's writer."""
-
-    async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
-
-    async def read(self, query: Callable[[Connection], T]) -> T: ...
 
 
 Carry = Callable[[Policy], tuple[Policy, str]]
@@ -49,6 +38,7 @@ class PolicyKeeper:
         self,
         book: PolicyBook,
         transactions: Transactions,
+        log: PolicyLog,
         bound: Bound,
         calibrations: Mapping[str, Calibration | None],
         clock: Callable[[], float],
@@ -74,6 +64,7 @@ class PolicyKeeper:
         self._book = book
         self._defaults = {policy.head: policy for policy in book.all()}
         self._transactions = transactions
+        self._log = log
         self._bound = bound
         self._calibrations = calibrations
         self._clock = clock
@@ -117,8 +108,8 @@ class PolicyKeeper:
             raise self._unknown(change.head)
         now = self._clock()
 
-        def write(connection: Connection, place: Place) -> Entry:
-            known = policies.latest(connection, self._bound).get(change.head)
+        def write(connection: Connection, place: Any) -> Entry:
+            known = self._log.latest(connection, self._bound).get(change.head)
             current = self._defaults[change.head] if known is None else known.policy
             if change.expected and change.expected != current.version:
                 raise Conflict(
@@ -130,7 +121,7 @@ class PolicyKeeper:
                     allowed=current.version,
                 )
             policy = changed(current, change, self._calibrations.get(change.head), self._audit_floor)
-            return policies.append(
+            return self._log.append(
                 connection, place, self._bound, policy, time=now, author=change.author, reason=change.reason
             )
 
@@ -154,7 +145,7 @@ class PolicyKeeper:
             LedgerUnavailable: the log cannot be read.
         """
         events = await self._transactions.read(
-            lambda connection: policies.history(connection, self._bound.task, head, most)
+            lambda connection: self._log.history(connection, self._bound.task, head, most)
         )
         if not events and head not in self._book:
             raise self._unknown(head)
@@ -179,7 +170,7 @@ class PolicyKeeper:
 
         def read(connection: Connection) -> tuple[Mapping[str, Entry], Mapping[str, Entry]]:
             elsewhere = self._read_elsewhere(connection) if self._provisional else self._elsewhere
-            return policies.latest(connection, self._bound), elsewhere
+            return self._log.latest(connection, self._bound), elsewhere
 
         known, self._elsewhere = await self._transactions.read(read)
         for entry in known.values():
@@ -206,9 +197,9 @@ class PolicyKeeper:
                 away = True
             await asyncio.sleep(POLL_SECONDS)
 
-    def _tell_defaults(self, connection: Connection, place: Place) -> None:
+    def _tell_defaults(self, connection: Connection, place: Any) -> None:
         """Settings that changed since they were last told count again, unless an operator has spoken since."""
-        known = policies.latest(connection, self._bound)
+        known = self._log.latest(connection, self._bound)
         elsewhere = self._read_elsewhere(connection) if self._carry else {}
         for head, default in self._defaults.items():
             if head in self._provisional:
@@ -219,7 +210,7 @@ class PolicyKeeper:
                 continue
             if entry is not None and entry.policy.version == policy.version:
                 continue
-            policies.append(
+            self._log.append(
                 connection,
                 place,
                 self._bound,
@@ -230,7 +221,7 @@ class PolicyKeeper:
             )
 
     def _read_elsewhere(self, connection: Connection) -> Mapping[str, Entry]:
-        return policies.under_other_profiles(connection, self._bound, AUTOMATIC)
+        return self._log.under_other_profiles(connection, self._bound, AUTOMATIC)
 
     def _automatic(self, default: Policy, elsewhere: Mapping[str, Entry]) -> tuple[Policy, str, str]:
         """The policy of a head where no operator has set one under this profile, with its author and reason."""

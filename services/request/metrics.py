@@ -6,24 +6,20 @@ made when it is asked for.
 
 from __future__ import annotations
 
-import time
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.openmetrics import exposition as openmetrics
-from prometheus_client.samples import Exemplar
-from prometheus_client.utils import floatToGoString
 
 from services.policy.decision import Decision
 from services.request.device_health import DeviceHealth
 from services.request.pipeline import Portion
 from services.request.schedule import Scheduler
+from services.runtime.histogram import Histogram
 from services.runtime.versions import NAMES, versions
 from services.tracing.trace import current
 
@@ -36,36 +32,6 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _DECISIONS = {decision: decision.name.lower() for decision in Decision}
 
 
-class Distribution:
-    """Counts by upper bound, and the sum; where calls are traced, the last traced one of each bound is its exemplar."""
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
-        self.sum = 0.0
-        self._exemplars: dict[int, tuple[str, float, float]] = {}
-
-    @property
-    def count(self) -> int:
-        """Of all that was observed."""
-        return sum(self._counts)
-
-    def observe(self, value: float, trace_id: str = "") -> None:
-        """``trace_id``: of a trace that was recorded, or nothing."""
-        place = bisect_left(self._bounds, value)
-        self._counts[place] += 1
-        self.sum += value
-        if trace_id:
-            self._exemplars[place] = (trace_id, value, time.time())
-
-    def export(self, family: HistogramMetricFamily, labels: tuple[str, ...]) -> None:
-        bounds = map(floatToGoString, (*self._bounds, float("inf")))
-        buckets: list[Any] = [*zip(bounds, accumulate(self._counts), strict=True)]
-        for place, (trace_id, *seen) in self._exemplars.items():
-            buckets[place] += (Exemplar({"trace_id": trace_id}, *seen),)
-        family.add_metric(labels, buckets, self.sum)
-
-
 class Metrics:
     """All that a service counts; labels are bounded (task, transport, code, head, decision)."""
 
@@ -73,11 +39,11 @@ class Metrics:
         self.registry = registry
         self._task = task
         self._requests: Counter[tuple[str, str]] = Counter()
-        self._request_seconds: defaultdict[str, Distribution] = defaultdict(lambda: Distribution(_REQUEST_SECONDS))
+        self._request_seconds: defaultdict[str, Histogram] = defaultdict(lambda: Histogram(_REQUEST_SECONDS))
         self._units: Counter[tuple[str, str, str]] = Counter()
         self._shifted: Counter[tuple[str]] = Counter()
-        self._quantum = Distribution(_QUANTUM_SECONDS)
-        self._group = Distribution(_GROUP_REQUESTS)
+        self._quantum = Histogram(_QUANTUM_SECONDS)
+        self._group = Histogram(_GROUP_REQUESTS)
         self._begun = 0
         self._waited = 0.0
         self._scheduler: Scheduler | None = None
@@ -190,7 +156,7 @@ class Metrics:
         return family
 
     def _histogram(
-        self, name: str, text: str, labels: tuple[str, ...], found: dict[tuple[str, ...], Distribution]
+        self, name: str, text: str, labels: tuple[str, ...], found: dict[tuple[str, ...], Histogram]
     ) -> HistogramMetricFamily:
         family = HistogramMetricFamily(name, text, labels=("task", *labels))
         for values, distribution in found.items():

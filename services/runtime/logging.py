@@ -11,14 +11,12 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import msgspec
-
-from services.tracing.trace import current
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = ("services", "models", "demur")
@@ -38,15 +36,20 @@ def get_logger(name: str) -> logging.Logger:
     return logging.getLogger(name)
 
 
-def configure(level: str = "INFO", fields: Mapping[str, object] | None = None) -> None:
-    """Sends all log lines of the process, and what ends its threads, to standard error.
+def configure(
+    level: str = "INFO",
+    fields: Mapping[str, object] | None = None,
+    context: Callable[[], Mapping[str, str]] = dict,
+) -> None:
+    """Send all log lines of the process, and exceptions that end its threads, to standard error.
 
     Args:
-        level: of the program's own lines; those of libraries are told from WARNING on.
-        fields: of every line.
+        level: level of the program's own lines; lines of libraries are written from WARNING on.
+        fields: fields of every line.
+        context: returns the fields of the call that is being answered, such as its trace identifier.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines(fields))
+    handler.setFormatter(JsonLines(fields, context))
     for name in ("services", "models"):
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
@@ -79,11 +82,14 @@ def called(protocol: str, method: str, code: str, seconds: float) -> None:
 
 
 class JsonLines(logging.Formatter):
-    """A record as a line."""
+    """Formatter of log records as JSON lines; arguments as for ``configure``."""
 
-    def __init__(self, fields: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self, fields: Mapping[str, object] | None = None, context: Callable[[], Mapping[str, str]] = dict
+    ) -> None:
         super().__init__()
         self._fields = dict(fields or {})
+        self._context = context
 
     def format(self, record: logging.LogRecord) -> str:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -94,7 +100,7 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
         }
         line |= self._fields
-        line |= current().ids
+        line |= self._context()
         line |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[1] is not None:
             line["exception"] = told(record.exc_info[1])

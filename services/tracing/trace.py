@@ -181,6 +181,11 @@ def current() -> Trace:
     return _CURRENT.get()
 
 
+def log_fields() -> Mapping[str, str]:
+    """Return the identifiers of the current trace for a log line: trace_id, span_id and request_id, if known."""
+    return _CURRENT.get().ids
+
+
 def step(name: str) -> Span:
     """A station on the way of the current call."""
     return _CURRENT.get().step(name)

@@ -8,9 +8,9 @@ from typing import Any
 import grpc
 
 from demur.v1 import policy_pb2
-from services.ledger.policies import Entry
 from services.policy.changes import PolicyChange
 from services.policy.decision import PolicyBook
+from services.policy.log import Entry
 from services.policy.sync import PolicyKeeper, required
 from services.request.metrics import Metrics
 from services.transport.actor import author

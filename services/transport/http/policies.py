@@ -10,9 +10,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.ledger.policies import Entry
 from services.policy.changes import PolicyChange
 from services.policy.decision import Audits, Policy, PolicyBook
+from services.policy.log import Entry
 from services.policy.sync import PolicyKeeper, required
 from services.runtime.errors import InvalidInput
 from services.runtime.settings import Settings

@@ -8,7 +8,6 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
-from tests.services.test_assembly import MODEL
 
 from models import artefact, replay
 from models.artefact import ArtefactError
@@ -21,6 +20,7 @@ from models.executors.transfers import LEAST_BYTES
 from services.app.reference import folder
 from services.tasks import DEFAULT_MODELS
 from tests.models.executors.device_sessions import ELSEWHERE, FAULTS, KINDS, Machine, install
+from tests.services.app.test_assembly import MODEL
 
 GRAPH = folder(MODEL) / "ensemble.onnx"
 CUDA = Device(provider="cuda")

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
-from tests.services.test_assembly import MODEL, SETTINGS, TASK
 
 from models import artefact
 from models.artefact import Artefact
@@ -18,6 +17,7 @@ from services.app.assembly import assemble
 from services.app.reference import folder
 from services.request.metrics import Metrics
 from services.request.row_task import Packed, RowsRequest
+from tests.services.app.test_assembly import MODEL, SETTINGS, TASK
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from models.calibration import Calibration, retention_table
+from services.ledger import policies
 from services.ledger.database import Database
-from services.ledger.policies import Bound
 from services.ledger.writer import Clock, Writer
 from services.policy.changes import PolicyChange
 from services.policy.decision import DEFER_ALL, Policy, PolicyBook
+from services.policy.log import Bound
 from services.policy.sync import POLL_SECONDS, QUALIFICATION, SETTINGS, PolicyKeeper
 from services.runtime.errors import Conflict, InvalidInput
 
@@ -42,7 +43,7 @@ async def keeping(
     writer: Writer, policy: Policy = POLICY, bound: Bound = BOUND
 ) -> AsyncIterator[tuple[PolicyKeeper, PolicyBook]]:
     book = PolicyBook({policy.head: policy})
-    keeper = PolicyKeeper(book, writer, bound, {policy.head: CALIBRATION}, time.time, audit_floor=0.2)
+    keeper = PolicyKeeper(book, writer, policies, bound, {policy.head: CALIBRATION}, time.time, audit_floor=0.2)
     await keeper.start()
     try:
         while not await keeper.history(policy.head):
@@ -160,6 +161,7 @@ async def carrying(
     keeper = PolicyKeeper(
         book,
         writer,
+        policies,
         replace(BOUND, profile=profile),
         {"power": CALIBRATION},
         time.time,

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 from prometheus_client import CollectorRegistry
-from tests.services.test_assembly import MODEL, TASK
 
 from models import artefact
 from models.artefact import Artefact
@@ -32,6 +31,7 @@ from services.runtime.errors import DemurError, DeviceUnavailable, status
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.settings import Settings
 from tests.models.executors.device_sessions import FAULTS, KINDS, Machine, install
+from tests.services.app.test_assembly import MODEL, TASK
 
 SETTINGS = Settings(task=TASK, lanes=2, provider="cuda", fixed_threshold=1e9, ledger="none", queue_seconds=1e5)
 SIZES = {1: 60, 2: 20, 7: 10, 64: 8, 300: 1.5, 1500: 0.5}

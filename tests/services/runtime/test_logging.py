@@ -14,6 +14,7 @@ import pytest
 from services.runtime.errors import Draining, InvalidInput, LedgerUnavailable
 from services.runtime.logging import JsonLines, brief, told
 from services.runtime.variables import SettingsError
+from services.tracing.trace import log_fields
 from tests.services.tracing.kept import PARENT, SPAN, TRACE, Kept
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -27,7 +28,7 @@ def line(
     given = None if error is None else (type(error), error, error.__traceback__)
     record = logging.LogRecord(name, logging.ERROR, __file__, 1, message, arguments, given)
     record.fields = more
-    text = JsonLines({"task": "vessel", "model": "a:1"}).format(record)
+    text = JsonLines({"task": "vessel", "model": "a:1"}, log_fields).format(record)
     assert "\n" not in text
     return json.loads(text)
 
@@ -106,7 +107,7 @@ def test_what_json_cannot_hold_is_a_line_all_the_same() -> None:
 _PROCESS = """
 import asyncio, logging, sys, threading, warnings
 sys.path[:0] = [PROJECT]
-from services import logging as ours
+from services.runtime import logging as ours
 logging.basicConfig()
 logging.getLogger("bentoml").addHandler(logging.StreamHandler(sys.stdout))
 ours.configure("INFO", {"task": "vessel"})

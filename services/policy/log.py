@@ -1,0 +1,62 @@
+"""Log of policy changes: its entries, and what the synchronisation of policies needs of a ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from sqlalchemy import Connection
+
+from services.policy.decision import Policy
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change of a policy."""
+
+    number: int
+    """1, 2, … for each head."""
+    time: float
+    """Seconds since 1970."""
+    author: str
+    reason: str
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What the policies of a process are bound to."""
+
+    task: str
+    model: str
+    profile: str
+    """As in ``Policy.profile``."""
+
+
+class Transactions(Protocol):
+    """Transactions of a ledger's writer."""
+
+    async def run(self, change: Callable[[Connection, Any], T], *, seconds: float | None = None) -> T:
+        """Run a change, which gets the connection and its place in the writer's sequence of flushes."""
+        ...
+
+    async def read(self, query: Callable[[Connection], T]) -> T: ...
+
+
+class PolicyLog(Protocol):
+    """Statements on the log of a ledger; ``services.ledger.policies`` implements it."""
+
+    def latest(self, connection: Connection, bound: Bound) -> Mapping[str, Entry]: ...
+
+    def under_other_profiles(
+        self, connection: Connection, bound: Bound, besides: Collection[str]
+    ) -> Mapping[str, Entry]: ...
+
+    def history(self, connection: Connection, task: str, head: str, most: int) -> list[Entry]: ...
+
+    def append(
+        self, connection: Connection, place: Any, bound: Bound, policy: Policy, *, time: float, author: str, reason: str
+    ) -> Entry: ...
