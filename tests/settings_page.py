@@ -1,4 +1,4 @@
-"""Writes docs/settings.md from ``services/runtime/settings.py``; with ``--check`` only says whether it is up to date."""
+"""Write docs/settings.md from ``services/runtime/settings.py``; with ``--check`` only compare."""
 
 from __future__ import annotations
 

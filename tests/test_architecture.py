@@ -1,11 +1,11 @@
-"""What the layout promises: imports run one way, no catch-all modules, no torch in serving, tasks in their files."""
+"""The laws of the layout: rooms and their order, one-way imports, no torch in serving, tasks in their own files."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -33,8 +33,24 @@ def imported(path: Path) -> Iterator[str]:
 FORBIDDEN = {
     PROJECT / "models": ("services", "demur", "bentoml", "grpc", "prometheus_client", "starlette", "tests"),
     CLIENT / "demur": ("services", "models", "bentoml", "onnxruntime", "tests"),
-    PROJECT / "services": ("tests", "benchmarks", "examples"),
+    PROJECT / "services": ("tests", "benchmarks", "studies", "simulators", "examples"),
+    PROJECT / "simulators": ("services", "tests", "benchmarks", "studies", "examples"),
 }
+ROOMS = (
+    *("runtime", "policy", "tracing", "qualification", "ledger", "labels", "request", "access", "transport"),
+    *("tasks", "report", "monitor", "app", "cli"),
+)
+"""Folders of services; each imports only those before it."""
+NOT_YET: dict[str, set[str]] = {
+    "services/ledger": {"services.request", "services.labels"},
+    "services/labels": {"services.request"},
+}
+"""Imports against the order that are still there; only to be shortened."""
+NO_PROTOCOL = ("runtime", "policy", "tracing", "qualification", "ledger", "labels", "request", "access")
+PROTOCOLS = ("grpc", "starlette", "httpx", "uvicorn", "bentoml")
+CLIENT_FROM = {"services/labels/webhooks.py"}
+"""Modules of those rooms that are clients themselves."""
+LONGEST_LINES = 400
 
 
 @pytest.mark.parametrize("root", FORBIDDEN, ids=lambda root: root.name)
@@ -48,39 +64,70 @@ def test_imports_run_one_way(root: Path) -> None:
     assert found == []
 
 
-def test_the_engine_imports_no_protocol() -> None:
-    """pipeline, schedule, policy, validate and what they use know neither HTTP, gRPC nor BentoML."""
-    engine = (
-        "pipeline",
-        "schedule",
-        "policy",
-        "validate",
-        "errors",
-        "work",
-        "rows",
-        "assembly",
-        "metrics",
-        "lifecycle",
-    )
-    outside = ("grpc", "starlette", "httpx", "uvicorn", "bentoml", "demur", "services.transport", "services.app.bento")
-    found = [
-        f"{name} imports {module}"
-        for name in engine
-        for module in imported(PROJECT / "services" / f"{name}.py")
-        if any(module == one or module.startswith(f"{one}.") for one in outside)
-    ]
-    assert found == []
-
-
-def test_nothing_imports_the_outermost_layer() -> None:
-    found = [
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_only_rooms_before_it(room: str) -> None:
+    folder = PROJECT / "services" / room
+    allowed = {f"services.{name}" for name in ROOMS[: ROOMS.index(room) + 1]} | NOT_YET.get(f"services/{room}", set())
+    against = [
         f"{path.relative_to(PROJECT)} imports {module}"
-        for path in sources(PROJECT / "services")
-        if not path.is_relative_to(PROJECT / "services" / "cli") and path.name != "bento.py"
+        for path in sources(folder)
         for module in imported(path)
-        if module.startswith(("services.app.bento", "services.cli"))
+        if module.startswith("services.") and ".".join(module.split(".")[:2]) not in allowed
     ]
-    assert found == []
+    assert against == []
+
+
+def test_services_have_rooms_only() -> None:
+    root = PROJECT / "services"
+    assert [path.name for path in root.glob("*.py")] == ["__init__.py"]
+    assert {path.parent.name for path in root.glob("*/__init__.py")} <= set(ROOMS)
+
+
+@pytest.mark.parametrize("room", NO_PROTOCOL)
+def test_the_engine_imports_no_protocol(room: str) -> None:
+    against = [
+        f"{path.relative_to(PROJECT)} imports {module}"
+        for path in sources(PROJECT / "services" / room)
+        if path.relative_to(PROJECT).as_posix() not in CLIENT_FROM
+        for module in imported(path)
+        if module.partition(".")[0] in (*PROTOCOLS, "demur")
+    ]
+    assert against == []
+
+
+def test_there_is_no_circle_of_imports() -> None:
+    """Imports for types only count, too."""
+    graph = {}
+    for root, base in ((PROJECT / "services", PROJECT), (PROJECT / "models", PROJECT), (CLIENT / "demur", CLIENT)):
+        for path in sources(root):
+            graph[".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")] = path
+    edges = {module: set(dependencies(path, graph.keys())) - {module} for module, path in graph.items()}
+    while leaves := {module for module, targets in edges.items() if not targets}:
+        edges = {module: targets - leaves for module, targets in edges.items() if module not in leaves}
+    assert edges == {}
+
+
+def dependencies(path: Path, modules: Collection[str]) -> Iterator[str]:
+    """Yield the modules among some that a file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            for alias in node.names:
+                yield from (name for name in (f"{module}.{alias.name}", module) if name in modules)
+
+
+def test_no_module_is_long() -> None:
+    roots = (PROJECT / "services", PROJECT / "models", PROJECT / "simulators", CLIENT / "demur")
+    long = {
+        path.relative_to(PROJECT).as_posix(): lines
+        for root in roots
+        for path in sources(root)
+        if (lines := len(path.read_text().splitlines())) > LONGEST_LINES
+        and not path.name.endswith(("_pb2.py", "_pb2_grpc.py"))
+    }
+    assert long == {}
 
 
 def test_there_are_no_catch_all_modules() -> None:

@@ -48,12 +48,12 @@ from services.runtime.variables import SettingsError
 from services.tracing.opening import Tracing, tracing
 from services.tracing.trace import log_fields
 from services.transport.grpc.server import GrpcServer
-from services.transport.http.access import Guard
 from services.transport.http.app import application
+from services.transport.http.call import AccessGuard
 from services.transport.http.connections import harden
-from services.transport.http.door import Door
+from services.transport.http.error_response import response_for
+from services.transport.http.load_shedding import LoadShedder
 from services.transport.http.probes import Probes
-from services.transport.http.refusal import refused
 from services.transport.oip.model import OipModel
 from services.transport.serving import Serving
 
@@ -81,7 +81,7 @@ class Process:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.door = Door(Crowd(settings.waiting_calls, time.monotonic))
+        self.shedder = LoadShedder(Crowd(settings.waiting_calls, time.monotonic))
         """Where uvicorn, which BentoML configures, turns bytes into calls."""
         self.lifecycle: Lifecycle | None = None
         self._http: Any = None
@@ -109,7 +109,7 @@ class Process:
             await self._http(scope, receive, send)
             return
         reason = "starting" if self.lifecycle is None else self.lifecycle.reason
-        answer = refused(str(scope.get("path", "")), NotReady(reason, code="not_ready"))
+        answer = response_for(str(scope.get("path", "")), NotReady(reason, code="not_ready"))
         await answer(scope, receive, send)
 
     @property
@@ -223,7 +223,7 @@ class Process:
         await assembled.warm()
         await assembled.start()
         metrics.info(__version__, artefact.tag, profile=tenant.pipeline.profile, provider=settings.provider)
-        metrics.turned_away(lambda: {("http", "429"): self.door.refused})
+        metrics.turned_away(lambda: {("http", "429"): self.shedder.refused})
         QualificationMetrics(settings.task, metrics.registry, lambda: qualification.standing)
         serving = Serving(
             tenant,
@@ -270,12 +270,12 @@ class Process:
         config = _uvicorn_config()
         if config is not None:
             config.loaded_app = Front(config.loaded_app)
-            harden(config, settings, None, self.door)
+            harden(config, settings, None, self.shedder)
             config.ssl = refusing() if settings.tls_certificate else None
         access = opened(settings, settings.task, metrics.registry)
         if config is not None and access.certificates is not None:
-            harden(config, settings, access.certificates, self.door)
-        self._guard = Guard(self._reason, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
+            harden(config, settings, access.certificates, self.shedder)
+        self._guard = AccessGuard(self._reason, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
         if access.watched:
             self._following = asyncio.create_task(follow(access.watched))
         return access
@@ -351,7 +351,7 @@ class Front:
     """
 
     def __init__(self, app: Any) -> None:
-        self._bento = Guard(app, HttpRules(PROBE_ROUTES), None)
+        self._bento = AccessGuard(app, HttpRules(PROBE_ROUTES), None)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         ours = scope["type"] != "lifespan" and scope.get("path") not in PROBE_ROUTES

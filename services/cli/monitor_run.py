@@ -23,7 +23,7 @@ from services.monitor.setup import monitor
 from services.runtime import logging
 from services.runtime.settings import Settings, address
 from services.runtime.system import die_with_parent
-from services.transport.http.access import Guard
+from services.transport.http.call import AccessGuard
 from services.transport.http.probes import Probes
 
 _log = logging.get_logger(__name__)
@@ -68,7 +68,7 @@ def run(given: argparse.Namespace) -> int:
         Running(MONITOR, pid, host, port, 0, "", started(pid), certificate, settings.probe_port),
     )
     _log.info("serving", extra={"fields": {"url": f"http{'s' * bool(certificate)}://{address(host, port)}"}})
-    served = Guard(application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.door)
+    served = AccessGuard(application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.door)
     config = uvicorn.Config(
         served, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2
     )

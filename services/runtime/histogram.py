@@ -13,7 +13,7 @@ from prometheus_client.utils import floatToGoString
 
 
 class Histogram:
-    """Counts by upper bound, and the sum. If calls are traced, each bound keeps the last traced value as its exemplar."""
+    """Counts by upper bound, and the sum; each bound keeps the last value of a traced call as its exemplar."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds

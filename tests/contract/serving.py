@@ -36,10 +36,10 @@ from services.runtime.settings import Settings
 from services.tracing.tracer import OFF, Tracer
 from services.transport.grpc.server import GrpcServer
 from services.transport.grpc.status import DETAIL_KEY
-from services.transport.http.access import Guard
 from services.transport.http.app import application
+from services.transport.http.call import AccessGuard
 from services.transport.http.connections import harden
-from services.transport.http.door import Door
+from services.transport.http.load_shedding import LoadShedder
 from services.transport.served_model import Parts, Tenant
 from services.transport.serving import Serving
 from tests.contract.toys.toy import Body, Probe, Toy
@@ -149,19 +149,19 @@ class Served:
         return view
 
     @asynccontextmanager
-    async def on_socket(self, door: Door | None = None) -> AsyncIterator[httpx.AsyncClient]:
-        """A client of the same application behind uvicorn on a loopback port, and behind a door."""
-        async with self.listening(door) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+    async def on_socket(self, shedder: LoadShedder | None = None) -> AsyncIterator[httpx.AsyncClient]:
+        """A client of the same application behind uvicorn on a loopback port, and behind a shedder."""
+        async with self.listening(shedder) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
             yield client
 
     @asynccontextmanager
-    async def listening(self, door: Door | None = None) -> AsyncIterator[int]:
+    async def listening(self, shedder: LoadShedder | None = None) -> AsyncIterator[int]:
         """The loopback port of the same application behind uvicorn, as a process serves it."""
         app = self.http._transport.app  # type: ignore[attr-defined]
         listener = socket.create_server(("127.0.0.1", 0))
         config = uvicorn.Config(app, lifespan="off", ws="none", log_config=None, access_log=False)
         config.load()
-        harden(config, self.settings, self.access.certificates, door)
+        harden(config, self.settings, self.access.certificates, shedder)
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await self.until(lambda: server.started)
@@ -272,7 +272,7 @@ async def serving(
     lifecycle.reason = ""
     await server.ready()
     app = application(serving, lifecycle)
-    guarded = Guard(app, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
+    guarded = AccessGuard(app, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
     transport = httpx.ASGITransport(guarded, raise_app_exceptions=True)
     try:
         async with (

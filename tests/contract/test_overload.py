@@ -13,7 +13,7 @@ import pytest
 from services.request import admission
 from services.request.admission import BURST, Crowd
 from services.request.schedule import Limits
-from services.transport.http.door import Door
+from services.transport.http.load_shedding import LoadShedder
 from tests.contract.serving import Outcome, Protocol, serving
 from tests.contract.toys import rows, volume
 from tests.contract.toys.toy import Toy
@@ -64,32 +64,32 @@ async def test_a_stream_is_held_back_not_broken_by_interactive_calls(toy: Toy) -
 
 
 async def test_a_call_that_waits_for_a_lane_is_not_in_the_way_of_others() -> None:
-    """Slow work is bounded by the schedule; the door is for the event loop."""
-    door = Door(Crowd(2, time.monotonic))
-    async with serving(volume.TOY) as served, served.on_socket(door) as client:
+    """Slow work is bounded by the schedule; the shedder is for the event loop."""
+    shedder = LoadShedder(Crowd(2, time.monotonic))
+    async with serving(volume.TOY) as served, served.on_socket(shedder) as client:
         served.probe.hold()
         calls = [asyncio.create_task(client.post("/v1/predict", json=volume.TOY.good)) for _ in range(2 * BURST)]
         await served.until(lambda: served.scheduler.active == len(calls))
-        assert door.crowd.inside == 0
+        assert shedder.crowd.inside == 0
         served.probe.release()
         assert [response.status_code for response in await asyncio.gather(*calls)] == [200] * len(calls)
-        assert door.refused == 0
+        assert shedder.refused == 0
 
 
 async def test_a_flood_over_http_is_refused_in_words_and_counted() -> None:
-    door = Door(Crowd(1, time.monotonic))
-    async with serving(rows.TOY) as served, served.on_socket(door) as client:
-        served.metrics.turned_away(lambda: {("http", "429"): door.refused})
+    shedder = LoadShedder(Crowd(1, time.monotonic))
+    async with serving(rows.TOY) as served, served.on_socket(shedder) as client:
+        served.metrics.turned_away(lambda: {("http", "429"): shedder.refused})
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(base_url=client.base_url, limits=limits) as many:
             answers = await asyncio.gather(*[many.post("/v1/predict", json=rows.TOY.good) for _ in range(60)])
         codes = [answer.status_code for answer in answers]
         assert set(codes) <= {200, 429}
         assert codes.count(200) >= BURST
-        assert codes.count(429) == door.refused
+        assert codes.count(429) == shedder.refused
         text = served.metrics.text().decode()
-        assert (f'code="429",task="{rows.TOY.name}",transport="http"}} {door.refused:.1f}' in text) is (
-            door.refused > 0
+        assert (f'code="429",task="{rows.TOY.name}",transport="http"}} {shedder.refused:.1f}' in text) is (
+            shedder.refused > 0
         )
         assert (await client.post("/v1/predict", json=rows.TOY.good)).status_code == 200
 

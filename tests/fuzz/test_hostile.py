@@ -19,8 +19,7 @@ from models.tasks.translation.data import official
 from services.runtime.errors import DemurError
 from services.runtime.settings import TASKS
 from services.tasks.translation.request import TranslationRequest
-from services.transport.binding import message_of
-from services.transport.grpc.received import receiver
+from services.transport.grpc import raw_request
 from services.transport.http import decoding, label_bodies
 from services.transport.http.policies import read_change
 from tests.fuzz import made
@@ -90,7 +89,7 @@ def test_messages_that_hold_themselves() -> None:
             inner = inner + b"\x0b" * (BYTES - len(inner))
             break
     for kind in (vessel_pb2.VesselPredictRequest, labels_pb2.SubmitLabelsRequest):
-        decode = receiver(message_of(kind))
+        decode = raw_request.decoder(kind.FromString)
         within(lambda decode=decode: decode(inner).checked(), DemurError)  # type: ignore[misc]
 
 
@@ -100,10 +99,12 @@ def test_empty_parts_by_the_million() -> None:
     binding = tenant("vessel").grpc
     rows = common_pb2.Rows(named=common_pb2.NamedColumns(columns=[common_pb2.NamedColumn()] * 500_000))
     body = vessel_pb2.VesselPredictRequest(rows=rows).SerializeToString()
-    within(lambda: expanded("vessel", binding.read(receiver(binding.request)(body).checked())[0]), DemurError)
+    decode = raw_request.decoder(binding.request.decode)
+    within(lambda: expanded("vessel", binding.read(decode(body).checked())[0]), DemurError)
     texts = translation_pb2.TranslationPredictRequest(texts=[""] * 2_000_000).SerializeToString()
     other = tenant("translation").grpc
-    within(lambda: expanded("translation", other.read(receiver(other.request)(texts).checked())[0]), DemurError)
+    decode = raw_request.decoder(other.request.decode)
+    within(lambda: expanded("translation", other.read(decode(texts).checked())[0]), DemurError)
 
 
 MANY_ENDS = ("a. ", "A.", "Mr. ", "a@b.", "&amp;")

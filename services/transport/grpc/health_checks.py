@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health, health_pb2
 
-from services.transport.grpc.compression import small
+from services.transport.grpc.raw_request import small
 
 
 def handlers(servicer: Any) -> grpc.GenericRpcHandler:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
-
-import grpc
 
 from demur.v1 import labels_pb2
 from services.access.caller import check_sources
@@ -16,33 +12,28 @@ from services.labels.desk import Desk
 from services.labels.given import sources
 from services.labels.identity import parse_unit
 from services.labels.words import DEFAULT_LEASE_SECONDS, MOST_UNITS
-from services.request.metrics import Metrics
 from services.request.pipeline import Pipeline
-from services.runtime.errors import internal, no_ledger, status
+from services.runtime.errors import no_ledger
 from services.transport.actor import ACTOR_KEY, actor
-from services.transport.binding import Message, message_of
 from services.transport.grpc import label_messages as messages
-from services.transport.grpc.measured import measured
+from services.transport.grpc.call import Method
 from services.transport.grpc.plain import plain
-from services.transport.grpc.received import Received, receiver
-from services.transport.grpc.status import abort, guarded
+from services.transport.grpc.raw_request import Received
 
 SERVICE = "demur.v1.LabelService"
 MOST_COMMITTED = 1_000_000
-Handler = Callable[[Any, Any], Awaitable[Any]]
 
 
 class LabelHandlers:
     """The methods of the service; without a desk each refuses in words."""
 
-    def __init__(self, desk: Desk | None, pipeline: Pipeline[Any, Any], metrics: Metrics) -> None:
+    def __init__(self, desk: Desk | None, pipeline: Pipeline[Any, Any]) -> None:
         self._known = desk
         self._pipeline = pipeline
-        self._metrics = metrics
 
-    def generic(self) -> grpc.GenericRpcHandler:
-        """What a server is given."""
-        unary = {
+    def methods(self) -> dict[str, Method]:
+        """Return the methods of the service."""
+        unary: dict[str, tuple[Any, Any, Any]] = {
             "Submit": (self.submit, labels_pb2.SubmitLabelsRequest, labels_pb2.SubmitLabelsResponse),
             "Claim": (self.claim, labels_pb2.ClaimRequest, labels_pb2.ClaimResponse),
             "Extend": (self.extend, labels_pb2.ExtendRequest, labels_pb2.Lease),
@@ -58,27 +49,26 @@ class LabelHandlers:
             "Commit": (self.commit, labels_pb2.CommitRequest, labels_pb2.CommitResponse),
             "Erase": (self.erase, labels_pb2.EraseRequest, labels_pb2.EraseResponse),
         }
-        handlers = {
-            name: grpc.unary_unary_rpc_method_handler(
-                guarded(self._measured(handler)),
-                request_deserializer=receiver(message_of(taken)),
-                response_serializer=message_of(answered).encode,
-            )
-            for name, (handler, taken, answered) in unary.items()
+        methods = {
+            name: Method(handler, request.FromString, response.SerializeToString)
+            for name, (handler, request, response) in unary.items()
         }
-        resolution: Message = message_of(labels_pb2.Resolution)
-        handlers["WatchResolutions"] = grpc.unary_stream_rpc_method_handler(
+        methods["WatchResolutions"] = Method(
             self.watch_resolutions,
-            request_deserializer=receiver(message_of(labels_pb2.WatchRequest)),
-            response_serializer=resolution.encode,
+            labels_pb2.WatchRequest.FromString,
+            labels_pb2.Resolution.SerializeToString,
+            streams_responses=True,
+            counted_as="grpc_stream",
         )
-        handlers["SubmitStream"] = grpc.stream_stream_rpc_method_handler(
+        methods["SubmitStream"] = Method(
             self.submit_stream,
-            request_deserializer=receiver(message_of(labels_pb2.SubmitLabelsRequest)),
-            response_serializer=message_of(labels_pb2.SubmitLabelsResponse).encode,
+            labels_pb2.SubmitLabelsRequest.FromString,
+            labels_pb2.SubmitLabelsResponse.SerializeToString,
+            streams_requests=True,
+            streams_responses=True,
+            counted_as="grpc_stream",
         )
-        found: grpc.GenericRpcHandler = grpc.method_handlers_generic_handler(SERVICE, handlers)
-        return found
+        return methods
 
     async def submit(self, message: Any, context: Any) -> Any:
         self._desk.check_count(messages.count(message))
@@ -149,49 +139,23 @@ class LabelHandlers:
             erased=await self._desk.erase(units, actor=_actor(context), reason=message.reason)
         )
 
-    async def watch_resolutions(self, received: Received, context: Any) -> None:
+    async def watch_resolutions(self, message: Any, context: Any) -> None:
         """A stream that ends when every unit is final, or with the caller's deadline."""
-        start, code = time.perf_counter(), "CANCELLED"
-        try:
-            units = [parse_unit(text) for text in received.checked().units]
-            async with aclosing(self._desk.watch(units)) as resolutions:
-                async for told in resolutions:
-                    await context.write(messages.told_message(told))
-            code = "OK"
-        except (asyncio.CancelledError, grpc.aio.AbortError):
-            raise
-        except Exception as error:
-            code = status(internal(error)).grpc
-            await abort(context, error)
-        finally:
-            self._metrics.request("grpc_stream", code, time.perf_counter() - start)
+        units = [parse_unit(text) for text in message.units]
+        async with aclosing(self._desk.watch(units)) as resolutions:
+            async for told in resolutions:
+                await context.write(messages.told_message(told))
 
     async def submit_stream(self, requests: AsyncIterator[Received], context: Any) -> None:
         """A batch is durable before its answer is sent, and answered before the next is read."""
-        start, code = time.perf_counter(), "CANCELLED"
-        try:
-            async for received in requests:
-                await context.write(await self.submit(received.checked(), context))
-            code = "OK"
-        except (asyncio.CancelledError, grpc.aio.AbortError):
-            raise
-        except Exception as error:
-            code = status(internal(error)).grpc
-            await abort(context, error)
-        finally:
-            self._metrics.request("grpc_stream", code, time.perf_counter() - start)
+        async for received in requests:
+            await context.write(await self.submit(received.checked(), context))
 
     @property
     def _desk(self) -> Desk:
         if self._known is None:
             raise no_ledger()
         return self._known
-
-    def _measured(self, handler: Handler) -> Handler:
-        async def checked(received: Received, context: Any) -> Any:
-            return await handler(received.checked(), context)
-
-        return measured(checked, self._metrics)
 
 
 def _actor(context: Any) -> str:

@@ -14,7 +14,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool
 from grpc_reflection.v1alpha import reflection as v1alpha
 from grpc_reflection.v1alpha import reflection_pb2
 
-from services.transport.grpc.compression import small
+from services.transport.grpc.raw_request import small
 
 V1ALPHA: str = v1alpha.SERVICE_NAME
 V1 = V1ALPHA.replace(".v1alpha.", ".v1.")

@@ -11,22 +11,16 @@ from grpc_health.v1 import health, health_pb2
 
 from services.access.opening import Access
 from services.access.rules import GrpcRules
-from services.request.metrics import Metrics
 from services.runtime.lifecycle import unhurried
 from services.runtime.settings import Settings
 from services.tracing.trace import step
-from services.transport.grpc import compression, health_checks, policies, reflection, tls
-from services.transport.grpc.access import Guard
-from services.transport.grpc.answer_size import check_size
-from services.transport.grpc.arrival import Arrival, Bounded
-from services.transport.grpc.compression import Decompressing
-from services.transport.grpc.gate import Gate
+from services.transport.grpc import health_checks, policies, reflection, tls
+from services.transport.grpc.call import CallLayer, Method
 from services.transport.grpc.labels import SERVICE as LABEL_SERVICE
 from services.transport.grpc.labels import LabelHandlers
-from services.transport.grpc.measured import measured
+from services.transport.grpc.limits import Limits, check_size
 from services.transport.grpc.plain import encoded
-from services.transport.grpc.received import Received, receiver
-from services.transport.grpc.status import guarded
+from services.transport.grpc.raw_request import OPTIONS, Received
 from services.transport.grpc.stream import ChunkStream
 from services.transport.oip import servicer as oip
 from services.transport.oip.model import OipModel
@@ -55,11 +49,10 @@ class GrpcServer:
         certificates = None if access is None else access.certificates
         self._credentials = None if certificates is None else tls.credentials(certificates)
         self._server = grpc.aio.server(
-            interceptors=() if door is None else (Guard(GrpcRules([tenant.grpc.service]), door, metrics),),
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
                 ("grpc.max_send_message_length", -1),
-                *compression.OPTIONS,
+                *OPTIONS,
                 ("grpc.max_metadata_size", settings.max_header_bytes),
                 ("grpc.absolute_max_metadata_size", settings.max_header_bytes),
                 ("grpc.max_allowed_incoming_connections", settings.max_connections),
@@ -73,21 +66,25 @@ class GrpcServer:
             ),
         )
         self._health = health.aio.HealthServicer()
-        limit, offload = settings.max_message_bytes, tenant.pipeline.offload
-        arrival = Arrival(settings.message_seconds, settings.max_header_bytes)
-        self._gates = tuple(
-            Gate(Decompressing(handlers, limit, offload), arrival, serving.tracer)
-            for handlers in (
-                _handlers(tenant, settings, metrics),
-                LabelHandlers(serving.desk, tenant.pipeline, metrics).generic(),
-                policies.handlers(tenant.pipeline.policies, serving.keeper, metrics),
-                oip.methods(model, tenant, settings, metrics),
-            )
+        self.calls = CallLayer(
+            Limits(settings.message_seconds, settings.max_header_bytes, settings.max_message_bytes),
+            tenant.pipeline.offload,
+            metrics,
+            tracer=serving.tracer,
+            door=door,
+            rules=None if door is None else GrpcRules([tenant.grpc.service]),
         )
-        probes = (Decompressing(oip.probes(model), limit, offload), health_checks.handlers(self._health))
+        services = (
+            self.calls.service(tenant.grpc.service, _methods(tenant, settings)),
+            self.calls.service(LABEL_SERVICE, LabelHandlers(serving.desk, tenant.pipeline).methods()),
+            self.calls.service(policies.SERVICE, policies.methods(tenant.pipeline.policies, serving.keeper)),
+            self.calls.service(oip.SERVICE, oip.methods(model, tenant, settings)),
+            self.calls.service(oip.SERVICE, oip.probes(model), traced=False),
+        )
         reflected = reflection.handlers((*self._services, health.SERVICE_NAME)) if tenant.reflected else ()
-        ungated = (Bounded(handlers, arrival) for handlers in (*probes, *reflected))
-        self._server.add_generic_rpc_handlers((*self._gates, *ungated))
+        foreign = map(self.calls.foreign, (health_checks.handlers(self._health), *reflected))
+        unknown = () if door is None else (self.calls.unknown(),)
+        self._server.add_generic_rpc_handlers((*services, *foreign, *unknown))
         self.port = 0
 
     async def start(self, address: str) -> None:
@@ -116,8 +113,7 @@ class GrpcServer:
     async def drain(self, seconds: float) -> None:
         """Refuses new calls from now on; calls in flight have ``seconds`` to end."""
         self._serving = False
-        for gate in self._gates:
-            gate.shut()
+        self.calls.shut()
         await self._report(health_pb2.HealthCheckResponse.NOT_SERVING)
         await unhurried(min(REFUSALS_SECONDS, seconds), seconds)
         await self._server.stop(seconds)
@@ -142,32 +138,30 @@ def _bounded(settings: Settings) -> tuple[tuple[str, int], ...]:
     )
 
 
-def _handlers(tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
+def _methods(tenant: Tenant, settings: Settings) -> dict[str, Method]:
+    """Return the methods of the task's own service."""
     binding = tenant.grpc
-    handlers: dict[str, Any] = {
-        "Predict": grpc.unary_unary_rpc_method_handler(
-            guarded(measured(_predict(tenant), metrics)),
-            request_deserializer=receiver(binding.request),
-        )  # its responses are bytes already
+    methods = {
+        "Predict": Method(_predict(tenant), binding.request.decode, sized=True)  # its responses are bytes already
     }
     if binding.describe is not None and binding.describe_messages is not None:
         description = binding.describe
-        taken, given = binding.describe_messages
+        request, response = binding.describe_messages
 
-        async def describe(received: Received, context: Any) -> Any:
-            received.checked()
+        async def describe(request: Any, context: Any) -> Any:
             return description()
 
-        handlers["Describe"] = grpc.unary_unary_rpc_method_handler(
-            guarded(describe), request_deserializer=receiver(taken), response_serializer=given.encode
-        )
+        methods["Describe"] = Method(describe, request.decode, response.encode, counted_as=None)
     if binding.stream is not None:
-        handlers["PredictStream"] = grpc.stream_stream_rpc_method_handler(
-            ChunkStream(binding.stream, tenant, settings, metrics).handle,
-            request_deserializer=receiver(binding.stream.request),
-            response_serializer=binding.stream.response.encode,
+        methods["PredictStream"] = Method(
+            ChunkStream(binding.stream, tenant, settings).handle,
+            binding.stream.request.decode,
+            binding.stream.response.encode,
+            streams_requests=True,
+            streams_responses=True,
+            counted_as="grpc_stream",
         )
-    return grpc.method_handlers_generic_handler(binding.service, handlers)
+    return methods
 
 
 def _predict(tenant: Tenant) -> Callable[[Any, Any], Awaitable[Any]]:

@@ -14,17 +14,15 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from typing import Any
 
-from services.request.metrics import Metrics
 from services.request.pipeline import Call
 from services.request.work import Progress, Units
-from services.runtime.errors import Busy, DemurError, internal, status
+from services.runtime.errors import Busy, DemurError, internal
 from services.runtime.logging import get_logger
 from services.runtime.settings import Settings
 from services.tracing.trace import current, step
 from services.transport.binding import Begin, Chunk, Options, StreamFrames
 from services.transport.grpc.plain import plain
-from services.transport.grpc.received import Received
-from services.transport.grpc.status import abort
+from services.transport.grpc.raw_request import Received
 from services.transport.served_model import Tenant
 
 _log = get_logger(__name__)
@@ -33,24 +31,17 @@ _log = get_logger(__name__)
 class ChunkStream:
     """Serves ``PredictStream``."""
 
-    def __init__(
-        self, frames: StreamFrames, tenant: Tenant, settings: Settings, metrics: Metrics, transport: str = "grpc_stream"
-    ) -> None:
-        """``transport`` is what its calls are counted under."""
+    def __init__(self, frames: StreamFrames, tenant: Tenant, settings: Settings) -> None:
         self._frames = frames
         self._pipeline = tenant.pipeline
         self._window = settings.stream_window_chunks
-        self._metrics = metrics
-        self._transport = transport
 
     async def handle(self, requests: AsyncIterator[Any], context: Any) -> None:
         """Called once per stream. A method, since grpc.aio runs callable objects in a thread."""
-        start = time.perf_counter()
         pending: asyncio.Queue[_Outbox | None] = asyncio.Queue(self._window)
         running: set[asyncio.Task[None]] = set()
         reader = asyncio.create_task(self._read(requests, context, pending, running))
         chunks = units = 0
-        code = "CANCELLED"
         try:
             if (accepted := self._frames.accepted()) is not None:
                 await context.write(accepted)
@@ -62,17 +53,12 @@ class ChunkStream:
             await reader
             if (ended := self._frames.ended(chunks, units)) is not None:
                 await context.write(ended)
-            code = "OK"
-        except Exception as error:
-            code = status(internal(error)).grpc
-            await abort(context, error)
         finally:
             reader.cancel()
             for task in running:
                 task.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await reader
-            self._metrics.request(self._transport, code, time.perf_counter() - start)
 
     async def _read(
         self,

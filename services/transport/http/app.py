@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -14,28 +14,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from services.access.rules import PROBE_ROUTES, HttpRules
-from services.runtime.errors import (
-    Cancelled,
-    DeadlineExceeded,
-    DemurError,
-    Draining,
-    MethodNotAllowed,
-    NotFound,
-    internal,
-    shortened,
-    status,
-)
+from services.runtime.errors import MethodNotAllowed, NotFound, shortened
 from services.runtime.lifecycle import Lifecycle
-from services.runtime.logging import called, get_logger
-from services.tracing.trace import Trace, step
-from services.transport.http.body import discard, error_response, json_response, stalled
+from services.tracing.trace import step
+from services.transport.http.body import json_response
+from services.transport.http.call import CallLayer, Endpoint
+from services.transport.http.disconnect_watch import DisconnectWatch
+from services.transport.http.error_response import response_for, transport_of
 from services.transport.http.files import write_answers
 from services.transport.http.jobs import JobRoutes
 from services.transport.http.labels import LabelRoutes
 from services.transport.http.openapi import openapi
 from services.transport.http.policies import PolicyRoutes
-from services.transport.http.presence import Presence
-from services.transport.http.refusal import counted_as, refused
 from services.transport.http.request import read_request, timeout_seconds, within
 from services.transport.http.trail import TrailRoute
 from services.transport.oip.bodies import refusal as oip_refusal
@@ -44,36 +34,34 @@ from services.transport.oip.routes import TRANSPORT as OIP
 from services.transport.oip.routes import OipRoutes
 from services.transport.serving import Serving
 
-_log = get_logger(__name__)
-Endpoint = Callable[[Request], Awaitable[Response]]
-
 
 def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel | None = None) -> Starlette:
     """The ASGI application of a tenant; ``oip_model`` is the tenant over the Open Inference Protocol, None: one of this
     application's own."""
     tenant, settings, desk = serving.tenant, serving.settings, serving.desk
-    routes = Routes(serving, lifecycle)
+    calls = CallLayer(lifecycle, serving.metrics, serving.tracer, 2 * settings.max_message_bytes)
+    routes = Routes(serving, calls)
     jobs = JobRoutes(tenant, settings, lifecycle)
     policies = PolicyRoutes(tenant.pipeline.policies, serving.keeper, settings)
     document = openapi(tenant, model=serving.about is not None)
     oip = OipRoutes(oip_model or OipModel(tenant, serving.metrics, lambda: lifecycle.ready), settings)
-    oip_guarded = partial(routes.guarded, refusal=oip_refusal, transport=OIP)
-    jobs_file = Route("/v1/jobs/{job}/files/{file}", routes.guarded(jobs.file, while_draining=True))
+    oip_wrapped = partial(calls.wrapped, refusal=oip_refusal, transport=OIP)
+    jobs_file = Route("/v1/jobs/{job}/files/{file}", calls.wrapped(jobs.file, while_draining=True))
     app = Starlette(
         routes=[
-            Route("/v1/predict", routes.guarded(routes.predict), methods=["POST"]),
-            Route("/v1/schema", routes.guarded(routes.schema)),
-            *([] if serving.about is None else [Route("/v1/model", routes.guarded(_told(serving.about)))]),
-            Route("/v1/policy", routes.guarded(policies.show)),
-            Route("/v1/policy/{head}", routes.guarded(policies.one), methods=["GET", "PUT"]),
-            Route("/v1/audit", routes.guarded(TrailRoute(desk, tenant).show)),
-            Route("/v1/openapi.json", routes.guarded(_constant(document))),
-            Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
-            Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
-            Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
+            Route("/v1/predict", calls.wrapped(routes.predict), methods=["POST"]),
+            Route("/v1/schema", calls.wrapped(routes.schema)),
+            *([] if serving.about is None else [Route("/v1/model", calls.wrapped(_told(serving.about)))]),
+            Route("/v1/policy", calls.wrapped(policies.show)),
+            Route("/v1/policy/{head}", calls.wrapped(policies.one), methods=["GET", "PUT"]),
+            Route("/v1/audit", calls.wrapped(TrailRoute(desk, tenant).show)),
+            Route("/v1/openapi.json", calls.wrapped(_constant(document))),
+            Route("/v1/jobs", calls.wrapped(jobs.create), methods=["POST"]),
+            Route("/v1/jobs/{job}", calls.wrapped(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
+            Route("/v1/jobs/{job}/events", calls.wrapped(jobs.events, while_draining=True)),
             *([] if tenant.http.files is None else [jobs_file]),
-            *LabelRoutes(desk, tenant, settings).routes(routes.guarded),
-            *oip.routes(oip_guarded),
+            *LabelRoutes(desk, tenant, settings).routes(calls.wrapped),
+            *oip.routes(oip_wrapped),
             Route("/metrics", routes.metrics),
         ],
         exception_handlers={404: routes.unknown, 405: routes.wrong_method},
@@ -85,60 +73,11 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
 class Routes:
     """Endpoints; each is a thin adapter over the pipeline."""
 
-    def __init__(self, serving: Serving, lifecycle: Lifecycle) -> None:
+    def __init__(self, serving: Serving, calls: CallLayer) -> None:
         self._tenant = serving.tenant
         self._settings = serving.settings
         self._metrics = serving.metrics
-        self._lifecycle = lifecycle
-        self._tracer = serving.tracer
-
-    def guarded(
-        self,
-        endpoint: Endpoint,
-        *,
-        while_draining: bool = False,
-        refusal: Callable[[DemurError], Response] = error_response,
-        transport: str = "http",
-    ) -> Endpoint:
-        """Typed errors as typed answers; counted and traced; refused at once while draining, unless it is about work in
-        flight.
-
-        Args:
-            refusal: makes a response of an error.
-            transport: what calls are counted under.
-        """
-
-        async def call(request: Request) -> Response:
-            start = time.perf_counter()
-            name, route = _named(request)
-            with self._lifecycle.in_flight(), self._trace(request, name, route) as trace:
-                try:
-                    if self._lifecycle.draining and not while_draining:
-                        raise Draining(
-                            "this replica is shutting down; retry at once, another one answers", code="draining"
-                        )
-                    response = await endpoint(request)
-                except Exception as failure:
-                    error = internal(failure)
-                    trace.failed(error)
-                    if error is not failure:
-                        _log.error("a call failed by a defect", exc_info=failure)
-                    response = refusal(error)
-                    if not isinstance(error, (DeadlineExceeded, Cancelled)):
-                        await discard(request, 2 * self._settings.max_message_bytes)
-                    if status(error).http in (413, 503) or stalled(request):
-                        response.headers["connection"] = "close"
-                trace.note("http.response.status_code", response.status_code)
-                seconds = time.perf_counter() - start
-                self._metrics.request(transport, str(response.status_code), seconds)
-                called(transport, name, str(response.status_code), seconds)
-                return response
-
-        return call
-
-    def _trace(self, request: Request, name: str, route: str) -> Trace:
-        attributes = {"http.request.method": name.partition(" ")[0], "http.route": route}
-        return self._tracer.begin(name, lambda: request.headers, attributes)
+        self._calls = calls
 
     async def predict(self, request: Request) -> Response:
         timeout = timeout_seconds(request, self._settings.request_seconds)
@@ -148,7 +87,7 @@ class Routes:
             with step("decode"):
                 question = await read_request(request, self._tenant, self._settings)
             call = question.options.call("decide", deadline=deadline)
-            async with Presence(request):
+            async with DisconnectWatch(request):
                 answers = await pipeline.answer(question.request, call, question.nbytes)
         with step("encode"):
             in_plain = question.options.plain
@@ -209,21 +148,12 @@ class Routes:
         return await self._of_path(request)(refuse)(request)
 
     def _of_path(self, request: Request) -> Callable[[Endpoint], Endpoint]:
-        """``guarded`` for a path that has no endpoint: its refusal is read by those who know that protocol."""
+        """Return the wrapper of endpoints for a path without a route; its errors have the format of its protocol."""
         path = request.url.path
-        return partial(self.guarded, refusal=partial(refused, path), transport=counted_as(path))
+        return partial(self._calls.wrapped, refusal=partial(response_for, path), transport=transport_of(path))
 
 
 _PROBES = HttpRules(PROBE_ROUTES)
-_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-
-
-def _named(request: Request) -> tuple[str, str]:
-    """Method and route as they are declared: paths hold what only callers may know, and come in any number."""
-    found = request.scope.get("route")
-    route = found.path if isinstance(found, Route) else ""
-    method = request.method if request.method in _METHODS else "_OTHER"
-    return f"{method} {route}" if route else method, route
 
 
 def _constant(value: Any) -> Endpoint:

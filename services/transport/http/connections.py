@@ -15,7 +15,7 @@ from services.access.certificates import Certificates
 from services.runtime.errors import DemurError, InvalidInput, TooLarge
 from services.runtime.settings import Settings
 from services.transport.http.body import error_response
-from services.transport.http.door import Door, guarded_protocol
+from services.transport.http.load_shedding import LoadShedder, shedding_protocol
 
 _NO_REQUEST = InvalidInput(
     "these bytes are not an HTTP/1.1 request; check the request line, the headers, and whether the port speaks TLS",
@@ -32,22 +32,26 @@ _NO_UPGRADE = InvalidInput(
 )
 
 
-def harden(config: Config, settings: Settings, certificates: Certificates | None, door: Door | None = None) -> None:
+def harden(
+    config: Config, settings: Settings, certificates: Certificates | None, shedder: LoadShedder | None = None
+) -> None:
     """Makes the connections of a loaded configuration, whose server does not listen yet, bounded ones.
 
     Args:
         certificates: of TLS; None: plain text.
-        door: turns calls away that there is no time for; None: all are let in.
+        shedder: turns calls away that there is no time for; None: all are let in.
     """
     config.ssl = None if certificates is None else certificates.listening()
-    config.http_protocol_class = bounded(settings, certificates, door)
+    config.http_protocol_class = bounded(settings, certificates, shedder)
     config.ws_protocol_class = None  # there are no websockets here
 
 
-def bounded(settings: Settings, certificates: Certificates | None, door: Door | None) -> type[HttpToolsProtocol]:
+def bounded(
+    settings: Settings, certificates: Certificates | None, shedder: LoadShedder | None
+) -> type[HttpToolsProtocol]:
     """The protocol with the limits of these settings."""
     given = certificates
-    inner: type[HttpToolsProtocol] = HttpToolsProtocol if door is None else guarded_protocol(door)
+    inner: type[HttpToolsProtocol] = HttpToolsProtocol if shedder is None else shedding_protocol(shedder)
 
     class Bounded(BoundedProtocol, inner):  # type: ignore[misc, valid-type]
         most_header_bytes = settings.max_header_bytes

@@ -19,8 +19,8 @@ from services.transport.actor import ACTOR_KEY, actor
 from services.transport.http import label_bodies as bodies
 from services.transport.http.body import json_response
 from services.transport.http.decoding import Body
+from services.transport.http.disconnect_watch import DisconnectWatch
 from services.transport.http.integers import integer
-from services.transport.http.presence import Presence
 from services.transport.http.request import number
 from services.transport.served_model import Tenant
 
@@ -33,21 +33,21 @@ class LabelRoutes:
         self._tenant = tenant
         self._settings = settings
 
-    def routes(self, guarded: Any) -> list[Route]:
-        """All of them; ``guarded`` makes errors answers."""
+    def routes(self, wrapped: Any) -> list[Route]:
+        """Return all routes; ``wrapped`` puts the call layer around an endpoint."""
         return [
-            Route("/v1/labels", guarded(self.submit), methods=["POST"]),
-            Route("/v1/erase", guarded(self.erase), methods=["POST"]),
-            Route("/v1/commit", guarded(self.commit), methods=["POST"]),
-            Route("/v1/requests", guarded(self.counts)),
-            Route("/v1/requests/claim", guarded(self.claim), methods=["POST"]),
-            Route("/v1/requests/{request}/extend", guarded(self.extend), methods=["POST"]),
-            Route("/v1/requests/{request}/release", guarded(self.release), methods=["POST"]),
-            Route("/v1/requests/{request}/skip", guarded(self.skip), methods=["POST"]),
-            Route("/v1/requests/{request}/submit", guarded(self.answer), methods=["POST"]),
-            Route("/v1/units/{unit}/resolution", guarded(self.resolution)),
-            Route("/v1/resolutions", guarded(self.resolutions), methods=["POST"]),
-            Route("/v1/resolutions/callbacks", guarded(self.callbacks), methods=["POST"]),
+            Route("/v1/labels", wrapped(self.submit), methods=["POST"]),
+            Route("/v1/erase", wrapped(self.erase), methods=["POST"]),
+            Route("/v1/commit", wrapped(self.commit), methods=["POST"]),
+            Route("/v1/requests", wrapped(self.counts)),
+            Route("/v1/requests/claim", wrapped(self.claim), methods=["POST"]),
+            Route("/v1/requests/{request}/extend", wrapped(self.extend), methods=["POST"]),
+            Route("/v1/requests/{request}/release", wrapped(self.release), methods=["POST"]),
+            Route("/v1/requests/{request}/skip", wrapped(self.skip), methods=["POST"]),
+            Route("/v1/requests/{request}/submit", wrapped(self.answer), methods=["POST"]),
+            Route("/v1/units/{unit}/resolution", wrapped(self.resolution)),
+            Route("/v1/resolutions", wrapped(self.resolutions), methods=["POST"]),
+            Route("/v1/resolutions/callbacks", wrapped(self.callbacks), methods=["POST"]),
         ]
 
     async def submit(self, request: Request) -> Response:
@@ -112,14 +112,14 @@ class LabelRoutes:
         desk = self._desk
         unit = parse_unit(request.path_params["unit"])
         wait = number("wait", request.query_params.get("wait", "0"))
-        async with Presence(request):
+        async with DisconnectWatch(request):
             return json_response((await desk.resolve_one(unit, wait)).json())
 
     async def resolutions(self, request: Request) -> Response:
         desk = self._desk
         body = await self._body(request, bodies.UnitsBody)
         units = bodies.units(body.units)
-        async with Presence(request):
+        async with DisconnectWatch(request):
             told = await desk.resolve(units, body.wait)
         return json_response({"resolutions": [one.json() for one in told]})
 

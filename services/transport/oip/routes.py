@@ -14,7 +14,7 @@ from services.runtime.settings import Settings
 from services.tracing.trace import step
 from services.transport.http import decoding
 from services.transport.http.body import json_response, read_body
-from services.transport.http.presence import Presence
+from services.transport.http.disconnect_watch import DisconnectWatch
 from services.transport.http.request import timeout_seconds, within
 from services.transport.oip import bodies
 from services.transport.oip.model import OipModel, absent, items
@@ -44,25 +44,25 @@ class OipRoutes:
         binding = model.binding
         self._most_bytes = settings.max_upload_bytes if binding.files else settings.max_message_bytes
 
-    def routes(self, guarded: Callable[..., Any]) -> list[Route]:
-        """All of them; ``guarded`` makes errors answers."""
+    def routes(self, wrapped: Callable[..., Any]) -> list[Route]:
+        """Return all routes; ``wrapped`` puts the call layer around an endpoint."""
         found = [
-            Route(PREFIX, guarded(self.server)),
+            Route(PREFIX, wrapped(self.server)),
             Route(f"{PREFIX}/health/live", self.live),
             Route(f"{PREFIX}/health/ready", self.ready),
-            Route(f"{PREFIX}/models/stats", guarded(self.statistics)),
-            Route(f"{PREFIX}/repository/index", guarded(self.index), methods=["POST"]),
+            Route(f"{PREFIX}/models/stats", wrapped(self.statistics)),
+            Route(f"{PREFIX}/repository/index", wrapped(self.index), methods=["POST"]),
         ]
         for path in (f"{PREFIX}/models/{{model}}", f"{PREFIX}/models/{{model}}/versions/{{version}}"):
             found += [
-                Route(path, guarded(self.metadata)),
-                Route(f"{path}/ready", guarded(self.model_ready, while_draining=True)),
-                Route(f"{path}/config", guarded(self.config)),
-                Route(f"{path}/stats", guarded(self.statistics)),
-                Route(f"{path}/infer", guarded(self.infer), methods=["POST"]),
+                Route(path, wrapped(self.metadata)),
+                Route(f"{path}/ready", wrapped(self.model_ready, while_draining=True)),
+                Route(f"{path}/config", wrapped(self.config)),
+                Route(f"{path}/stats", wrapped(self.statistics)),
+                Route(f"{path}/infer", wrapped(self.infer), methods=["POST"]),
             ]
         absences = [
-            Route(f"{PREFIX}{path}", guarded(_refusing(name)), methods=["GET", "POST"])
+            Route(f"{PREFIX}{path}", wrapped(_refusing(name)), methods=["GET", "POST"])
             for path, name in _ABSENT.items()
         ]
         return found + absences
@@ -130,7 +130,7 @@ class OipRoutes:
                 asked, wanted = await offload.run(text_bytes, read)
             left = end - time.monotonic()
             own = asked.wishes.seconds
-            async with within(own), Presence(request):
+            async with within(own), DisconnectWatch(request):
                 answers = await model.answer(asked, left if own is None else min(left, own), text_bytes)
         with step("encode"):
             written = await offload.run(text_bytes, lambda: bodies.response(model, model.told(asked, answers), wanted))

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import grpc
-
-from services.request.metrics import Metrics
 from services.runtime.settings import Settings
 from services.tracing.trace import step
-from services.transport.binding import message_of
-from services.transport.grpc.answer_size import check_size
-from services.transport.grpc.measured import measured
-from services.transport.grpc.received import Received, receiver
-from services.transport.grpc.status import guarded
+from services.transport.grpc.call import Method
+from services.transport.grpc.limits import check_size
+from services.transport.grpc.raw_request import Received
 from services.transport.grpc.stream import ChunkStream, sooner
 from services.transport.http.request import within
 from services.transport.oip import messages
@@ -35,11 +30,12 @@ _ABSENT = {
     "LogSettings": ("",),
 }
 """Beginnings of methods that Triton has and this service has not, with their ends."""
-Method = Callable[[Any], Awaitable[Any]]
+Small = Callable[[Any], Awaitable[Any]]
+"""A method whose messages are small."""
 
 
-def probes(model: OipModel) -> Any:
-    """Handlers that answer whatever state the process is in."""
+def probes(model: OipModel) -> dict[str, Method]:
+    """Return the methods that answer in every state of the process."""
 
     async def live(request: Any) -> Any:
         return oip_pb2.ServerLiveResponse(live=True)
@@ -51,11 +47,11 @@ def probes(model: OipModel) -> Any:
         model.check(request.name, request.version)
         return oip_pb2.ModelReadyResponse(ready=model.ready())
 
-    return _handlers({"ServerLive": live, "ServerReady": ready, "ModelReady": model_ready}, None)
+    return _small({"ServerLive": live, "ServerReady": ready, "ModelReady": model_ready}, None)
 
 
-def methods(model: OipModel, tenant: Tenant, settings: Settings, metrics: Metrics) -> Any:
-    """All other handlers."""
+def methods(model: OipModel, tenant: Tenant, settings: Settings) -> dict[str, Method]:
+    """Return all other methods."""
 
     async def server(request: Any) -> Any:
         return messages.message(oip_pb2.ServerMetadataResponse, model.server())
@@ -75,7 +71,7 @@ def methods(model: OipModel, tenant: Tenant, settings: Settings, metrics: Metric
     async def index(request: Any) -> Any:
         return messages.message(oip_pb2.RepositoryIndexResponse, model.index(request.ready))
 
-    plain: dict[str, Method] = {
+    small: dict[str, Small] = {
         "ServerMetadata": server,
         "ModelMetadata": metadata,
         "ModelConfig": config,
@@ -83,18 +79,21 @@ def methods(model: OipModel, tenant: Tenant, settings: Settings, metrics: Metric
         "RepositoryIndex": index,
     }
     stream = OipFrames(model)
-    handlers = {
-        "ModelInfer": grpc.unary_unary_rpc_method_handler(
-            guarded(measured(_infer(model), metrics, UNARY)),
-            request_deserializer=receiver(message_of(oip_pb2.ModelInferRequest)),
+    predictions = {
+        "ModelInfer": Method(
+            _infer(model), oip_pb2.ModelInferRequest.FromString, counted_as=UNARY, sized=True
         ),  # its responses are bytes already
-        "ModelStreamInfer": grpc.stream_stream_rpc_method_handler(
-            ChunkStream(stream, tenant, settings, metrics, STREAM).handle,
-            request_deserializer=receiver(stream.request),
-            response_serializer=stream.response.encode,
+        "ModelStreamInfer": Method(
+            ChunkStream(stream, tenant, settings).handle,
+            stream.request.decode,
+            stream.response.encode,
+            streams_requests=True,
+            streams_responses=True,
+            counted_as=STREAM,
         ),
     }
-    return _handlers(plain, metrics, handlers | {name: _refusing(name) for name in _absent()})
+    missing = {f"{begin}{end}": _missing(begin) for begin, ends in _ABSENT.items() for end in ends}
+    return _small(small, UNARY) | predictions | missing
 
 
 def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
@@ -125,32 +124,20 @@ def _infer(model: OipModel) -> Callable[[Received, Any], Awaitable[bytes]]:
     return infer
 
 
-def _handlers(plain: dict[str, Method], metrics: Metrics | None, more: dict[str, Any] | None = None) -> Any:
-    """Of unary methods whose messages are small; ``metrics``: where they are counted."""
-    return grpc.method_handlers_generic_handler(
-        SERVICE, {name: _unary(name, method, metrics) for name, method in plain.items()} | (more or {})
-    )
+def _small(handlers: Mapping[str, Small], counted_as: str | None) -> dict[str, Method]:
+    return {name: _method(name, handler, counted_as) for name, handler in handlers.items()}
 
 
-def _unary(name: str, method: Method, metrics: Metrics | None) -> Any:
-    async def handler(received: Received, context: Any) -> Any:
-        return await method(received.checked())
+def _method(name: str, handler: Small, counted_as: str | None) -> Method:
+    async def handle(request: Any, context: Any) -> Any:
+        return await handler(request)
 
-    return grpc.unary_unary_rpc_method_handler(
-        guarded(handler if metrics is None else measured(handler, metrics, UNARY)),
-        request_deserializer=receiver(message_of(getattr(oip_pb2, f"{name}Request"))),
-        response_serializer=getattr(oip_pb2, f"{name}Response").SerializeToString,
-    )
+    request, response = getattr(oip_pb2, f"{name}Request"), getattr(oip_pb2, f"{name}Response")
+    return Method(handle, request.FromString, response.SerializeToString, counted_as=counted_as)
 
 
-def _absent() -> dict[str, str]:
-    return {f"{begin}{end}": begin for begin, ends in _ABSENT.items() for end in ends}
+def _missing(name: str) -> Method:
+    async def refuse(request: Any, context: Any) -> None:
+        raise absent(name)
 
-
-def _refusing(name: str) -> Any:
-    begin = _absent()[name]
-
-    async def refuse(request: bytes, context: Any) -> None:
-        raise absent(begin)
-
-    return grpc.unary_unary_rpc_method_handler(guarded(refuse))
+    return Method(refuse, bytes, counted_as=None)

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from demur.v1 import common_pb2, lesion_pb2, motion_pb2, translation_pb2, vessel_pb2, weather_pb2
 from services.runtime.errors import DemurError
 from services.transport.binding import Chunk, Message
-from services.transport.grpc.compression import Compressed, decompress
-from services.transport.grpc.received import receiver
+from services.transport.grpc import raw_request
+from services.transport.grpc.raw_request import Compressed, decompress
 from services.transport.grpc.status import detail
 from services.transport.http.body import FORM, error_response
 from services.transport.http.form import read_form
@@ -36,7 +36,7 @@ _MESSAGE_BYTES = 16 << 20
 
 def decoder(message: Message) -> Callable[[bytes], Any]:
     """Bytes of a gRPC message to what handlers see, decompressed as the server does; raises what refuses them."""
-    receive = receiver(message)
+    receive = raw_request.decoder(message.decode)
 
     def decode(case: bytes) -> Any:
         received = receive(case)

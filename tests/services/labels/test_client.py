@@ -254,8 +254,7 @@ async def test_a_draining_service_refuses_each_kind_of_call_in_words(tmp_path: P
         serving(TABULAR, recorded=True, home=tmp_path) as served,
         grpc.aio.insecure_channel(f"127.0.0.1:{served.server.port}") as channel,
     ):
-        for gate in served.server._gates:
-            gate.shut()
+        served.server.calls.shut()
         stub: Any = LabelServiceStub(channel)  # type: ignore[no-untyped-call]
         calls = (
             stub.Submit(labels_pb2.SubmitLabelsRequest()),

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from services.transport.http.refusal import of_oip
+from services.transport.http.error_response import is_oip
 from tests.contract.serving import Served, serving
 from tests.services.tabular import TABULAR
 
@@ -231,7 +231,7 @@ async def test_the_document_has_every_route_and_resolves(tmp_path: Path) -> None
     async with serving(TABULAR) as served:
         document = (await served.http.get("/v1/openapi.json")).json()
         routes = {route.path for route in served.app.routes}  # type: ignore[attr-defined]
-        other = {path for path in routes if of_oip(path)}  # described by its own protocol and docs/oip.md
+        other = {path for path in routes if is_oip(path)}  # described by its own protocol and docs/oip.md
         assert routes - other <= set(document["paths"])
         references = set(re.findall(r'"#/components/schemas/(\w+)', json.dumps(document)))
         assert references <= set(document["components"]["schemas"])

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from demur.v1 import common_pb2, vessel_pb2
-from services.transport.grpc.answer_size import KEY, SMALL_BYTES
+from services.transport.grpc.limits import LIMIT_KEY as KEY
+from services.transport.grpc.limits import UNCHECKED_BYTES as SMALL_BYTES
 from tests.contract.serving import detail as seen
 from tests.contract.serving import serving
 from tests.services.tabular import MAX_ROWS, TABULAR

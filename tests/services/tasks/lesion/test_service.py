@@ -21,7 +21,7 @@ from models.tasks.lesion.data.image import read_scan
 from models.tasks.lesion.inference import members
 from models.tasks.lesion.inference.segment import segment
 from services.policy.decision import Decision
-from services.transport.grpc.answer_size import KEY
+from services.transport.grpc.limits import LIMIT_KEY as KEY
 from tests.contract.serving import detail
 from tests.models.lesion.heads import SPOTS, head, packed, unpacked
 from tests.services.tasks.documents import misfits

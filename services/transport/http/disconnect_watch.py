@@ -1,4 +1,4 @@
-"""Whether the caller of a running call is still there."""
+"""Cancellation of a running call whose caller has disconnected."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from starlette.requests import Request
 from services.runtime.errors import Cancelled
 
 PATIENCE_SECONDS = 0.02
-"""Calls that end sooner are not watched: it would cost more than what their cancellation saves."""
+"""Calls that end sooner are not watched: that would cost more than their cancellation saves."""
 
 
-class Presence:
-    """``async with``: what runs inside is cancelled when the caller goes away.
+class DisconnectWatch:
+    """``async with``: cancel what runs inside when the caller disconnects.
 
-    To be used after the body was read. A call that ends soon pays for one timer only.
+    Use it after the body was read. A call that ends soon costs one timer only.
 
     Raises:
-        Cancelled: the caller went away.
+        Cancelled: the caller disconnected.
     """
 
     def __init__(self, request: Request) -> None:

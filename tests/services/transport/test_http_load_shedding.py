@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 
 from services.request.admission import BURST, Crowd, ticket
-from services.transport.http.door import HELD_BYTES, Door, guarded_protocol
+from services.transport.http.load_shedding import HELD_BYTES, LoadShedder, shedding_protocol
 
 MOST = 2
 FULL = MOST * BURST
@@ -23,9 +23,9 @@ FULL = MOST * BURST
 
 @dataclass
 class Behind:
-    """The application behind the door: it says how large the body was, once it may."""
+    """The application behind the shedder: it says how large the body was, once it may."""
 
-    door: Door
+    shedder: LoadShedder
     port: int = 0
     bodies: list[bytes] = field(default_factory=list)
     early: bool = False
@@ -50,12 +50,12 @@ class Behind:
 
     def fill(self) -> None:
         """Nobody else gets in."""
-        while self.door.crowd.enter():
+        while self.shedder.crowd.enter():
             pass
 
     def empty(self) -> None:
-        while self.door.crowd.inside:
-            self.door.crowd.leave()
+        while self.shedder.crowd.inside:
+            self.shedder.crowd.leave()
 
     async def until(self, count: int) -> None:
         """So many requests have reached the application."""
@@ -66,10 +66,10 @@ class Behind:
 
 @asynccontextmanager
 async def behind() -> AsyncIterator[Behind]:
-    app = Behind(Door(Crowd(MOST, time.monotonic)))
+    app = Behind(LoadShedder(Crowd(MOST, time.monotonic)))
     app.go.set()
     listener = socket.create_server(("127.0.0.1", 0))
-    protocol = guarded_protocol(app.door)
+    protocol = shedding_protocol(app.shedder)
     config = uvicorn.Config(app, http=protocol, lifespan="off", ws="none", log_config=None, access_log=False)
     server = uvicorn.Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
@@ -128,7 +128,7 @@ async def test_a_full_house_refuses_in_words_and_keeps_the_connection() -> None:
             assert (status, headers["retry-after"], error["code"]) == (429, "1", "queue_full")
             assert headers["content-type"] == "application/json"
             assert error["retry_after_seconds"] > 0
-        assert (app.bodies, app.door.refused) == ([], 3)
+        assert (app.bodies, app.shedder.refused) == ([], 3)
         app.empty()
         assert (await caller.ask(post(b"12345")))[::2] == (200, b"/v1/predict 5")
 
@@ -173,7 +173,7 @@ async def test_what_is_no_small_call_for_a_prediction_passes(request_: bytes) ->
             assert b" 100 " in await caller.reader.readuntil(b"\r\n\r\n")
             caller.writer.write(b"rows")
         assert (await caller.answer())[0] == 200
-        assert app.door.crowd.inside == FULL, "and is not counted"
+        assert app.shedder.crowd.inside == FULL, "and is not counted"
 
 
 async def test_calls_are_inside_until_they_are_answered() -> None:
@@ -183,10 +183,10 @@ async def test_calls_are_inside_until_they_are_answered() -> None:
             for number, caller in enumerate((first, second, third), 1):
                 caller.writer.write(post())
                 await app.until(number)
-                assert app.door.crowd.inside == number
+                assert app.shedder.crowd.inside == number
             app.go.set()
             assert [(await caller.answer())[0] for caller in (first, second, third)] == [200, 200, 200]
-            assert app.door.crowd.inside == 0
+            assert app.shedder.crowd.inside == 0
 
 
 async def test_a_call_whose_work_is_done_elsewhere_makes_room() -> None:
@@ -195,10 +195,10 @@ async def test_a_call_whose_work_is_done_elsewhere_makes_room() -> None:
         app.early = True
         caller.writer.write(post())
         await app.until(1)
-        assert app.door.crowd.inside == 0
+        assert app.shedder.crowd.inside == 0
         app.go.set()
         assert (await caller.answer())[0] == 200
-        assert app.door.crowd.inside == 0, "given back once"
+        assert app.shedder.crowd.inside == 0, "given back once"
 
 
 async def test_a_caller_who_goes_away_leaves_no_place_taken() -> None:
@@ -212,7 +212,7 @@ async def test_a_caller_who_goes_away_leaves_no_place_taken() -> None:
             await asyncio.sleep(0.02)
         app.go.set()
         async with asyncio.timeout(40):
-            while app.door.crowd.inside:
+            while app.shedder.crowd.inside:
                 await asyncio.sleep(0.001)
 
 
@@ -224,7 +224,7 @@ async def test_a_stalled_body_is_the_applications_to_wait_for() -> None:
         await asyncio.sleep(0.3)
         caller.writer.write(b"6789")
         assert (await caller.answer())[2] == b"/v1/predict 10"
-        assert app.door.crowd.inside == FULL
+        assert app.shedder.crowd.inside == FULL
 
 
 async def test_requests_of_one_connection_are_answered_in_their_order() -> None:

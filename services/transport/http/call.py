@@ -1,37 +1,55 @@
-"""The door of HTTP: what every request passes before its route is looked for, in a service and in the monitor."""
+"""The layers that every HTTP call passes: access before its route is found, and around its endpoint trace, drain,
+errors and metrics.
+
+``AccessGuard`` is an ASGI application around a whole server, a service or the monitor. ``CallLayer`` wraps the
+endpoints of a service.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import unquote_plus
 
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from services.access.caller import CALLER, Caller
 from services.access.door import Door
 from services.access.rules import HttpRules
 from services.access.tokens import looks_like_one
+from services.request.metrics import Metrics
 from services.runtime.errors import (
+    Cancelled,
+    DeadlineExceeded,
     DemurError,
+    Draining,
     MethodNotAllowed,
     NotFound,
     Unauthenticated,
     UnsupportedMediaType,
+    internal,
     shortened,
     status,
 )
-from services.transport.http.body import discard
-from services.transport.http.refusal import counted_as, refused
+from services.runtime.lifecycle import Lifecycle
+from services.runtime.logging import called, get_logger
+from services.tracing.tracer import Tracer
+from services.transport.http.body import discard, error_response, stalled
+from services.transport.http.error_response import response_for, transport_of
 
 _DISCARDED_BYTES = 1 << 20
-"""Of what a refused caller still sends."""
+"""Largest rest of a body that is read from a refused caller."""
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 Count = Callable[[str, str, float], None]
+Endpoint = Callable[[Request], Awaitable[Response]]
+_log = get_logger(__name__)
 
 
-class Guard:
-    """An ASGI application that lets calls through to another: those whose token may, and none with pickles."""
+class AccessGuard:
+    """ASGI application that passes permitted calls to another one, and refuses pickles."""
 
     def __init__(self, app: Any, rules: HttpRules, door: Door | None, count: Count | None = None) -> None:
         """
@@ -88,13 +106,13 @@ class Guard:
         )
 
     async def _refuse(self, error: DemurError, scope: Any, receive: Any, send: Any, start: float) -> None:
-        response = refused(scope["path"], error)
+        response = response_for(scope["path"], error)
         request = Request(scope, receive)
         if not isinstance(error, NotFound | MethodNotAllowed):
             response.headers["connection"] = "close"
         await discard(request, _DISCARDED_BYTES)
         if self._count is not None:
-            self._count(counted_as(scope["path"]), str(status(error).http), time.perf_counter() - start)
+            self._count(transport_of(scope["path"]), str(status(error).http), time.perf_counter() - start)
         await response(scope, receive, send)
 
 
@@ -146,3 +164,66 @@ def _while_held(send: Any, door: Door, caller: Caller) -> Any:
         await send(message)
 
     return checked
+
+
+class CallLayer:
+    """Wraps the endpoints of a service."""
+
+    def __init__(self, lifecycle: Lifecycle, metrics: Metrics, tracer: Tracer, discarded_bytes: int) -> None:
+        """``discarded_bytes``: largest rest of a body that is read after an error."""
+        self._lifecycle, self._metrics, self._tracer = lifecycle, metrics, tracer
+        self._discarded_bytes = discarded_bytes
+
+    def wrapped(
+        self,
+        endpoint: Endpoint,
+        *,
+        while_draining: bool = False,
+        refusal: Callable[[DemurError], Response] = error_response,
+        transport: str = "http",
+    ) -> Endpoint:
+        """Return an endpoint whose calls are traced and counted, and whose errors become typed responses.
+
+        Args:
+            while_draining: whether calls are answered while the process drains, as those about running jobs are.
+            refusal: makes a response of an error.
+            transport: transport that the metrics count calls under.
+        """
+
+        async def call(request: Request) -> Response:
+            start = time.perf_counter()
+            name, route = _named(request)
+            attributes = {"http.request.method": name.partition(" ")[0], "http.route": route}
+            trace = self._tracer.begin(name, lambda: request.headers, attributes)
+            with self._lifecycle.in_flight(), trace:
+                try:
+                    if self._lifecycle.draining and not while_draining:
+                        raise Draining(
+                            "this replica is shutting down; retry at once, another one answers", code="draining"
+                        )
+                    response = await endpoint(request)
+                except Exception as failure:
+                    error = internal(failure)
+                    trace.failed(error)
+                    if error is not failure:
+                        _log.error("a call failed by a defect", exc_info=failure)
+                    response = refusal(error)
+                    if not isinstance(error, (DeadlineExceeded, Cancelled)):
+                        await discard(request, self._discarded_bytes)
+                    if status(error).http in (413, 503) or stalled(request):
+                        response.headers["connection"] = "close"
+                trace.note("http.response.status_code", response.status_code)
+                seconds = time.perf_counter() - start
+                self._metrics.request(transport, str(response.status_code), seconds)
+                called(transport, name, str(response.status_code), seconds)
+                return response
+
+        return call
+
+
+def _named(request: Request) -> tuple[str, str]:
+    """Return method and route as they are declared: paths may hold secrets of callers, and come in any number."""
+    matched = request.scope.get("route")
+    route = matched.path if isinstance(matched, Route) else ""
+    method = request.method if request.method in _METHODS else "_OTHER"
+    return f"{method} {route}" if route else method, route

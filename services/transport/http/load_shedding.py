@@ -1,4 +1,4 @@
-"""The door of HTTP: calls for a prediction that the event loop has no time for are refused before they cost anything.
+"""Load shedding over HTTP: refuse calls for a prediction that the event loop has no time for, at almost no cost.
 
 An answer to one row is half a millisecond of the event loop, nearly all of it transport. Where more comes than that, a
 refusal that goes the way of a request (task, middleware, routes) costs a third of an answer, and refusing alone fills
@@ -47,15 +47,15 @@ class _Answered:
     message_event = asyncio.Event()  # nobody waits for it
 
 
-class Door:
-    """How many calls are inside, and what was refused; one a process."""
+class LoadShedder:
+    """The number of active calls and of refused ones; one a process."""
 
     def __init__(self, crowd: Crowd) -> None:
         self.crowd = crowd
         self.refused = 0
 
 
-def guarded_protocol(door: Door) -> type[HttpToolsProtocol]:
+def shedding_protocol(shedder: LoadShedder) -> type[HttpToolsProtocol]:
     """The protocol class for uvicorn, which makes one of each connection."""
 
     class Guarded(HttpToolsProtocol):
@@ -89,10 +89,10 @@ def guarded_protocol(door: Door) -> type[HttpToolsProtocol]:
 
         def on_message_complete(self) -> None:
             if self._held is not None:
-                if not door.crowd.enter():
+                if not shedder.crowd.enter():
                     self._refuse()
                     return
-                self._ticket = Ticket(door.crowd)
+                self._ticket = Ticket(shedder.crowd)
                 self._pass_on()
             super().on_message_complete()
 
@@ -120,7 +120,7 @@ def guarded_protocol(door: Door) -> type[HttpToolsProtocol]:
         def _refuse(self) -> None:
             self._held = None
             self._stop_timer()
-            door.refused += 1
+            shedder.refused += 1
             self.cycle = _Answered()  # type: ignore[assignment]
             if self.parser.should_keep_alive():
                 self.transport.write(_KEPT)

@@ -16,7 +16,7 @@ from grpc_health.v1 import health_pb2
 
 from demur.v1 import common_pb2, vessel_pb2
 from services.runtime.errors import DemurError
-from services.transport.grpc.compression import decompress
+from services.transport.grpc.raw_request import decompress
 from tests.contract.serving import detail as seen
 from tests.contract.serving import serving
 from tests.services.tabular import TABULAR
