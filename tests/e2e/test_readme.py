@@ -1,4 +1,4 @@
-"""The README's examples, run as they stand, against a running service; their printed output is true."""
+"""The examples of README and docs/tour.md, run as they stand against a running service; the printed output is true."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pytest
 from tests.e2e.conftest import PROJECT, Installation
 
 RUN = os.environ | {"PYTHONPATH": f"{PROJECT}{os.pathsep}{PROJECT / 'clients' / 'python'}"}
-README = (PROJECT / "README.md").read_text()
+PAGES = (PROJECT / "README.md").read_text() + (PROJECT / "docs" / "tour.md").read_text()
 
 
 def block(mark: str) -> tuple[str, str]:
-    """The code block behind a mark, and the block of output that follows it."""
-    found = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```\n\n```\w*\n(.*?)```", README, re.DOTALL)
-    assert found, f"README has no example marked {mark} with its output"
+    """Return the code block after a mark, and the block of output that follows it."""
+    found = re.search(rf"<!-- {mark} -->\n```\w+\n(.*?)```\n\n```\w*\n(.*?)```", PAGES, re.DOTALL)
+    assert found, f"no page has an example marked {mark} with its output"
     return found[1], found[2]
 
 
