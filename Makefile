@@ -21,7 +21,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 THREADS := $(if $(filter 1,$(WORKERS)),,OMP_NUM_THREADS=1)
 
 # What an install is made of.
-INSTALLED := pyproject.toml clients/python/pyproject.toml constraints.txt models/executors/trees/kernel.c
+INSTALLED := pyproject.toml clients/python/pyproject.toml simulators/pyproject.toml constraints.txt models/executors/trees/kernel.c
 
 .PHONY: up down test check audit bench gpu protos policy generators image image-gpu artefact-image sbom
 
@@ -88,14 +88,14 @@ $(VENV)/serve: $(INSTALLED)
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV) (a few minutes the first time)"
-	@$(PIP) -e clients/python -e '.[evaluate]'
+	@$(PIP) -e clients/python -e '.[evaluate]' -e simulators
 	@touch $@
 
 $(VENV)/train: $(INSTALLED)
 	@$(PYTHON) -c 'import sys; sys.exit("Demur needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV), with training and development extras"
-	@$(PIP) -e clients/python -e '.[evaluate,released,postgres,tracing,train,dev]'
+	@$(PIP) -e clients/python -e '.[evaluate,released,postgres,tracing,train,dev]' -e simulators
 	@touch $(VENV)/serve $@
 
 # What speaks the Open Inference Protocol as its users do, apart: its packages and ours register the same names.

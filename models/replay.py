@@ -4,8 +4,8 @@ A set is one file of inputs, which artefacts of one task may share, and one file
 them. Units lie in a shuffled order, so that the first n of them are a smaller set. The way from inputs to scores is the
 one that answers requests: the same executors, reductions and measures.
 
-A task gives a module ``models.tasks.TASK.artefact.replay_set`` with ``replayer(artefact, arrays, device)``; nothing else is
-registered.
+A task provides the module ``models.tasks.TASK.artefact.replay_set`` with ``replayer(artefact, arrays, device)``;
+nothing else is registered.
 """
 
 from __future__ import annotations

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+SIMULATORS = "demur.simulators"
+"""Group of entry points: the name of a task to the actions of its simulator."""
 Progress = Callable[[float, str], None]
 """Called with the finished share, 0 to 1, and a few words."""
 
@@ -45,3 +48,29 @@ class Action:
     """For the progress line, such as "simulating"."""
     datasheet: str = ""
     """Where it says what the files are; empty for files of the user's own data."""
+
+
+def simulator_actions(task: str) -> tuple[Action, ...]:
+    """Return the actions of a task's simulator.
+
+    If no simulators are installed, ``simulate`` says how to install them.
+    """
+    if not (known := entry_points(group=SIMULATORS)):
+        return (_NOT_INSTALLED,)
+    return tuple(action for entry in known.select(name=task) for action in entry.load())
+
+
+def _not_installed(values: Mapping[str, Any], progress: Progress) -> list[Path]:
+    raise ValueError(
+        "simulators are not installed; in a checkout of Demur, `pip install -e simulators` installs those of lesion,"
+        " motion, vessel and weather"
+    )
+
+
+_NOT_INSTALLED = Action(
+    "simulate",
+    "not installed: `pip install -e simulators`",
+    (Option("options", "options of the simulator", str, (), count="...", metavar="OPTION"),),
+    _not_installed,
+    "simulating",
+)

@@ -16,7 +16,7 @@ from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 CONSTRAINTS = Path(__file__).resolve().parents[1] / "constraints.txt"
-OURS = {"demur", "demur-client"}
+OURS = {"demur", "demur-client", "demur-simulators"}
 TOOLS = {"pip", "setuptools", "wheel"}
 """Of the environment itself, which pip does not freeze."""
 _WORDS = re.compile(

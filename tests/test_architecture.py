@@ -31,7 +31,16 @@ def imported(path: Path) -> Iterator[str]:
 
 
 FORBIDDEN = {
-    PROJECT / "models": ("services", "demur", "bentoml", "grpc", "prometheus_client", "starlette", "tests"),
+    PROJECT / "models": (
+        "services",
+        "simulators",
+        "demur",
+        "bentoml",
+        "grpc",
+        "prometheus_client",
+        "starlette",
+        "tests",
+    ),
     CLIENT / "demur": ("services", "models", "bentoml", "onnxruntime", "tests"),
     PROJECT / "services": ("tests", "benchmarks", "studies", "simulators", "examples"),
     PROJECT / "simulators": ("services", "tests", "benchmarks", "studies", "examples"),
@@ -198,7 +207,7 @@ def test_importing_models_does_not_import_training_libraries() -> None:
 
 def test_nobody_else_provides_our_top_level_names() -> None:
     """Careless wheels install packages called models or services; ours must be the ones that are imported."""
-    ours = {"services": "demur", "models": "demur", "demur": "demur-client"}
+    ours = {"services": "demur", "models": "demur", "demur": "demur-client", "simulators": "demur-simulators"}
     provided = packages_distributions()
     for name, distribution in ours.items():
         others = {one for one in provided.get(name, []) if one.lower() != distribution}

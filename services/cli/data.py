@@ -6,7 +6,7 @@ import argparse
 import importlib
 from typing import Any
 
-from models.workbench import Action
+from models.workbench import Action, simulator_actions
 from services.cli import options
 from services.cli.output import CommandError, ProgressLine, print_json
 from services.tasks import WORKBENCHES
@@ -19,9 +19,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
     for name in sorted(WORKBENCHES):
         bench = importlib.import_module(WORKBENCHES[name])
-        task = tasks.add_parser(name, help=", ".join(action.name for action in bench.ACTIONS))
+        offered = (*simulator_actions(name), *bench.ACTIONS)
+        task = tasks.add_parser(name, help=", ".join(action.name for action in offered))
         actions = task.add_subparsers(dest="action", required=True, metavar="ACTION")
-        for action in bench.ACTIONS:
+        for action in offered:
             command = actions.add_parser(action.name, help=action.help, description=action.help)
             for option in action.options:
                 options.add(command, option)

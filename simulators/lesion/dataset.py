@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from models.evaluation.files import need
 from models.tasks.lesion.data.official import NAMES
+from models.tasks.lesion.training.workbench import PROVENANCE
 from models.workbench import Progress
 from simulators.lesion import scan, template
 from simulators.lesion.cohort import entries
 from simulators.lesion.sites import SITES
-
-PROVENANCE = "PROVENANCE.json"
-"""Beside the sites' folders: what they are and their licence; goes into the model card of what is trained on them."""
 
 SIMULATOR = "simulated by simulators/lesion of Demur from the ICBM 152 (2009a) tissue maps"
 

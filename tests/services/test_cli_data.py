@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from models.tasks.vessel.training import workbench as vessel
 from models.tasks.weather.data import dummies, official, partition
 from models.tasks.weather.data.table import CLIMATES, Table
 from models.tasks.weather.training import workbench
 from services.cli import main
+from simulators.vessel import actions as vessel
 
 SPLITS = ("train", "dev_in", "dev_out", "eval_in", "eval_out")
 
@@ -126,3 +127,11 @@ def test_a_scale_outside_its_range_fails_in_words(
     assert main(["data", "weather", "simulate", "--scale", scale, "--out", str(tmp_path / "new")]) == 1
     assert "(0, 1]" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def test_without_simulators_the_command_says_how_to_install_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("models.workbench.entry_points", lambda group: EntryPoints())
+    assert main(["data", "vessel", "simulate", "--scale", "0.5", "--out", str(tmp_path)]) == 1
+    assert "pip install -e simulators" in capsys.readouterr().err

@@ -74,7 +74,7 @@ def test_an_artefact_of_another_task_is_not_imported(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize("task", WORKBENCHES)
 def test_every_workbench_has_what_the_commands_ask_of_it(task: str) -> None:
     bench = importlib.import_module(WORKBENCHES[task])
-    needed = ("ACTIONS", "DATASHEET", "FAMILIES", "train_artefact", *(["read_files"] if task in IMPORTERS else []))
+    needed = ("ACTIONS", "FAMILIES", "train_artefact", *(["read_files"] if task in IMPORTERS else []))
     assert [name for name in needed if not hasattr(bench, name)] == []
 
 

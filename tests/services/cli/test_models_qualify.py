@@ -18,13 +18,13 @@ from models.profile import Profile
 from models.qualification.record import Record
 from models.tasks.vessel.artefact import replay_set
 from models.tasks.vessel.training import workbench
-from models.tasks.weather.data import split_files
 from services.app.assembly import qualify
 from services.app.model_store import Store
 from services.cli import main
 from services.qualification.records import Records
 from services.runtime.settings import Settings
 from simulators.vessel.dataset import simulate
+from simulators.weather import actions
 from tests.models.lesion import bright
 from tests.models.motion import city
 from tests.models.translation import made
@@ -56,7 +56,7 @@ def vessel(folder: Path) -> Case:
 
 def weather(folder: Path) -> Case:
     """Some 80 rows."""
-    split_files.simulate_files(folder, 0.001, 2, lambda done, what: None)
+    actions.simulate_files(folder, 0.001, 2, lambda done, what: None)
     (folder / "train.csv").unlink()  # training data are not replayed
     return artefact.read(REFERENCE / "weather" / "ft_transformer-1"), folder
 

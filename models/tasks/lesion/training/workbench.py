@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from models import building
 from models.executors.device import CPU, Device
-from models.tasks.lesion.data.official import SPLITS, Case, cases
+from models.tasks.lesion.data.official import Case, cases
 from models.tasks.lesion.networks.settings import FAMILIES
 from models.tasks.lesion.training import train
-from models.workbench import Action, Option, Progress
-from simulators.lesion import dataset
-from simulators.lesion.sites import SITES
+from models.workbench import Action, Progress
 
 if TYPE_CHECKING:
     from models.artefact import Artefact
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "PRESETS", "read_files", "train_artefact"]
+__all__ = ["ACTIONS", "FAMILIES", "PRESETS", "read_files", "train_artefact"]
 
-DATASHEET = "docs/datasheets/lesion-simulator.md"
+PROVENANCE = "PROVENANCE.json"
+"""File beside the folders of the sites: description and licence of the scans, which go into the model card."""
 
 PRESETS = ("brief", "fast", "full")
 """Besides the usual two, one of some two minutes a member for trials."""
@@ -51,7 +49,7 @@ def train_artefact(
         RuntimeError: the training of a member failed.
     """
     data = read_files(directory)
-    source = directory / dataset.PROVENANCE
+    source = directory / PROVENANCE
     provenance = building.Provenance(**json.loads(source.read_text())) if source.exists() else building.UNSTATED
     return train.train_artefact(
         family,
@@ -79,51 +77,5 @@ def read_files(directory: Path) -> dict[str, list[Case]]:
     return data
 
 
-def extra(words: list[str]) -> dict[str, dict[str, int]]:
-    """Numbers of scans by site and split, from words such as ``site_e:train=10``.
-
-    Raises:
-        ValueError: another form, or a site's split twice.
-    """
-    found: dict[str, dict[str, int]] = {}
-    for word in words:
-        site, _, rest = word.partition(":")
-        split, _, count = rest.partition("=")
-        if not count.isdecimal():
-            raise ValueError(f"--extra {word!r} is not of the form SITE:SPLIT=COUNT, such as site_e:train=10")
-        if split in found.setdefault(site, {}):
-            raise ValueError(f"--extra gives {site}:{split} twice")
-        found[site][split] = int(count)
-    return found
-
-
-def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
-    return dataset.simulate(
-        given["out"], given["scale"], given["seed"], tuple(given["sites"]), progress, extra(given["extra"])
-    )
-
-
-ACTIONS = (
-    Action(
-        "simulate",
-        "draw brains with lesions at the simulated sites, in the official layout",
-        (
-            Option("--out", "directory for the sites' folders", Path, required=True),
-            Option("--scale", "multiplies the canonical numbers of scans, at least one each", float, 1.0),
-            Option("--seed", "equal seeds draw equal scans", int, 0),
-            Option("--sites", "which sites", str, tuple(SITES), count="+", choices=tuple(SITES), metavar="SITE"),
-            Option(
-                "--extra",
-                f"scans beside the canonical ones, for experiments across sites; splits {', '.join(SPLITS)}",
-                str,
-                (),
-                count="+",
-                metavar="SITE:SPLIT=COUNT",
-            ),
-        ),
-        _simulate,
-        "simulating",
-        DATASHEET,
-    ),
-)
-"""What ``demur data`` offers."""
+ACTIONS: tuple[Action, ...] = ()
+"""Actions of ``demur data`` beside those of the simulator."""

@@ -13,16 +13,14 @@ from models.tasks.motion.data.writer import PROVENANCE
 from models.tasks.motion.networks.settings import FAMILIES
 from models.tasks.motion.training import train
 from models.workbench import Progress
-from simulators.motion import actions as simulator_actions
 
 if TYPE_CHECKING:
     from models.artefact import Artefact
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "read_files", "train_artefact"]
+__all__ = ["ACTIONS", "FAMILIES", "read_files", "train_artefact"]
 
-DATASHEET = "docs/datasheets/motion-simulator.md"
-ACTIONS = (*simulator_actions.ACTIONS, *official_actions.ACTIONS)
-"""What ``demur data`` offers."""
+ACTIONS = official_actions.ACTIONS
+"""Actions of ``demur data`` beside those of the simulator."""
 
 _PRESETS = {"fast": "small", "full": "paper"}
 

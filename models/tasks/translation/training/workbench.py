@@ -18,9 +18,8 @@ from models.workbench import Action, Option, Progress
 if TYPE_CHECKING:
     from models.artefact import Artefact
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "MEMBERS", "PRECISIONS", "read_files", "train_artefact"]
+__all__ = ["ACTIONS", "FAMILIES", "MEMBERS", "PRECISIONS", "read_files", "train_artefact"]
 
-DATASHEET = ""
 MEMBERS = 3
 """As in Shifts 1.0."""
 PRECISIONS = get_args(Precision)

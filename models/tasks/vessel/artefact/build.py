@@ -31,7 +31,7 @@ from models.tasks.vessel.inference import scoring
 from models.tasks.vessel.spec import HEADS, POWER
 
 if TYPE_CHECKING:
-    from simulators.vessel.dataset import Table
+    from models.tasks.vessel.data.table import Table
 
 GRAPH = "ensemble.onnx"
 TRAINED_ON = ("train", "low_speed")

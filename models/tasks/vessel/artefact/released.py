@@ -25,7 +25,7 @@ from models.tasks.vessel.artefact.ensemble import DRY_DOCK, DRY_DOCK_DIVISOR, Sc
 from models.tasks.vessel.data.features import NAMES
 
 if TYPE_CHECKING:
-    from simulators.vessel.dataset import Table
+    from models.tasks.vessel.data.table import Table
 
 SHAPES = {"linear1": (50, 10), "linear2": (20, 50), "linear3": (2, 20)}
 PASSES = 10

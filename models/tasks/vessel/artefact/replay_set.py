@@ -21,7 +21,7 @@ from models.tasks.vessel.spec import HEADS, POWER
 
 if TYPE_CHECKING:
     from models.building import Provenance
-    from simulators.vessel.dataset import Table
+    from models.tasks.vessel.data.table import Table
 
 UNITS = 4500
 """Rows of a set, where data have so many."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.vessel.data.features import NAMES
-from simulators.vessel.units import Floats
 
 COLUMNS: tuple[str, ...] = ("time_id", *NAMES, "power")
 """Columns of the official files, in order."""
@@ -24,11 +23,11 @@ class Table:
     """Minute of the record [N], rising within a split of the canonical partition."""
     features: NDArray[np.float32]
     """[N, 10] in the order and units of `features.FEATURES`."""
-    power: Floats
+    power: NDArray[np.float64]
     """Label [N] in kW, with noise where the split has noise."""
-    clean_power: Floats | None = None
+    clean_power: NDArray[np.float64] | None = None
     """[N] in kW before noise; None for a file that was read."""
-    true_wind: Floats | None = None
+    true_wind: NDArray[np.float64] | None = None
     """True wind speed [N] in kn; None for a file that was read."""
 
     def __len__(self) -> int:

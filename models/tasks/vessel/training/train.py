@@ -21,7 +21,7 @@ from models.tasks.vessel.data.features import NAMES
 from models.tasks.vessel.networks import families
 
 if TYPE_CHECKING:
-    from simulators.vessel.dataset import Table
+    from models.tasks.vessel.data.table import Table
 
 
 @dataclass(frozen=True)

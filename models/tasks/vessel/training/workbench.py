@@ -3,72 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from models import building
 from models.artefact import Artefact
 from models.executors.device import CPU, Device
 from models.tasks.vessel.artefact.ensemble import FAMILIES
 from models.tasks.vessel.data.table import Table, read_csv
-from models.workbench import Action, Option, Progress
-from simulators.vessel.dataset import LOW_SPEED_ROWS, generalisation, low_speed, simulate
+from models.workbench import Action, Progress
 
-__all__ = ["DATASHEET", "FAMILIES", "read_files", "simulate_files", "train_artefact"]
+__all__ = ["ACTIONS", "FAMILIES", "read_files", "train_artefact"]
 
 LOW_SPEED = "low_speed"
 """Rows that are trained on beside ``train`` where the directory has them: a ship at rest or manoeuvring."""
 SPLITS = ("train", LOW_SPEED, "dev_in", "dev_out", "eval_in", "eval_out")
-DATASHEET = "docs/datasheets/vessel-simulator.md"
 PROVENANCE = "PROVENANCE.json"
 """Beside the CSV files: what they are and their licence; goes into the model card of what is trained on them."""
 
-SIMULATOR = "simulated by simulators/vessel of Demur"
 
-
-def simulate_files(directory: Path, scale: float, seed: int, extra_rows: int, progress: Progress) -> list[Path]:
-    """Write the canonical splits, ``low_speed.csv`` and ``generalisation.csv`` of ``extra_rows`` rows, as official CSV.
-
-    Raises:
-        ValueError: a scale outside (0, 1] or a negative row count.
-    """
-    directory.mkdir(parents=True, exist_ok=True)
-    tables = simulate(scale, seed, progress=lambda share: progress(0.6 * share, "voyages"))
-    tables[LOW_SPEED] = low_speed(max(1, round(LOW_SPEED_ROWS * scale)), seed)
-    if extra_rows:
-        tables["generalisation"] = generalisation(extra_rows, seed, progress=lambda share: progress(0.6, "box"))
-    written = []
-    for number, (name, table) in enumerate(tables.items()):
-        path = directory / f"{name}.csv"
-        table.write_csv(path)
-        written.append(path)
-        progress(0.6 + 0.4 * (number + 1) / len(tables), path.name)
-    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
-    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
-    return written
-
-
-def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
-    return simulate_files(given["out"], given["scale"], given["seed"], given["generalisation"], progress)
-
-
-ACTIONS = (
-    Action(
-        "simulate",
-        "draw the canonical splits from the simulator",
-        (
-            Option("--out", "directory for the files", Path, required=True),
-            Option("--scale", "share of the canonical row counts, (0, 1]", float, 1.0),
-            Option("--seed", "equal seeds draw equal files", int, 0),
-            Option("--generalisation", "also draw this many rows", int, 0, metavar="ROWS"),
-        ),
-        _simulate,
-        "simulating",
-        DATASHEET,
-    ),
-)
-"""What ``demur data`` offers."""
+ACTIONS: tuple[Action, ...] = ()
+"""Actions of ``demur data`` beside those of the simulator."""
 
 
 def read_files(directory: Path, splits: Sequence[str] = SPLITS) -> dict[str, Table]:

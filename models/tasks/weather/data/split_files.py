@@ -1,4 +1,4 @@
-"""Splits as files: written from the simulator, or divided anew from official files, in pieces."""
+"""Splits as files, written in pieces, and the partition of official files into new ones."""
 
 from __future__ import annotations
 
@@ -17,49 +17,9 @@ from models.tasks.weather.data import dummies, official, partition
 from models.tasks.weather.data.features import CLIMATE, FACT_TIME
 from models.tasks.weather.data.table import CLIMATES, UNKNOWN, Table
 from models.workbench import Progress
-from simulators.weather import dataset
 
 PROVENANCE = "PROVENANCE.json"
 """Beside the data files: what they are and their licence; goes into the model card of what is trained on them."""
-
-SIMULATOR = "simulated by simulators/weather of Demur"
-
-
-def simulate_files(
-    directory: Path,
-    scale: float,
-    seed: int,
-    progress: Progress,
-    *,
-    extension: str = "csv",
-    extended: bool = False,
-    no_meta: bool = False,
-) -> list[Path]:
-    """Writes the canonical splits, piece by piece: memory does not grow with ``scale``.
-
-    Args:
-        extension: of ``official.FORMATS``.
-        extended: also the splits of ``partition.EXTENDED``.
-        no_meta: beside each file one with the features only, as the released partition tool writes.
-
-    Raises:
-        ValueError: a scale outside (0, 1], or pyarrow is missing.
-    """
-    total = sum(int(rows.sum()) for rows in partition.counts(scale, extended=extended).values())
-    directory.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    done = 0
-    for name, pieces in dataset.splits(scale, seed, extended=extended).items():
-        with _Split(directory, name, extension, no_meta) as split:
-            for piece in pieces:
-                split.write(piece)
-                done += len(piece)
-                progress(min(done / total, 0.999), name)
-        written += split.paths
-    progress(1.0, directory.name)
-    source = {"description": f"{SIMULATOR}, seed {seed}, scale {scale:g}", "licence": "CC0-1.0"}
-    (directory / PROVENANCE).write_text(json.dumps(source, indent=1))
-    return written
 
 
 def partition_files(
@@ -90,7 +50,7 @@ def partition_files(
     names = [name for index, name in enumerate(partition.SPLITS) if (which == index).any()]
     known: dummies.Sums | None = None
     with contextlib.ExitStack() as stack:
-        splits = {name: stack.enter_context(_Split(directory, name, extension, no_meta)) for name in names}
+        splits = {name: stack.enter_context(Split(directory, name, extension, no_meta)) for name in names}
         for split in splits.values():
             split.refuse(files)
         start = 0
@@ -113,8 +73,8 @@ def partition_files(
     return [path for split in splits.values() for path in split.paths]
 
 
-class _Split:
-    """One split being written, with or without its twin of features."""
+class Split:
+    """Writer of one split, with or without a second file that has the features only."""
 
     def __init__(self, directory: Path, name: str, extension: str, no_meta: bool) -> None:
         self.paths = [directory / f"{name}.{extension}"]
@@ -126,7 +86,7 @@ class _Split:
         self._stack = contextlib.ExitStack()
         self._writers: list[official.Writer] = []
 
-    def __enter__(self) -> _Split:
+    def __enter__(self) -> Split:
         for path, layout in zip(self.paths, self._layouts, strict=True):
             self._writers.append(self._stack.enter_context(official.Writer(path, layout)))
         return self

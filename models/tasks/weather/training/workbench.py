@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from models.artefact import Artefact
     from models.building import Labelled
 
-__all__ = ["ACTIONS", "DATASHEET", "FAMILIES", "read_files", "read_tables", "train_artefact"]
-
-DATASHEET = "docs/datasheets/weather-simulator.md"
+__all__ = ["ACTIONS", "FAMILIES", "read_files", "read_tables", "train_artefact"]
 
 _RULES = partition.Rules()
 
@@ -93,18 +91,6 @@ def read_tables(directory: Path, splits: Sequence[str] = partition.SPLITS) -> di
     return {name: official.read(path, training=name == "train") for name, path in found.items()}
 
 
-def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
-    return split_files.simulate_files(
-        given["out"],
-        given["scale"],
-        given["seed"],
-        progress,
-        extension=given["format"],
-        extended=given["extended"],
-        no_meta=given["no_meta"],
-    )
-
-
 def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
     rules = partition.Rules(
         tuple(given["time_split"]),
@@ -125,13 +111,14 @@ def _partition(given: Mapping[str, Any], progress: Progress) -> list[Path]:
     )
 
 
-_WRITTEN = (
+WRITTEN = (
     Option("--out", "directory for the files", Path, required=True),
     Option("--seed", "equal seeds draw equal files", int, 0),
     Option("--format", "csv, or parquet: half the size", str, "csv", choices=official.FORMATS),
     Option("--extended", "also train_xclim, dev_xclim, train_xtime, dev_xtime for the experiments A to D", None),
     Option("--no-meta", "also a file with the features only beside each", None),
 )
+"""Options of every action that writes splits."""
 
 
 def _climates(name: str, what: str, default: tuple[str, ...]) -> Option:
@@ -139,14 +126,6 @@ def _climates(name: str, what: str, default: tuple[str, ...]) -> Option:
 
 
 ACTIONS = (
-    Action(
-        "simulate",
-        "draw the canonical splits from the simulator",
-        (Option("--scale", "share of the canonical row counts, (0, 1]", float, 1.0), *_WRITTEN),
-        _simulate,
-        "simulating",
-        DATASHEET,
-    ),
     Action(
         "partition",
         "divide official files anew by time and climate",
@@ -171,10 +150,10 @@ ACTIONS = (
                 count=3,
                 metavar="SHARE",
             ),
-            *_WRITTEN,
+            *WRITTEN,
         ),
         _partition,
         "dividing",
     ),
 )
-"""What ``demur data`` offers."""
+"""Actions of ``demur data`` beside those of the simulator."""

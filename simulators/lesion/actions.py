@@ -1,0 +1,64 @@
+"""Actions of the lesion simulator on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from models.tasks.lesion.data.official import SPLITS
+from models.workbench import Action, Option, Progress
+from simulators.lesion import dataset
+from simulators.lesion.sites import SITES
+
+DATASHEET = "docs/datasheets/lesion-simulator.md"
+
+
+def extra(words: list[str]) -> dict[str, dict[str, int]]:
+    """Numbers of scans by site and split, from words such as ``site_e:train=10``.
+
+    Raises:
+        ValueError: another form, or a site's split twice.
+    """
+    found: dict[str, dict[str, int]] = {}
+    for word in words:
+        site, _, rest = word.partition(":")
+        split, _, count = rest.partition("=")
+        if not count.isdecimal():
+            raise ValueError(f"--extra {word!r} is not of the form SITE:SPLIT=COUNT, such as site_e:train=10")
+        if split in found.setdefault(site, {}):
+            raise ValueError(f"--extra gives {site}:{split} twice")
+        found[site][split] = int(count)
+    return found
+
+
+def _simulate(given: Mapping[str, Any], progress: Progress) -> list[Path]:
+    return dataset.simulate(
+        given["out"], given["scale"], given["seed"], tuple(given["sites"]), progress, extra(given["extra"])
+    )
+
+
+ACTIONS = (
+    Action(
+        "simulate",
+        "draw brains with lesions at the simulated sites, in the official layout",
+        (
+            Option("--out", "directory for the sites' folders", Path, required=True),
+            Option("--scale", "multiplies the canonical numbers of scans, at least one each", float, 1.0),
+            Option("--seed", "equal seeds draw equal scans", int, 0),
+            Option("--sites", "which sites", str, tuple(SITES), count="+", choices=tuple(SITES), metavar="SITE"),
+            Option(
+                "--extra",
+                f"scans beside the canonical ones, for experiments across sites; splits {', '.join(SPLITS)}",
+                str,
+                (),
+                count="+",
+                metavar="SITE:SPLIT=COUNT",
+            ),
+        ),
+        _simulate,
+        "simulating",
+        DATASHEET,
+    ),
+)
+"""Actions of ``demur data lesion``."""
