@@ -56,7 +56,7 @@ def simulator_actions(task: str) -> tuple[Action, ...]:
     If no simulators are installed, ``simulate`` says how to install them.
     """
     if not (known := entry_points(group=SIMULATORS)):
-        return (_NOT_INSTALLED,)
+        return (NOT_INSTALLED,)
     return tuple(action for entry in known.select(name=task) for action in entry.load())
 
 
@@ -67,10 +67,5 @@ def _not_installed(values: Mapping[str, Any], progress: Progress) -> list[Path]:
     )
 
 
-_NOT_INSTALLED = Action(
-    "simulate",
-    "not installed: `pip install -e simulators`",
-    (Option("options", "options of the simulator", str, (), count="...", metavar="OPTION"),),
-    _not_installed,
-    "simulating",
-)
+NOT_INSTALLED = Action("simulate", "not installed: `pip install -e simulators`", (), _not_installed, "simulating")
+"""Stands for the actions of simulators where none are installed; takes any options."""

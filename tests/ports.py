@@ -6,7 +6,7 @@ import random
 import socket
 from contextlib import ExitStack, suppress
 
-from services.cli.ports import holder
+from services.cli.processes import holder
 from services.runtime.settings import default_ports
 from services.tasks import TENANTS
 

@@ -1,74 +1,79 @@
-"""The command line. Exit codes: 0 done, 1 failed, 2 wrong usage."""
+"""Command line of Demur. Exit codes: 0 done, 1 failed, 2 wrong usage."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from models.artefact import ArtefactError
-from models.executors.failures import DeviceFailed, ProviderUnavailable
+import click
+
 from services import __version__
+from services.cli.options import LazyGroup
 from services.cli.output import BadInput, CommandError
 from services.runtime.variables import SettingsError
 
 COMMANDS = {
-    "up": "start every service and wait until they are ready",
-    "down": "stop what `demur up` started",
-    "status": "where the services are and whether they are ready",
-    "serve": "serve one task in this process",
-    "data": "simulate a task's data in the official format",
-    "train": "train an ensemble and write it as an artefact",
-    "models": "list, show, verify, import and fetch artefacts",
-    "score": "score a file of any length through a running service",
-    "policy": "who is answered: show it, change it, ask what another threshold would do",
-    "ledger": "back up, check and restore what was decided and labelled",
-    "tokens": "who may do what: make, list, revoke and rotate tokens",
-    "audit": "who changed policies, labelled and erased, and when",
-    "monitor": "live retention: what deferring costs and saves, live or of a logged stream",
-    "evaluate": "judge files of predictions: errors, retention, uncertainty, with a report",
-    "calibrate": "choose a threshold with a certificate: risk, retention or capacity",
+    "up": "Start every service and wait until they are ready.",
+    "down": "Stop what `demur up` started.",
+    "status": "Show where the services are and whether they are ready.",
+    "serve": "Serve one task in this process.",
+    "data": "Simulate a task's data, or convert files, in the official format.",
+    "train": "Train an ensemble and write it as an artefact.",
+    "models": "List, show, verify, import, fetch and qualify artefacts.",
+    "score": "Score a file of any length through a running service.",
+    "policy": "Show and change thresholds; estimate the effect of other thresholds.",
+    "ledger": "Back up, check and restore decisions and labels.",
+    "tokens": "Create, list, revoke and rotate access tokens.",
+    "audit": "List changes of policies, labels, requests and erasures.",
+    "monitor": "Monitor live retention, or evaluate a logged stream.",
+    "evaluate": "Evaluate files of predictions: errors, retention, uncertainty, with a report.",
+    "calibrate": "Choose a threshold with a certificate: risk, retention or capacity.",
 }
+
+cli = LazyGroup(
+    name="demur",
+    places={name: f"services.cli.{name}:{name}" for name in COMMANDS},
+    texts=COMMANDS,
+    help="Model serving with a reject option: predictions with uncertainty, and deferral of uncertain ones.",
+    epilog="Example: demur up",
+)
+click.version_option(__version__, prog_name="demur", message="%(prog)s %(version)s")(cli)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; the entry point of ``demur``."""
-    parser = argparse.ArgumentParser(
-        prog="demur",
-        description="Model serving that knows when not to answer.",
-        epilog="example: demur up",
-    )
-    parser.add_argument("--version", action="version", version=f"demur {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    wanted = next((word for word in given if word in COMMANDS), None)
-    for name, text in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=text, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        if name == wanted:  # only the command that runs is imported: training needs torch, serving does not
-            module = importlib.import_module(f"services.cli.{name}")
-            command.epilog = f"example: {module.EXAMPLE}"
-            module.arguments(command)
-            command.set_defaults(run=module.run)
-    parsed = parser.parse_args(given)
-    run: Callable[[argparse.Namespace], int] = parsed.run
+    """Run a command and return its exit code; the entry point of ``demur``."""
+    command = ""
     try:
-        code = run(parsed)
+        with cli.make_context("demur", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            try:
+                code: int = cli.invoke(context)
+            finally:
+                command = context.invoked_subcommand or ""
         sys.stdout.flush()
         return code
-    except BadInput as error:
-        print(f"demur {parsed.command}: {error}", file=sys.stderr)
-        return 2
-    except (CommandError, SettingsError, ArtefactError, DeviceFailed, ProviderUnavailable, LookupError) as error:
-        if isinstance(error, IndexError | KeyError):  # ours, not the user's: the store raises LookupError itself
-            raise
-        print(f"demur {parsed.command}: {error}", file=sys.stderr)
-        return 1
+    except click.exceptions.Exit as end:  # --help, --version
+        return end.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read the output, such as head, has enough
+    except BrokenPipeError:  # the reader of the output, such as head, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except Exception as error:
+        if not _expected(error):
+            raise
+        print(f"demur {command}: {error}", file=sys.stderr)
+        return 2 if isinstance(error, BadInput) else 1
+
+
+def _expected(error: Exception) -> bool:
+    """Return whether an error is the user's to solve, so that its message is enough."""
+    from models.artefact import ArtefactError  # late: numpy takes longer than most commands
+    from models.executors.failures import DeviceFailed, ProviderUnavailable
+
+    if isinstance(error, CommandError | SettingsError | ArtefactError | DeviceFailed | ProviderUnavailable):
+        return True
+    return isinstance(error, LookupError) and not isinstance(error, IndexError | KeyError)  # of the model store

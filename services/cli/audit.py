@@ -2,57 +2,57 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+from click import Choice, argument, option
 
 from services.access.trail import KINDS
-from services.cli.asking import ask, refusal
+from services.cli.http_client import ask, refusal
+from services.cli.options import Options, command, json_option
 from services.cli.output import CommandError, print_json
-from services.cli.places import announced
+from services.cli.processes import announced
 from services.runtime.settings import Settings, address
 from services.tasks import TENANTS
 
-EXAMPLE = "demur audit vessel --kind policy --days 30"
 
+@command("audit", example="demur audit vessel --kind policy --days 30")
+@argument("task", type=Choice(sorted(TENANTS)))
+@option("--kind", multiple=True, type=Choice(KINDS), help="Kind; may be repeated.  [default: all]")
+@option("--actor", default="", help="Author of the changes.  [default: all but the service itself]")
+@option("--days", type=float, default=7.0, show_default=True, help="Days to look back.")
+@option("--most", type=int, default=100, show_default=True, help="Newest changes to list, up to 1000.")
+@option("--url", help="HTTP address of the service.  [default: where `demur up` runs it]")
+@json_option
+def audit(options: Options) -> int:
+    """List who changed policies, labelled, worked on requests and erased.
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("task", choices=sorted(TENANTS))
-    parser.add_argument("--kind", action="append", choices=KINDS, help="may be repeated; default: all")
-    parser.add_argument("--actor", default="", help="default: everybody but the service itself")
-    parser.add_argument("--days", type=float, default=7.0, help="how far back; default: 7")
-    parser.add_argument("--most", type=int, default=100, help="the newest so many, up to 1000; default: 100")
-    parser.add_argument("--url", help="of the service's HTTP; default: where `demur up` runs it")
-    parser.add_argument("--json", action="store_true", help="print a JSON document")
-
-
-def run(given: argparse.Namespace) -> int:
-    """Asks the running service; where there are tokens, one with the scope policy is needed."""
-    settings = Settings.read(task=given.task)
-    running = announced(settings.home).get(given.task)
-    base, certificate = given.url, ""
+    With access tokens in use, DEMUR_TOKEN needs the scope `policy`.
+    """
+    settings = Settings.read(task=options.task)
+    running = announced(settings.home).get(options.task)
+    base, certificate = options.url, ""
     if not base and running is not None:
         base, certificate = running.http, running.certificate
     base = base or f"http://{address(settings.host, settings.ports[0])}"
     query = {
-        "kind": ",".join(given.kind or KINDS),
-        "actor": given.actor,
-        "since": f"{max(0.0, time.time() - given.days * 86_400):.3f}",
-        "most": str(given.most),
+        "kind": ",".join(options.kind or KINDS),
+        "actor": options.actor,
+        "since": f"{max(0.0, time.time() - options.days * 86_400):.3f}",
+        "most": str(options.most),
     }
     code, body = ask(f"{base.rstrip('/')}/v1/audit?{urlencode(query)}", seconds=30, certificate=certificate)
     if code == 0:
         raise CommandError(f"no service answers at {base}: {body.decode(errors='replace')}")
     if code != 200:
         raise CommandError(refusal(body))
-    found = msgspec.json.decode(body)
-    if given.json:
-        print_json(found)
+    document = msgspec.json.decode(body)
+    if options.json:
+        print_json(document)
         return 0
-    for act in found["acts"]:
+    for act in document["acts"]:
         print(_line(act))
     return 0
 

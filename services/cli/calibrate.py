@@ -1,80 +1,79 @@
-"""``demur calibrate``: a threshold for a goal, with a certificate that says what it promises."""
+"""``demur calibrate``: a threshold for a goal, with a certificate of what it guarantees."""
 
 from __future__ import annotations
 
-import argparse
 import math
+import textwrap
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from click import Choice, option
 
-from models.certification.calibrate import Calibrated, calibrate, default_judge_share
+from models.certification import calibrate as calibration
+from models.certification.calibrate import Calibrated, default_judge_share
 from models.certification.capacity import Desk
 from models.certification.certificate import VALID_DAYS, About
 from models.certification.choose import Capacity, Goal, JointRisk, SelectiveRisk, TargetRetention
 from models.certification.selective_risk import binary
 from models.evaluation.evaluate import plain
 from models.evaluation.judged import BadFile
-from services.cli.calibrate_file import GENERIC, File, read
-from services.cli.calibrate_text import lines
-from services.cli.output import BadInput, print_json
-from services.cli.predictions import READERS, companion_arguments
+from services.cli.options import Options, command, json_option, require
+from services.cli.output import BadInput, print_json, table
+from services.cli.predictions import GENERIC, READERS, File, companion_options, read
 
-EXAMPLE = "demur calibrate --predictions errors.csv --acceptable 250000 --risk 0.1 --delta 0.05"
 DELTA = 0.05
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--predictions", required=True, type=Path, metavar="FILE", help="CSV or Parquet; else --task")
-    parser.add_argument(
-        "--task", choices=sorted(READERS), default=GENERIC, help="what the file holds; default: columns"
-    )
-    goals = parser.add_argument_group("goal (one)")
-    goals.add_argument("--risk", type=float, metavar="A", help="share of unacceptable errors among the answered")
-    goals.add_argument("--joint-risk", type=float, metavar="A", help="loss of all, deferred ones counted 0, expected")
-    goals.add_argument("--retention", type=float, metavar="R", help="share that is answered, 0 to 1")
-    goals.add_argument("--capacity", type=float, metavar="N", help="deferrals that can be taken per hour")
-    parser.add_argument("--delta", type=float, help=f"1 - confidence; default {DELTA}")
-    parser.add_argument("--acceptable", type=float, metavar="T", help="largest acceptable error; default: the task's")
-    parser.add_argument("--bound", type=float, metavar="B", help="errors are losses from 0 to this; default: 0 or 1")
-    parser.add_argument("--arrivals", type=float, metavar="N", help="with --capacity: units per hour")
-    parser.add_argument("--reviewers", type=int, metavar="C", help="who shares the queue: gives waits, or the capacity")
-    parser.add_argument("--handling", type=float, metavar="SECONDS", help="with --reviewers: mean time a unit takes")
-    parser.add_argument("--by", metavar="COLUMN", help="a threshold for each of its values")
-    parser.add_argument("--error", metavar="COLUMN", help="default: error; with --task: the task's")
-    parser.add_argument("--uncertainty", metavar="COLUMN", help="default: uncertainty; with --task: the task's measure")
-    parser.add_argument("--id", metavar="COLUMN", help="rows of one id stay in one fold; default: the row number")
-    parser.add_argument(
-        "--judge-share",
-        type=float,
-        metavar="S",
-        help="kept for judging; default 0.05 of 1000 rows or more for a risk, otherwise 0",
-    )
-    companion_arguments(parser)
-    parser.add_argument("--model", metavar="TAG", help="artefact that made the predictions, for the certificate")
-    parser.add_argument("--valid-days", type=int, default=VALID_DAYS, help=f"default {VALID_DAYS}")
-    parser.add_argument("--json", action="store_true", help="print a JSON document")
+@command("calibrate", example="demur calibrate --predictions errors.csv --acceptable 250000 --risk 0.1 --delta 0.05")
+@option("--predictions", required=True, type=Path, metavar="FILE", help="CSV or Parquet, or the format of --task.")
+@option("--task", type=Choice(sorted(READERS)), default=GENERIC, help="Task or form.  [default: columns]")
+@option("--risk", type=float, metavar="A", help="Goal: share of unacceptable errors among answered units.")
+@option("--joint-risk", type=float, metavar="A", help="Goal: expected loss of all units; deferred ones count 0.")
+@option("--retention", type=float, metavar="R", help="Goal: share of units that is answered, 0 to 1.")
+@option("--capacity", type=float, metavar="N", help="Goal: deferrals per hour that can be handled.")
+@option("--delta", type=float, help=f"1 - confidence.  [default: {DELTA}]")
+@option("--acceptable", type=float, metavar="T", help="Largest acceptable error.  [default: the task's]")
+@option("--bound", type=float, metavar="B", help="Largest loss.  [default: losses are 0 or 1]")
+@option("--arrivals", type=float, metavar="N", help="With --capacity: units per hour.")
+@option("--reviewers", type=int, metavar="C", help="With --handling: reviewers who share the queue.")
+@option("--handling", type=float, metavar="SECONDS", help="With --reviewers: mean time per unit.")
+@option("--by", metavar="COLUMN", help="Choose a threshold for each value of this column.")
+@option("--error", metavar="COLUMN", help="Error.  [default: error, or the task's]")
+@option("--uncertainty", metavar="COLUMN", help="Measure.  [default: uncertainty, or the task's]")
+@option("--id", metavar="COLUMN", help="Keep rows of one id in one fold.  [default: the row number]")
+@option(
+    "--judge-share",
+    type=float,
+    metavar="S",
+    help="Share to judge by.  [default: 0.05 of 1000 or more for a risk, else 0]",
+)
+@companion_options
+@option("--model", metavar="TAG", help="Artefact that made the predictions, for the certificate.")
+@option("--valid-days", type=int, default=VALID_DAYS, show_default=True, help="Validity in days.")
+@json_option
+def calibrate(options: Options) -> int:
+    """Choose a threshold that reaches a goal, with a certificate of what it guarantees.
 
-
-def run(given: argparse.Namespace) -> int:
-    """Reads, chooses, judges; "no certifiable threshold" is an answer, not a failure."""
-    desk = _check(given)
+    Give one goal. "No certifiable threshold" is a result, not a failure.
+    """
+    desk = _check(options)
     with np.errstate(all="ignore"):
         try:
-            file = read(given)
-            goal, notes = _goal(given, file, desk)
-            share = default_judge_share(goal, len(file.units)) if given.judge_share is None else given.judge_share
+            file = read(options)
+            goal, notes = _goal(options, file, desk)
+            share = default_judge_share(goal, len(file.units)) if options.judge_share is None else options.judge_share
             about = About(
                 file.measure,
                 datetime.now(UTC).date(),
                 error=file.error,
-                model=given.model,
-                valid=timedelta(days=given.valid_days),
+                model=options.model,
+                valid=timedelta(days=options.valid_days),
             )
-            found = calibrate(
+            result = calibration.calibrate(
                 file.units,
                 goal,
                 about,
@@ -86,125 +85,113 @@ def run(given: argparse.Namespace) -> int:
         except BadFile as error:
             raise BadInput(str(error)) from error
         except ValueError as error:  # numbers that a procedure refuses; it says which
-            raise BadInput(f"{given.predictions}: {error}") from error
+            raise BadInput(f"{options.predictions}: {error}") from error
     document = {
-        **_outcome(found),
-        "file": str(given.predictions),
+        **_outcome(result),
+        "file": str(options.predictions),
         "goal": {"kind": KINDS[type(goal)], **asdict(goal)},
         "measure": file.measure,
         "error": file.error,
         "judge_share": share,
-        **({"desk": _desk(desk, given.arrivals, found)} if desk else {}),
-        **({"by": given.by, "groups": {name: _outcome(one) for name, one in found.groups.items()}} if given.by else {}),
+        **({"desk": _desk(desk, options.arrivals, result)} if desk else {}),
+        **(
+            {"by": options.by, "groups": {name: _outcome(group) for name, group in result.groups.items()}}
+            if options.by
+            else {}
+        ),
         "notes": [*file.notes, *notes],
     }
-    if given.json:
+    if options.json:
         print_json(plain(document))
     else:
         print("\n".join(lines(document)))
     return 0
 
 
-KINDS = {
-    SelectiveRisk: "selective_risk",
-    JointRisk: "joint_risk",
-    TargetRetention: "retention",
-    Capacity: "capacity",
-}
+KINDS = {SelectiveRisk: "selective_risk", JointRisk: "joint_risk", TargetRetention: "retention", Capacity: "capacity"}
 
 
-def _check(given: argparse.Namespace) -> Desk | None:
-    """What can be refused before anything is read; the desk of reviewers if there is one."""
+def _check(options: Options) -> Desk | None:
+    """Check the options before anything is read; return the desk of reviewers, if they describe one."""
     desk = None
-    if (given.reviewers is None) != (given.handling is None):
-        raise BadInput("--reviewers and --handling go together: how many, and the mean time of one unit in seconds")
-    if given.reviewers is not None:
+    if (options.reviewers is None) != (options.handling is None):
+        raise BadInput("--reviewers and --handling belong together: give their number, and the mean seconds per unit")
+    if options.reviewers is not None:
         try:
-            desk = Desk(given.reviewers, given.handling)
+            desk = Desk(options.reviewers, options.handling)
         except ValueError as error:
             raise BadInput(str(error)) from error
-        if given.capacity is None and given.arrivals is not None:
-            given.capacity = desk.per_hour
-    goals = [name for name in ("risk", "joint_risk", "retention", "capacity") if getattr(given, name) is not None]
+        if options.capacity is None and options.arrivals is not None:
+            options.capacity = desk.per_hour
+    goals = [name for name in ("risk", "joint_risk", "retention", "capacity") if getattr(options, name) is not None]
     if len(goals) != 1:
         have = " and ".join(f"--{name.replace('_', '-')}" for name in goals) or "none"
-        raise BadInput(f"one goal is needed, {have} given: --risk, --joint-risk, --retention or --capacity")
-    if (given.capacity is not None) != (given.arrivals is not None):
-        raise BadInput("--capacity and --arrivals go together: deferrals and units per hour")
-    if desk and given.capacity is None:
-        raise BadInput("--reviewers says nothing without --arrivals, the units per hour")
-    bounds = {
-        "risk": (0, given.bound or 1, "a share of errors in (0, 1), or a mean loss below --bound"),
-        "joint_risk": (0, given.bound or 1, "a loss in (0, 1), or below --bound"),
-        "delta": (0, 1, "a probability in (0, 1)"),
-        "bound": (0, math.inf, "a largest loss above 0"),
-    }
-    for name, (low, high, needed) in bounds.items():
-        value = getattr(given, name)
-        if value is not None and not low < value < high:
-            raise BadInput(f"--{name.replace('_', '-')} is {value:g}; {needed} is needed")
-    if given.retention is not None and not 0 < given.retention <= 1:
-        raise BadInput(f"--retention is {given.retention:g}; a share in (0, 1] is needed")
-    if given.acceptable is not None and not math.isfinite(given.acceptable):
-        raise BadInput(f"--acceptable is {given.acceptable:g}; a finite number, in the error's unit, is needed")
+        raise BadInput(f"expected one goal, --risk, --joint-risk, --retention or --capacity; got {have}")
+    if (options.capacity is not None) != (options.arrivals is not None):
+        raise BadInput("--capacity and --arrivals belong together: give deferrals and units per hour")
+    if desk and options.capacity is None:
+        raise BadInput("--reviewers needs --arrivals, the units per hour")
+    limit = options.bound or 1
+    require(options, "risk", lambda value: 0 < value < limit, "a share in (0, 1), or a mean loss below --bound")
+    require(options, "joint_risk", lambda value: 0 < value < limit, "a loss in (0, 1), or below --bound")
+    require(options, "delta", lambda value: 0 < value < 1, "a probability in (0, 1)")
+    require(options, "bound", lambda value: 0 < value < math.inf, "a largest loss above 0")
+    require(options, "retention", lambda value: 0 < value <= 1, "a share in (0, 1]")
+    require(options, "acceptable", math.isfinite, "a finite number, in the unit of the error")
     for name in ("capacity", "arrivals"):
-        value = getattr(given, name)
-        if value is not None and not 0 <= value < math.inf:
-            raise BadInput(f"--{name} is {value:g}; a finite number of at least 0 is needed")
-    if given.judge_share is not None and not 0 <= given.judge_share < 1:
-        raise BadInput(f"--judge-share is {given.judge_share:g}; a share in [0, 1) is needed")
-    if not 1 <= given.valid_days <= 36500:
-        raise BadInput(f"--valid-days is {given.valid_days}; 1 to 36500 is needed")
-    if given.acceptable is not None and given.bound is not None:
-        raise BadInput("--acceptable makes losses of 0 and 1, --bound takes the errors as losses: give one of them")
-    if given.bound is not None and given.risk is None and given.joint_risk is None:
-        raise BadInput("--bound is for --risk and --joint-risk; leave it out")
-    if given.joint_risk is not None and given.delta is not None:
-        raise BadInput("--joint-risk is controlled in expectation: it has no --delta")
+        require(options, name, lambda value: 0 <= value < math.inf, "a finite number of at least 0")
+    require(options, "judge_share", lambda value: 0 <= value < 1, "a share in [0, 1)")
+    require(options, "valid_days", lambda value: 1 <= value <= 36500, "between 1 and 36500")
+    if options.acceptable is not None and options.bound is not None:
+        raise BadInput("--acceptable (losses of 0 and 1) and --bound (errors are losses) exclude each other")
+    if options.bound is not None and options.risk is None and options.joint_risk is None:
+        raise BadInput("--bound: only for --risk and --joint-risk; leave it out")
+    if options.joint_risk is not None and options.delta is not None:
+        raise BadInput("--joint-risk is controlled in expectation: leave --delta out")
     return desk
 
 
-def _goal(given: argparse.Namespace, file: File, desk: Desk | None) -> tuple[Goal, list[str]]:
-    """The goal in full, and what was assumed for it."""
-    delta = DELTA if given.delta is None else given.delta
-    if given.retention is not None:
-        return TargetRetention(given.retention, delta), []
-    if given.capacity is not None:
+def _goal(options: Options, file: File, desk: Desk | None) -> tuple[Goal, list[str]]:
+    """Return the goal, and notes on what was assumed for it."""
+    delta = DELTA if options.delta is None else options.delta
+    if options.retention is not None:
+        return TargetRetention(options.retention, delta), []
+    if options.capacity is not None:
         notes = []
-        if desk and given.capacity > desk.per_hour + 1e-9:
-            notes = [f"{given.capacity:g} deferrals per hour keep the reviewers busier than 85 %: waits grow fast"]
-        return Capacity(given.capacity, given.arrivals, delta), notes
+        if desk and options.capacity > desk.per_hour + 1e-9:
+            notes = [f"{options.capacity:g} deferrals per hour keep the reviewers busier than 85 %: waits grow fast"]
+        return Capacity(options.capacity, options.arrivals, delta), notes
     acceptable, notes, errors = file.acceptable, [], file.units.errors
-    if given.bound is not None:
+    if options.bound is not None:
         acceptable = None
     elif acceptable is None:
         if errors is None or not binary(errors):
             raise BadFile(
-                f"{given.predictions}: {file.error} has values other than 0 and 1: give --acceptable, the largest "
+                f"{options.predictions}: {file.error} has values other than 0 and 1: give --acceptable, the largest "
                 "error that is acceptable, or --bound, if errors are losses from 0 to that"
             )
         notes = ["errors are 0 and 1: 1 counts as unacceptable"]
-    bound = 1.0 if given.bound is None else given.bound
-    if given.risk is not None:
-        return SelectiveRisk(given.risk, delta, acceptable, bound), notes
-    return JointRisk(given.joint_risk, acceptable, bound), notes
+    bound = 1.0 if options.bound is None else options.bound
+    if options.risk is not None:
+        return SelectiveRisk(options.risk, delta, acceptable, bound), notes
+    return JointRisk(options.joint_risk, acceptable, bound), notes
 
 
-def _outcome(found: Calibrated) -> dict[str, Any]:
-    chosen = found.chosen
+def _outcome(result: Calibrated) -> dict[str, Any]:
+    chosen = result.chosen
     return {
         "threshold": chosen.threshold,
-        "retention": found.retention,
+        "retention": result.retention,
         "certificate": None if chosen.certificate is None else chosen.certificate.plain(),
-        "judged": None if found.judged is None else asdict(found.judged),
+        "judged": None if result.judged is None else asdict(result.judged),
         "reason": chosen.reason,
-        "n": found.n,
-        "seen_risk": None if found.seen.risk is None else found.seen.risk.estimate,
+        "n": result.n,
+        "seen_risk": None if result.seen.risk is None else result.seen.risk.estimate,
     }
 
 
-def _desk(desk: Desk, arrivals: float, found: Calibrated) -> dict[str, float]:
-    deferrals = arrivals * (1 - found.retention)
+def _desk(desk: Desk, arrivals: float, result: Calibrated) -> dict[str, float]:
+    deferrals = arrivals * (1 - result.retention)
     return {
         "reviewers": desk.reviewers,
         "handling_seconds": desk.handling_seconds,
@@ -213,3 +200,72 @@ def _desk(desk: Desk, arrivals: float, found: Calibrated) -> dict[str, float]:
         "busy": deferrals * desk.handling_seconds / 3600 / desk.reviewers,
         "wait_seconds": desk.wait(deferrals),
     }
+
+
+MOST_GROUPS = 200
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the result for all units, then a row per group."""
+    yield document["file"]
+    for name, text in _statements(document):
+        yield textwrap.fill(f"{name:<9}  {text}", 118, subsequent_indent=" " * 11)
+    if desk := document.get("desk"):
+        yield (
+            f"desk: {desk['deferrals_per_hour']:.4g} deferrals per hour keep {desk['reviewers']} reviewers "
+            f"{desk['busy']:.0%} busy; mean wait {desk['wait_seconds']:.3g} s"
+        )
+    if groups := document.get("groups"):
+        yield ""
+        yield from _groups(document["by"], groups)
+    yield from (f"note: {note}" for note in document["notes"])
+
+
+def _statements(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return the name and text of each known result."""
+    threshold, certificate, judged = result["threshold"], result["certificate"], result["judged"]
+    if threshold is None:
+        yield ("threshold", result["reason"])
+    else:
+        yield ("threshold", f"{threshold:.9g}: answer where {result['measure']} is at most this")
+    yield ("retention", f"{result['retention']:.4f} of {result['n']} units")
+    if certificate is not None:
+        yield ("promise", certificate["statement"])
+        yield ("rests on", _evidence(certificate))
+        yield ("procedure", certificate["procedure"])
+        yield ("valid", f"{certificate['issued']} to {certificate['expires']}, for this model and score")
+    if judged is not None:
+        risk = (
+            "" if judged["risk"] is None or not judged["answered"] else f"; risk of these {_interval(judged['risk'])}"
+        )
+        share = _interval(judged["retention"])
+        yield ("judged", f"on {judged['n']} other units: {judged['answered']} answered, {share}{risk}")
+
+
+def _groups(column: str, groups: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    shown = sorted(groups, key=lambda value: -groups[value]["n"])[:MOST_GROUPS]
+    rows = [
+        [value, str(group["n"]), _threshold(group["threshold"]), f"{group['retention']:.4f}", group["reason"]]
+        for value, group in groups.items()
+        if value in set(shown)
+    ]
+    yield from table([column, "units", "threshold", "retention", ""], rows, left=(0, 4))
+    if len(shown) < len(groups):
+        yield f"the {len(shown)} largest of {len(groups)} groups; --json has all"
+
+
+def _evidence(certificate: Mapping[str, Any]) -> str:
+    parts = [f"{certificate['n']} units", f"{certificate['answered']} of them answered"]
+    if certificate["loss"] is not None:
+        parts.append(f"with a loss of {certificate['loss']:g}")
+    if certificate["pvalue"] is not None:
+        parts.append(f"p = {certificate['pvalue']:.3g}")
+    return ", ".join(parts)
+
+
+def _interval(interval: Mapping[str, float]) -> str:
+    return f"{interval['estimate']:.4f} [{interval['low']:.4f}, {interval['high']:.4f}]"
+
+
+def _threshold(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6g}"

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import time
 
-from services.cli.lock import Held, check_free
+from click import option
+
+from services.cli.options import Options, command
 from services.cli.output import CommandError
-from services.cli.places import alive
+from services.cli.processes import Held, alive, check_free
 from services.runtime.settings import Settings
 
-EXAMPLE = "demur down"
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seconds", type=float, default=150.0, help="how long to wait for the drain, in seconds")
-
-
-def run(given: argparse.Namespace) -> int:
-    """Sends SIGTERM and waits."""
+@command("down", example="demur down")
+@option("--seconds", type=float, default=150.0, show_default=True, help="Longest wait for the drain, in seconds.")
+def down(options: Options) -> int:
+    """Stop what `demur up` started, after it has drained."""
     try:
         check_free(Settings.read().home)
     except Held as held:
-        _stop(held.pid, given.seconds)
+        _stop(held.pid, options.seconds)
     else:
         print("nothing is up")
     return 0

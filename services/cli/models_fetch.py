@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import math
 import re
 import tempfile
 from collections.abc import Callable
@@ -11,61 +11,56 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+from click import argument, option
 
 from models import artefact
 from models.artefact import MANIFEST, Artefact, ArtefactError, Manifest
+from services.cli.options import Options, command, json_option, require
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json
 from services.runtime.archives import ArchiveError, unpack
 from services.runtime.fetching import FetchError, below, beside, download
 
-EXAMPLE = "demur models fetch https://host/vessel-dnn-10.tar.gz --sha256 5f1d… --to /artefacts"
 MOST_MEGABYTES = 4096.0
 SECONDS = 600.0
 _MANIFEST_BYTES = 16 << 20
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "url",
-        help="of a .tar or .tar.gz of one artefact's folder (and shared inputs beside it), or of the folder itself",
-    )
-    parser.add_argument("--sha256", required=True, help="of the archive; of a folder, that of its manifest.json")
-    parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="as DEMUR_ARTEFACTS: gets TASK/NAME")
-    parser.add_argument("--task", help="refuse an artefact of another task")
-    parser.add_argument(
-        "--max-megabytes",
-        type=float,
-        default=MOST_MEGABYTES,
-        help=f"of what comes and of what it unpacks to, at most; default {MOST_MEGABYTES:g}",
-    )
-    parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for all of it; default {SECONDS:g}")
+@command("fetch", example="demur models fetch https://host/vessel-dnn-10.tar.gz --sha256 5f1d… --to /artefacts")
+@argument("url")
+@option("--sha256", required=True, help="Hash of the archive; of a folder, that of its manifest.json.")
+@option("--to", type=Path, required=True, metavar="DIR", help="Folder of DEMUR_ARTEFACTS; gets TASK/NAME.")
+@option("--task", help="Refuse an artefact of another task.")
+@option("--max-megabytes", type=float, default=MOST_MEGABYTES, show_default=True, help="Limit of the sizes.")
+@option("--seconds", type=float, default=SECONDS, show_default=True, help="Limit of the time.")
+@json_option
+def fetch(options: Options) -> int:
+    """Fetch one artefact from URL, verify it and put it below a folder; idempotent.
 
-
-def run(given: argparse.Namespace) -> int:
-    """Fetches, checks, unpacks, verifies, and only then gives the folder its name."""
-    sha256 = given.sha256.lower()
+    URL is a .tar or .tar.gz of the artefact's folder (and shared inputs beside it), or the folder itself.
+    """
+    sha256 = options.sha256.lower()
     if not re.fullmatch("[0-9a-f]{64}", sha256):
-        raise BadInput(f"--sha256 {given.sha256!r}: 64 hex digits are needed, as `sha256sum` prints them")
-    most_bytes = int(given.max_megabytes * 1e6)
-    if not (most_bytes > 0 and given.seconds > 0):
-        raise BadInput("--max-megabytes and --seconds: numbers above 0 are needed")
-    if (there := _there(given.to, sha256)) is not None:
-        return _say(given, there, "was there already")
+        raise BadInput(f"--sha256 {options.sha256!r}: must have 64 hex digits, as `sha256sum` prints them")
+    require(options, "max_megabytes", lambda value: 1e-6 <= value < math.inf, "above 0")
+    require(options, "seconds", lambda value: value > 0, "above 0")
+    most_bytes = int(options.max_megabytes * 1e6)
+    if (there := _existing(options.to, sha256)) is not None:
+        return _report(options, there, "already exists")
     try:
-        given.to.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=given.to) as scratch:
-            fetched = _fetch(given.url, Path(scratch), sha256, most_bytes, given.seconds)
-            found = artefact.read(fetched, given.task)
-            return _say(given, _place(found, given.to, sha256), "fetched")
+        options.to.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=options.to) as scratch:
+            fetched = _fetch(options.url, Path(scratch), sha256, most_bytes, options.seconds)
+            read = artefact.read(fetched, options.task)
+            return _report(options, _place(read, options.to, sha256), "fetched")
     except (FetchError, ArchiveError) as error:
-        raise CommandError(f"{error}" if isinstance(error, FetchError) else f"{given.url}: {error}") from error
+        raise CommandError(f"{error}" if isinstance(error, FetchError) else f"{options.url}: {error}") from error
     except OSError as error:
-        raise CommandError(f"--to {given.to}: {error.strerror or error}") from error
+        raise CommandError(f"--to {options.to}: {error.strerror or error}") from error
 
 
 def _fetch(url: str, scratch: Path, sha256: str, most_bytes: int, seconds: float) -> Path:
-    """A folder with the artefact's files; nothing of it is verified but the hash that was asked for."""
+    """Return a folder with the files of the artefact; only its given hash is verified."""
     folder = scratch / "artefact"
     folder.mkdir()
     show = ProgressLine("fetching")
@@ -98,7 +93,7 @@ def _fetch(url: str, scratch: Path, sha256: str, most_bytes: int, seconds: float
 
 
 def _file(url: str, name: str, shared: bool, get: Callable[[str, Path], None], target: Path) -> None:
-    """A file of a folder; what artefacts of a task share may lie next to the folder instead."""
+    """Fetch a file of a folder; a file that artefacts of a task share may lie next to the folder instead."""
     try:
         get(below(url, name), target)
     except FetchError as error:
@@ -110,28 +105,28 @@ def _file(url: str, name: str, shared: bool, get: Callable[[str, Path], None], t
             raise FetchError(f"{error}; and next to the folder: {other}") from other
 
 
-def _place(found: Artefact, to: Path, sha256: str) -> Artefact:
-    """Moves a verified artefact to DIR/TASK/NAME, in one step; one that was there before goes."""
-    name = artefact.name(found.manifest).removeprefix(f"{found.manifest.task}-")
-    target = to / found.manifest.task / name
-    for path in found.directory.iterdir():
-        if path.name not in (*found.manifest.files, MANIFEST, "MODEL_CARD.md"):
-            path.unlink()  # nobody vouches for it
-    (found.directory / _RECEIPT).write_text(sha256 + "\n")
+def _place(fetched: Artefact, to: Path, sha256: str) -> Artefact:
+    """Move a verified artefact to DIR/TASK/NAME, in one step; it replaces an earlier one."""
+    name = artefact.name(fetched.manifest).removeprefix(f"{fetched.manifest.task}-")
+    target = to / fetched.manifest.task / name
+    for path in fetched.directory.iterdir():
+        if path.name not in (*fetched.manifest.files, MANIFEST, "MODEL_CARD.md"):
+            path.unlink()  # no hash covers it
+    (fetched.directory / _RECEIPT).write_text(sha256 + "\n")
     target.parent.mkdir(exist_ok=True)
-    found.directory.chmod(0o755)  # services run as another user
+    fetched.directory.chmod(0o755)  # services run as another user
     if target.exists():
-        target.rename(found.directory.with_name("replaced"))  # and goes with the folder that all of this is in
-    found.directory.rename(target)
+        target.rename(fetched.directory.with_name("replaced"))  # deleted with the scratch folder
+    fetched.directory.rename(target)
     return artefact.read(target)
 
 
 _RECEIPT = ".sha256"
-"""File in a fetched artefact's folder: what it was asked for by, so that asking again fetches nothing."""
+"""File in a fetched artefact's folder with the hash of the request, so that a repetition fetches nothing."""
 
 
-def _there(to: Path, sha256: str) -> Artefact | None:
-    """The artefact that was fetched by this hash before, if it is still whole."""
+def _existing(to: Path, sha256: str) -> Artefact | None:
+    """Return the artefact that was fetched by this hash before, if it is still valid."""
     for receipt in to.glob(f"*/*/{_RECEIPT}"):
         try:
             if receipt.read_text().strip() == sha256:
@@ -141,7 +136,7 @@ def _there(to: Path, sha256: str) -> Artefact | None:
     return None
 
 
-def _say(given: argparse.Namespace, found: Artefact, what: str) -> int:
-    told = {"tag": found.tag, "directory": str(found.directory), "fetched": what == "fetched"}
-    print_json(told) if given.json else print(f"{found.tag} {what}: {found.directory}")
+def _report(options: Options, fetched: Artefact, what: str) -> int:
+    document = {"tag": fetched.tag, "directory": str(fetched.directory), "fetched": what == "fetched"}
+    print_json(document) if options.json else print(f"{fetched.tag} {what}: {fetched.directory}")
     return 0

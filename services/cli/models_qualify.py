@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from click import Choice, argument, option
 
 from models import replay
 from models.artefact import Artefact, ArtefactError
@@ -19,45 +19,44 @@ from models.qualification.record import Record
 from services.app.assembly import profile, qualify
 from services.app.model_store import Store
 from services.app.reference import folder
-from services.cli.output import CommandError, ProgressLine, print_json
-from services.cli.providers import PROVIDERS
+from services.cli.options import PROVIDERS, Options, command, json_option
+from services.cli.output import CommandError, ProgressLine, print_json, table
 from services.qualification.records import Records
 from services.qualification.tables import own
 from services.runtime.settings import Settings
 
-EXAMPLE = "demur models qualify vessel-dnn-10 --provider cuda"
 
+@command("qualify", example="demur models qualify vessel-dnn-10 --provider cuda")
+@argument("tag")
+@option("--provider", type=Choice(PROVIDERS), help="Device to measure.  [default: DEMUR_PROVIDER]")
+@option(
+    "--data",
+    type=Path,
+    help="Folder of your own labelled files, as for training: replay their in-domain and shifted development data "
+    "(dev_in, dev_out …) instead of the replay set.",
+)
+@json_option
+def qualify_command(options: Options) -> int:
+    """Check whether the thresholds of an artefact hold on a device.
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tag", help="name or tag of an artefact in the model store")
-    parser.add_argument("--provider", choices=PROVIDERS, help="device to measure; default: DEMUR_PROVIDER")
-    parser.add_argument(
-        "--data",
-        type=Path,
-        help="folder of your own labelled files, as for training: replay their in-domain and shifted development data "
-        "(dev_in, dev_out …) instead of the replay set",
-    )
-
-
-def run(store: Store, given: argparse.Namespace) -> int:
-    """Measures, keeps the record and prints the verdict; exit code 1 where the device is refused.
-
-    Raises:
-        CommandError: no such artefact, device or replay set, or the device failed.
+    Replays the stored inputs of the artefact TAG on the device, compares the scores with those that its thresholds
+    were calibrated with, and records the verdict for services that start under that numeric profile. Exit code 1 if
+    the device is refused.
     """
-    artefact = _found(store, given.tag)
+    store = Store(Settings.read().home)
+    artefact = _stored(store, options.tag)
     settings = Settings.read(task=artefact.manifest.task)
-    if given.provider:
-        settings = replace(settings, provider=given.provider)
+    if options.provider:
+        settings = replace(settings, provider=options.provider)
     line = ProgressLine(f"replaying {artefact.tag} under {profile(settings, artefact).name}")
     try:
-        record = _measured(artefact, settings, store, given.data, line)
+        record = _measured(artefact, settings, store, options.data, line)
     except DeviceFailed as error:
         raise CommandError(f"{error}; nothing was recorded, run the command again once the device computes") from error
     except (ArtefactError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
     path = Records(store.qualifications).put(record)
-    if given.json:
+    if options.json:
         print_json(record)
     else:
         _print(record)
@@ -71,7 +70,7 @@ def run(store: Store, given: argparse.Namespace) -> int:
 def _measured(
     artefact: Artefact, settings: Settings, store: Store, data: Path | None, progress: Callable[[float], None]
 ) -> Record:
-    """Replays the artefact's own set, or units of labelled files, which this CPU scores for comparison."""
+    """Replay the artefact's own set, or labelled files, which this CPU scores for comparison."""
     if data is None:
         return qualify(artefact, settings, store.qualifications).record(progress)
     with tempfile.TemporaryDirectory(prefix="demur-") as scratch:
@@ -82,22 +81,26 @@ def _measured(
 
 def _print(record: Record) -> None:
     print("\n".join(record.lines))
-    for name, head in record.heads.items():
-        print(f"\n{name} ({head.measure}):")
-        print(
-            f"  {'threshold':>12}  {'verdict':>8}  {'carried':>12}  {'guard':>10}  {'flips':>8}  {'limit':>8}  "
-            f"{'newly answered':>15}"
-        )
-        for one in head.measures[head.measure].thresholds:
-            carried = "defers all" if one.carried is None else f"{one.carried:.6g}"
-            print(
-                f"  {one.threshold:>12.6g}  {one.verdict:>8}  {carried:>12}  {one.guard:>10.3g}  "
-                f"{max(one.flips, one.predicted):>8.4%}  {one.flips_limit:>8.4%}  {one.newly_limit:>15.4%}"
-            )
+    head = ["threshold", "verdict", "carried", "guard", "flips", "limit", "newly answered"]
+    for name, measured in record.heads.items():
+        print(f"\n{name} ({measured.measure}):")
+        rows = [
+            [
+                f"{threshold.threshold:.6g}",
+                threshold.verdict,
+                "defers all" if threshold.carried is None else f"{threshold.carried:.6g}",
+                f"{threshold.guard:.3g}",
+                f"{max(threshold.flips, threshold.predicted):.4%}",
+                f"{threshold.flips_limit:.4%}",
+                f"{threshold.newly_limit:.4%}",
+            ]
+            for threshold in measured.measures[measured.measure].thresholds
+        ]
+        print("\n".join(f"  {line}" for line in table(head, rows, left=())))
 
 
-def _found(store: Store, tag: str) -> Artefact:
-    """An artefact of the store; reference artefacts are put there on the way.
+def _stored(store: Store, tag: str) -> Artefact:
+    """Return an artefact of the store, to which reference artefacts are added first.
 
     Raises:
         CommandError: there is none of that name or tag.

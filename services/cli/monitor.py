@@ -1,35 +1,29 @@
-"""``demur monitor``: live retention, from the ledgers or from a stream that was logged."""
+"""``demur monitor``: live retention, from the ledgers or from a logged stream."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 
-EXAMPLE = "demur monitor replay --events events.csv --labels labels.csv --acceptable 1 --json"
-DEFAULT = "run"
+import click
 
-ACTIONS = {
-    "run": "follow the ledgers and serve what is known of them (the default)",
-    "export": "write decided units and labels of a ledger to files, as replay reads them",
-    "replay": "judge a logged stream: what deferring costs and saves, from the labels that came",
-}
+from services.cli.options import LazyGroup
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION")
-    parser.set_defaults(act=None)
-    for name, text in ACTIONS.items():
-        action = actions.add_parser(
-            name, help=text, description=text, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        module = importlib.import_module(f"services.cli.monitor_{name}")
-        action.epilog = f"example: {module.EXAMPLE}"
-        module.arguments(action)
-        action.set_defaults(act=module.run)
+monitor = LazyGroup(
+    name="monitor",
+    places={
+        "run": "services.cli.monitor_run:run",
+        "export": "services.cli.monitor_export:export_command",
+        "replay": "services.cli.monitor_replay:replay_command",
+    },
+    help="Monitor live retention: what deferring costs and saves, live or of a logged stream.",
+    epilog="Example: demur monitor replay --events events.csv --labels labels.csv --acceptable 1 --json",
+    invoke_without_command=True,
+)
 
 
-def run(given: argparse.Namespace) -> int:
-    """Runs one action; without a word, the live monitor."""
-    act = given.act or importlib.import_module(f"services.cli.monitor_{DEFAULT}").run
-    code: int = act(given)
-    return code
+@monitor.result_callback()
+@click.pass_context
+def _run_by_default(context: click.Context, code: int | None) -> int:
+    if context.invoked_subcommand is None:
+        code = context.invoke(importlib.import_module("services.cli.monitor_run").run)
+    return code or 0

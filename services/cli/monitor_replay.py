@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from click import Choice, option
 
 from models.assessment.convention import CONVENTIONS
 from models.estimation.document import document, number
@@ -19,77 +19,65 @@ from models.estimation.weights import ESTIMATORS
 from models.evaluation.judged import BadFile
 from models.evaluation.stream import Events, LabelRows, places, read_events, read_labels
 from models.tasks.rules import rules
-from services.cli.output import BadInput, ProgressLine, print_json
+from services.cli.options import Options, command, convention_option, json_option, require
+from services.cli.output import BadInput, ProgressLine, print_json, table
 
-EXAMPLE = "demur monitor replay --events events.csv --labels labels.csv --acceptable 1 --json"
 _SHOWN = ("r_auc", "f1_auc", "f1_at_95", "error", "answered_error", "mean_error", "system_error")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--events", required=True, type=Path, metavar="FILE", help="CSV or Parquet: one row a decided unit"
-    )
-    parser.add_argument(
-        "--labels", required=True, type=Path, metavar="FILE", help="CSV or Parquet: labels as they came"
-    )
-    parser.add_argument("--acceptable", type=float, metavar="T", help="largest acceptable error; without it no F1")
-    parser.add_argument(
-        "--at", type=float, metavar="TIME", help="judge as of this moment, in seconds; default: the end"
-    )
-    parser.add_argument("--estimator", choices=ESTIMATORS, default="aipw", help="default: aipw")
-    parser.add_argument("--mode", choices=("exact", "sketch"), default="exact", help="default: exact")
-    parser.add_argument("--by", metavar="COLUMN", help="also for each value of a column of the events")
-    parser.add_argument(
-        "--what-if", action="append", default=[], type=float, metavar="THRESHOLD", help="figures at another threshold"
-    )
-    parser.add_argument(
-        "--convention", choices=sorted(CONVENTIONS), default="official", help="released code or text of the papers"
-    )
-    parser.add_argument("--task", default="", help="take areas and ties as this task's released code does")
-    parser.add_argument("--json", action="store_true", help="print a JSON document")
+@command("replay", example="demur monitor replay --events events.csv --labels labels.csv --acceptable 1 --json")
+@option("--events", required=True, type=Path, metavar="FILE", help="CSV or Parquet file of decided units.")
+@option("--labels", required=True, type=Path, metavar="FILE", help="CSV or Parquet file of labels.")
+@option("--acceptable", type=float, metavar="T", help="Largest acceptable error; without it there is no F1.")
+@option("--at", type=float, metavar="TIME", help="Time of the evaluation, in seconds.  [default: the end]")
+@option("--estimator", type=Choice(ESTIMATORS), default="aipw", show_default=True, help="Estimator.")
+@option("--mode", type=Choice(("exact", "sketch")), default="exact", show_default=True, help="Arithmetic.")
+@option("--by", metavar="COLUMN", help="Column of the events to break figures down by.")
+@option("--what-if", multiple=True, type=float, metavar="THRESHOLD", help="Other threshold; may be repeated.")
+@convention_option
+@option("--task", default="", help="Compute areas and ties as the released code of this task does.")
+@json_option
+def replay_command(options: Options) -> int:
+    """Evaluate a logged stream: what deferring costs and saves, estimated from its labels.
 
-
-def run(given: argparse.Namespace) -> int:
-    """Judges; figures that are not valid are printed all the same, with the reasons."""
-    _check(given)
+    Figures that are not valid are printed too, with the reasons.
+    """
+    _check(options)
     line = ProgressLine("judging")
-    asked = Asked(
-        acceptable=given.acceptable,
-        estimator=given.estimator,
-        mode=given.mode,
-        rules=rules(given.task, CONVENTIONS[given.convention]),
-        thresholds=tuple(given.what_if),
+    request = Asked(
+        acceptable=options.acceptable,
+        estimator=options.estimator,
+        mode=options.mode,
+        rules=rules(options.task, CONVENTIONS[options.convention]),
+        thresholds=tuple(options.what_if),
     )
     try:
-        events = read_events(given.events, [given.by] if given.by else [])
-        line(0.4, given.events.name)
-        labels = read_labels(given.labels)
-        line(0.6, given.labels.name)
+        events = read_events(options.events, [options.by] if options.by else [])
+        line(0.4, options.events.name)
+        labels = read_labels(options.labels)
+        line(0.6, options.labels.name)
     except BadFile as error:
         raise BadInput(str(error)) from error
-    found = _joined(events, labels, given.at)
+    replayed = _joined(events, labels, options.at)
     line(0.7)
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what exceeds float64 is null, and said so
-        result = document(judge(found.window, asked), asked)
-        result |= {"at": number(found.at), "repeated": events.repeated, **asdict(found.counts)}
-        if given.by:
-            result["groups"] = _groups(events, found, given.by, asked)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # beyond float64: null
+        result = document(judge(replayed.window, request), request)
+        result |= {"at": number(replayed.at), "repeated": events.repeated, **asdict(replayed.counts)}
+        if options.by:
+            result["groups"] = _groups(events, replayed, options.by, request)
     line(1.0)
-    if given.json:
+    if options.json:
         print_json(result)
     else:
-        print("\n".join(_lines(given, result)))
+        print("\n".join(_lines(options, result)))
     return 0
 
 
-def _check(given: argparse.Namespace) -> None:
+def _check(options: Options) -> None:
     for name in ("acceptable", "at"):
-        value = getattr(given, name)
-        if value is not None and not math.isfinite(value):
-            raise BadInput(f"--{name} is {value:g}; a finite number is needed")
-    if any(math.isnan(value) for value in given.what_if):
-        raise BadInput("--what-if is nan; a threshold of the uncertainty is needed")
-    for path in (given.events, given.labels):
+        require(options, name, math.isfinite, "a finite number")
+    require(options, "what_if", lambda value: not math.isnan(value), "a threshold of the uncertainty")
+    for path in (options.events, options.labels):
         if not path.is_file():
             raise BadInput(f"{path}: no such file")
 
@@ -109,24 +97,24 @@ def _joined(events: Events, labels: LabelRows, at: float | None) -> Replay:
     return replay(stream, arrivals, at)
 
 
-def _groups(events: Events, found: Replay, column: str, asked: Asked) -> dict[str, Any]:
-    """The same of each value, judged as a stream of its own."""
-    values, group = np.unique(events.groups[column][found.units].astype(str), return_inverse=True)
+def _groups(events: Events, replayed: Replay, column: str, request: Asked) -> dict[str, Any]:
+    """Return the figures of each value of a column, each as a stream of its own."""
+    values, group = np.unique(events.groups[column][replayed.units].astype(str), return_inverse=True)
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(group, minlength=len(values)))[:-1]) if len(values) else []
     return {
-        str(value): document(judge(found.window.take(part), asked), asked)
+        str(value): document(judge(replayed.window.take(part), request), request)
         for value, part in zip(values, parts, strict=True)
     }
 
 
-def _lines(given: argparse.Namespace, result: dict[str, Any]) -> Iterator[str]:
-    yield f"{given.events}: {result['n']} units, {result['labels']} labels ({result['sampled']} drawn at random)"
+def _lines(options: Options, result: dict[str, Any]) -> Iterator[str]:
+    yield f"{options.events}: {result['n']} units, {result['labels']} labels ({result['sampled']} drawn at random)"
     late = result["delay"]
     if late["early"]:
         yield f"{late['early']} units are younger than {late['youngest_seconds']:g} s, too young to be judged"
-    limit = "none" if given.acceptable is None else f"{given.acceptable:g}"
-    yield f"estimator: {given.estimator}; mode: {given.mode}; convention: {given.convention}; acceptable: {limit}"
+    limit = "none" if options.acceptable is None else f"{options.acceptable:g}"
+    yield f"estimator: {options.estimator}; mode: {options.mode}; convention: {options.convention}; acceptable: {limit}"
     yield "valid" if result["valid"] else "NOT VALID"
     yield from (f"  {text}" for text in result["reasons"])
     yield from _rows("figure", {name: result[name] for name in _SHOWN if result[name] is not None})
@@ -138,17 +126,17 @@ def _lines(given: argparse.Namespace, result: dict[str, Any]) -> Iterator[str]:
         yield from _rows("", {name: other[name] for name in ("error", "answered_error", "f1") if other[name]})
     for value, part in result.get("groups", {}).items():
         yield ""
-        yield f"{given.by} = {value}: {part['n']} units, {part['labels']} labels, " + (
+        yield f"{options.by} = {value}: {part['n']} units, {part['labels']} labels, " + (
             "valid" if part["valid"] else f"NOT VALID ({'; '.join(part['reasons'])})"
         )
         yield from _rows("", {name: part[name] for name in _SHOWN if part[name] is not None})
 
 
-def _rows(head: str, figures: dict[str, dict[str, float | None]]) -> Iterator[str]:
-    if head:
-        yield f"{head:<16}{'estimate':>12}{'95 % low':>12}{'95 % high':>12}"
-    for name, one in figures.items():
-        yield f"{name:<16}" + "".join(f"{_text(one[key]):>12}" for key in ("estimate", "low", "high"))
+def _rows(title: str, figures: dict[str, dict[str, float | None]]) -> list[str]:
+    head = [title, "estimate", "95 % low", "95 % high"] if title else []
+    return table(
+        head, ([name, *(_text(figure[key]) for key in ("estimate", "low", "high"))] for name, figure in figures.items())
+    )
 
 
 def _text(value: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import threading
@@ -14,9 +13,9 @@ from prometheus_client import CollectorRegistry
 from services.access.opening import Access, check_access, opened
 from services.access.rules import MONITOR_ROUTES, HttpRules
 from services.access.watched import follow
+from services.cli.options import Options, command
 from services.cli.output import CommandError
-from services.cli.places import MONITOR, Running, announce, started
-from services.cli.ports import holder
+from services.cli.processes import MONITOR, Running, announce, holder, started
 from services.monitor.exporter import Exporter
 from services.monitor.http import Routes, application
 from services.monitor.setup import monitor
@@ -27,25 +26,21 @@ from services.transport.http.call import AccessGuard
 from services.transport.http.probes import Probes
 
 _log = logging.get_logger(__name__)
-EXAMPLE = "demur monitor run"
 _STOP_SECONDS = 5.0
 Beside = Callable[[object], AbstractAsyncContextManager[None]]
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Nothing but settings: see docs/settings.md."""
-
-
-def run(given: argparse.Namespace) -> int:
-    """Follows the ledgers and serves what is known until a signal."""
+@command("run", example="demur monitor run")
+def run(options: Options) -> int:
+    """Follow the ledgers and serve live retention over HTTP; docs/settings.md lists its settings."""
     import uvicorn
 
     from services.transport.http.connections import harden
 
     settings = Settings.read(task=MONITOR)  # else those of the default task would count
     host, port = settings.monitor_address
-    if (found := holder(host, port)) is not None:
-        raise CommandError(f"port {port} is taken by {found}; stop it, or set DEMUR_MONITOR_PORT")
+    if (process := holder(host, port)) is not None:
+        raise CommandError(f"port {port} is in use by {process}; stop it, or set DEMUR_MONITOR_PORT")
     logging.configure(settings.log_level, {"task": MONITOR})
     die_with_parent()
     check_access(settings)
@@ -63,10 +58,7 @@ def run(given: argparse.Namespace) -> int:
         target=made.run, args=(stop, routes.publish, settings.monitor_seconds), name="monitor", daemon=True
     )
     pid, certificate = os.getpid(), settings.tls_certificate
-    announce(
-        settings.home,
-        Running(MONITOR, pid, host, port, 0, "", started(pid), certificate, settings.probe_port),
-    )
+    announce(settings.home, Running(MONITOR, pid, host, port, 0, "", started(pid), certificate, settings.probe_port))
     _log.info("serving", extra={"fields": {"url": f"http{'s' * bool(certificate)}://{address(host, port)}"}})
     served = AccessGuard(application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.door)
     config = uvicorn.Config(
@@ -85,7 +77,7 @@ def run(given: argparse.Namespace) -> int:
 
 
 def _beside(settings: Settings, routes: Routes, access: Access) -> Beside:
-    """What runs as long as the server does: probes, and who follows files of tokens and certificates."""
+    """Return the lifespan of the server: probes, and reloading of token and certificate files."""
 
     @asynccontextmanager
     async def beside(app: object) -> AsyncIterator[None]:

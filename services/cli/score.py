@@ -1,98 +1,120 @@
-"""``demur score TASK IN OUT``: files through the running service, by what the task's files are."""
+"""``demur score TASK IN OUT``: score files through the running service; tasks declare their files and options."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
+
+import click
 
 import demur
-from services.cli import options, score_rows
+from services.cli.options import CONTEXT, Command, Options, declared
 from services.cli.output import CommandError, ProgressLine, print_json
-from services.cli.places import announced
-from services.runtime.settings import Settings, address
+from services.cli.processes import grpc_target
+from services.cli.rows.scorer import SCORER
 from services.tasks import SCORERS, TENANTS
-from services.tasks.scoring import Asked, OnError, Scorer
+from services.tasks.scoring import OnError, Scorer, ScoreRequest
 
-EXAMPLE = "demur score vessel data/vessel/eval_out.csv scored.csv"
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """A sub-command for each task; what all have may stand before or behind the task."""
-    _shared(parser, known=True)
-    tasks = parser.add_subparsers(dest="task", required=True, metavar="TASK")
-    for name in sorted({*TENANTS, *SCORERS}):
-        scorer = _scorer(name)
-        command = tasks.add_parser(
-            name,
-            help=scorer.source,
-            description=f"Scores {scorer.source}.",
-            epilog="\n".join(("examples:", *(f"  {example}" for example in scorer.examples)))
-            if scorer.examples
-            else "",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        command.add_argument("input", type=Path, help=scorer.source)
-        command.add_argument("output", type=Path, help=scorer.output)
-        for option in scorer.options:
-            options.add(command, option)
-        _shared(command, known=False)
+DEFAULTS = {"target": None, "purpose": "replay", "on_error": "defer", "json": False}
+"""Values of the options that all tasks share, where they are given neither before nor after the task."""
 
 
-def run(given: argparse.Namespace) -> int:
-    """Scores, and says what came of it; 1 where a part could not be scored."""
-    scorer = _scorer(given.task)
-    settings = Settings.read(task=given.task)
-    running = announced(settings.home).get(given.task)
-    line = ProgressLine(f"scoring {given.input.name}")
-    asked = Asked(
-        task=given.task,
-        source=given.input,
-        output=given.output,
-        target=given.target or (running.grpc if running else address(settings.host, settings.ports[1])),
-        purpose=given.purpose,
+def run(options: Options) -> int:
+    """Score a file and print the counts; return 1 if a part could not be scored."""
+    scorer = _scorer(options.task)
+    line = ProgressLine(f"scoring {options.input.name}")
+    request = ScoreRequest(
+        task=options.task,
+        source=options.input,
+        output=options.output,
+        target=options.target or grpc_target(options.task),
+        purpose=options.purpose,
         progress=line,
-        tell=(lambda text: None) if given.json else line.interrupt,
-        on_error=given.on_error,
-        options={option.key: getattr(given, option.key) for option in scorer.options},
+        tell=(lambda text: None) if options.json else line.interrupt,
+        on_error=options.on_error,
+        options={option.key: getattr(options, option.key) for option in scorer.options},
     )
     try:
-        outcome = scorer.run(asked)
+        outcome = scorer.run(request)
     except (demur.DemurError, OSError, ValueError) as error:
         raise CommandError(str(error)) from error
-    if given.json:
+    if options.json:
         print_json(outcome.document)
     else:
-        print(f"{outcome.told} → {given.output}")
+        print(f"{outcome.text} → {options.output}")
     return int(outcome.failed)
 
 
 def _scorer(task: str) -> Scorer:
-    """What scores the task's files: its own, or the one for rows."""
+    """Return the task's own scorer, or the one for rows."""
     if task not in SCORERS:
-        return score_rows.SCORER
+        return SCORER
     module, _, name = SCORERS[task].partition(":")
-    found: Scorer = getattr(importlib.import_module(module), name)
-    return found
+    scorer: Scorer = getattr(importlib.import_module(module), name)
+    return scorer
 
 
-def _shared(parser: argparse.ArgumentParser, *, known: bool) -> None:
-    """Options of all tasks; behind the task they only say what was not said before it."""
+def _shared() -> list[click.Parameter]:
+    """Return the options of all tasks; unset ones are None."""
+    return [
+        click.Option(["--target"], help="host:port of the gRPC service.  [default: where `demur up` runs it]"),
+        click.Option(
+            ["--purpose"],
+            type=click.Choice(("decide", "explore", "replay")),
+            help="Purpose of the predictions.  [default: replay]",
+        ),
+        click.Option(
+            ["--on-error"],
+            type=click.Choice(get_args(OnError)),
+            help="Treatment of items that cannot be scored. defer: their rows are deferred and give the reason; skip: "
+            "they have no rows; fail: stop at the first. The rest is written, and the exit code is 1.  "
+            "[default: defer]",
+        ),
+        click.Option(["--json"], is_flag=True, default=None, help="Print a JSON document."),
+    ]
 
-    def default(value: object) -> object:
-        return value if known else argparse.SUPPRESS
 
-    parser.add_argument(
-        "--target", default=default(None), help="host:port of the gRPC service; default: where `demur up` runs it"
-    )
-    purposes = ("decide", "explore", "replay")
-    parser.add_argument("--purpose", choices=purposes, default=default("replay"), help="default: replay")
-    parser.add_argument(
-        "--on-error",
-        choices=get_args(OnError),
-        default=default("defer"),
-        help="what cannot be scored: defer (default): its row is deferred and says why; skip: it has no row; "
-        "fail: stop there. What was written stays, and the command ends with 1",
-    )
-    parser.add_argument("--json", action="store_true", default=default(False), help="print a JSON document")
+class _Tasks(click.Group):
+    """Group with a command per task, made when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all tasks."""
+        return sorted({*TENANTS, *SCORERS})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a task, or None if there is no such task."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        scorer = _scorer(cmd_name)
+
+        def callback(**values: Any) -> int:
+            layers = (DEFAULTS, ctx.params, values)  # options after the task win over those before it
+            known = {name: value for layer in layers for name, value in layer.items() if value is not None}
+            unset = dict.fromkeys((*DEFAULTS, *values))
+            return run(Options(**unset | known, task=cmd_name))
+
+        examples = "\n".join(("\b", "Examples:", *(f"  {example}" for example in scorer.examples)))
+        return Command(
+            cmd_name,
+            callback=callback,
+            params=[
+                click.Argument(["input"], type=Path),
+                click.Argument(["output"], type=Path),
+                *(declared(option) for option in scorer.options),
+                *_shared(),
+            ],
+            help=f"Score {scorer.source}.\n\nINPUT: {scorer.source}.\n\nOUTPUT: {scorer.output}.",
+            short_help=scorer.source,
+            epilog=examples if scorer.examples else None,
+            context_settings=CONTEXT,
+        )
+
+
+score = _Tasks(
+    name="score",
+    params=_shared(),
+    help="Score a file of any length through a running service. Options may stand before or after the task.",
+    epilog="Example: demur score vessel data/vessel/eval_out.csv scored.csv",
+    context_settings=CONTEXT,
+)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import msgspec
 
-from services.cli.asking import ask
+from services.cli.http_client import ask
+from services.cli.options import Options, command, json_option
 from services.cli.output import print_json
-from services.cli.places import MONITOR, Running, announced
+from services.cli.processes import MONITOR, Running, announced
 from services.runtime.settings import Settings, address
 from services.tasks import TENANTS
 
-EXAMPLE = "demur status --json"
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print a JSON document")
-
-
-def run(given: argparse.Namespace) -> int:
-    """Prints the state; exit code 0 when every service of this version and the monitor are ready, else 1."""
+@command("status", example="demur status --json")
+@json_option
+def status(options: Options) -> int:
+    """Show where the services are; exit code 0 if all of them and the monitor are ready, else 1."""
     state = collect(Settings.read())
-    if given.json:
+    if options.json:
         print_json(state)
     else:
         for task, service in state["services"].items():
@@ -39,26 +35,20 @@ def run(given: argparse.Namespace) -> int:
 
 
 def collect(settings: Settings) -> dict[str, Any]:
-    """The document that ``demur status --json`` prints."""
+    """Return the document that ``demur status --json`` prints."""
     running = announced(settings.home)
     services = {task: _state(Settings.read(task=task), running.get(task)) for task in TENANTS}
     return {"services": services, "monitor": _monitor(settings, running.get(MONITOR))}
 
 
 def monitored(settings: Settings) -> bool:
-    """Whether there is anything for a monitor to follow."""
+    """Return whether there is a ledger for a monitor to follow."""
     return bool(settings.monitor_ledgers) or settings.ledger not in ("", "none")
 
 
 def ready(running: Running) -> bool:
-    """Asks the service itself."""
+    """Return whether a service answers its readiness probe with 200."""
     return ask(running.probe, seconds=2, certificate=running.certificate)[0] == 200
-
-
-def failure(running: Running) -> str | None:
-    """Why a service that is up will never be ready; None where it may still become so."""
-    message = unready(running)
-    return message if message.startswith("failed to start") else None
 
 
 def unready(running: Running) -> str:
@@ -97,7 +87,7 @@ def _monitor(settings: Settings, running: Running | None) -> dict[str, Any]:
         http = f"{scheme}://{address(*settings.monitor_address)}" if expected else None
         return {"http": http, "ready": False, "expected": expected, "reason": "not running" if expected else ""}
     code, body = ask(running.probe, seconds=2, certificate=running.certificate)
-    reason = "" if code == 200 else "it does not answer"
+    reason = "" if code == 200 else "no response"
     if code == 503 and body.startswith(b"{"):
         reason = str(msgspec.json.decode(body)["reason"])
     return {"http": running.http, "ready": code == 200, "expected": expected, "reason": reason}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import signal
@@ -14,34 +13,30 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.cli.lock import Held, hold
+from services.cli.options import Options, command, switch
 from services.cli.output import CommandError
-from services.cli.places import MONITOR, Running, announced
-from services.cli.ports import holder
+from services.cli.processes import MONITOR, Held, Running, announced, hold, holder
 from services.cli.status import monitored, ready, unready
 from services.runtime.settings import Settings, address
 from services.runtime.system import die_with_parent
 from services.tasks import TENANTS
 
-EXAMPLE = "demur up --detach"
 START_SECONDS = 120.0
 RESTART_SECONDS = 5.0
-"""Between two starts of a monitor that does not stay."""
+"""Shortest time between two starts of the monitor."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--detach", action="store_true", help="return when ready; `demur down` stops everything")
-
-
-def run(given: argparse.Namespace) -> int:
-    """Runs until a signal; everything that was started ends with this process."""
+@command("up", example="demur up --detach")
+@switch("--detach", help="Return when the services are ready; `demur down` stops them.")
+def up(options: Options) -> int:
+    """Start every service, wait until they are ready, and print where they are."""
     settings = Settings.read()
     home = settings.home
     home.mkdir(parents=True, exist_ok=True)
-    if given.detach:
+    if options.detach:
         return _detached(home)
     with _lock(home):
-        _refuse_stale(settings)
+        _check_ports(settings)
         supervisor = Supervisor(home, with_monitor=monitored(settings))
         signal.signal(signal.SIGTERM, supervisor.interrupt)
         signal.signal(signal.SIGINT, supervisor.interrupt)
@@ -49,7 +44,7 @@ def run(given: argparse.Namespace) -> int:
             supervisor.start()
             supervisor.wait_ready()
             if not supervisor.interrupted:
-                _say_where(home)
+                _print_addresses(home)
             return supervisor.watch()
         finally:
             supervisor.stop()
@@ -57,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Child:
-    """A service, or the monitor, that was started, and where its log is."""
+    """A started service or monitor, and its log."""
 
     task: str
     process: subprocess.Popen[bytes]
@@ -65,7 +60,7 @@ class Child:
 
 
 class Supervisor:
-    """The parent of the services and their monitor."""
+    """Parent process of the services and their monitor."""
 
     def __init__(self, home: Path, *, with_monitor: bool = False) -> None:
         self._home = home
@@ -78,7 +73,7 @@ class Supervisor:
         self.interrupted = True
 
     def start(self) -> None:
-        """Starts one process a task, and the monitor; their output goes to log files."""
+        """Start a process per task, and the monitor; their output goes to log files."""
         (self._home / "logs").mkdir(parents=True, exist_ok=True)
         self._children = [self._start(task, "serve", task) for task in TENANTS]
         if self._with_monitor:
@@ -100,10 +95,10 @@ class Supervisor:
         return Child(name, process, log)
 
     def wait_ready(self) -> None:
-        """Waits for every service.
+        """Wait until every service is ready.
 
         Raises:
-            CommandError: one ended, or is not ready in time; its last words are quoted.
+            CommandError: a service ended, or is not ready in time; the message ends with its last log lines.
         """
         begin, qualifying = time.monotonic(), dict[str, float]()
         waiting = {child.task: child for child in self._children}
@@ -112,7 +107,7 @@ class Supervisor:
             running = announced(self._home)
             for task, child in list(waiting.items()):
                 if child.process.poll() is not None:
-                    raise CommandError(f"{task} ended at start:\n{_last_words(child.log)}")
+                    raise CommandError(f"{task} ended at start:\n{_last_lines(child.log)}")
                 if task not in running:
                     continue
                 if ready(running[task]):
@@ -126,20 +121,22 @@ class Supervisor:
             if waiting and time.monotonic() > begin + seconds:
                 late = next(iter(waiting.values()))
                 raise CommandError(
-                    f"{late.task} is not ready after {seconds:.0f} s; from {late.log}:\n{_last_words(late.log)}"
+                    f"{late.task} is not ready after {seconds:.0f} s; from {late.log}:\n{_last_lines(late.log)}"
                 )
             time.sleep(0.1)
 
     def watch(self) -> int:
-        """Waits for a signal or for a service that ends by itself. The monitor is started again: it holds nothing that
-        it could not read anew, and nobody waits for its answers."""
+        """Wait for a signal, or for a service that ends; return the exit code.
+
+        The monitor is started again if it ends: it has no state that it cannot read again.
+        """
         while not self.interrupted:
             for place, child in enumerate(self._children):
                 if child.process.poll() is None:
                     continue
                 if child.task == MONITOR and time.monotonic() - self._started < RESTART_SECONDS:
                     continue
-                print(f"{child.task} ended:\n{_last_words(child.log)}", file=sys.stderr, flush=True)
+                print(f"{child.task} ended:\n{_last_lines(child.log)}", file=sys.stderr, flush=True)
                 if child.task != MONITOR:
                     return 1
                 self._children[place] = self._start(MONITOR, "monitor", "run")
@@ -147,7 +144,7 @@ class Supervisor:
         return 0
 
     def stop(self) -> None:
-        """Asks every child to drain, and waits."""
+        """Send SIGTERM to every child and wait until it has drained."""
         for child in self._children:
             if child.process.poll() is None:
                 child.process.send_signal(signal.SIGTERM)
@@ -160,34 +157,34 @@ class Supervisor:
 
 @contextmanager
 def _lock(home: Path) -> Iterator[None]:
-    """One `up` a home directory.
+    """Hold the lock of the home directory, which allows one `demur up`.
 
     Raises:
-        CommandError: another one holds it; its process and services are named.
+        CommandError: another process holds it; the message names the process and its services.
     """
     with ExitStack() as stack:
         try:
             stack.enter_context(hold(home))
         except Held as held:
-            where = ", ".join(f"{task} on {found.http}" for task, found in announced(home).items()) or "starting"
+            where = ", ".join(f"{task} on {running.http}" for task, running in announced(home).items()) or "starting"
             raise CommandError(
                 f"already up: pid {held.pid or 'unknown'} ({where}); `demur status` shows more, `demur down` stops it"
             ) from held
         yield
 
 
-def _refuse_stale(settings: Settings) -> None:
+def _check_ports(settings: Settings) -> None:
     every = {task: Settings.read(task=task) for task in TENANTS}
     ports = [(task, port) for task, own in every.items() for port in (*own.ports, *filter(None, [own.probe_port]))]
     if monitored(settings):
         own = Settings.read(task=MONITOR)
         ports += [(MONITOR, port) for port in (own.monitor_address[1], *filter(None, [own.probe_port]))]
     if len({port for _, port in ports}) < len(ports):
-        raise CommandError("two of them have one port; give each its own, such as DEMUR_<TASK>_PROBE_PORT")
+        raise CommandError("two services have the same port; give each its own, as with DEMUR_<TASK>_PROBE_PORT")
     for task, port in ports:
-        if (found := holder(settings.host, port)) is not None:
+        if (process := holder(settings.host, port)) is not None:
             raise CommandError(
-                f"port {port} of {task} is held by {found}: a server of an earlier run or another program; stop it"
+                f"port {port} of {task} is in use by {process}: a server of an earlier run or another program; stop it"
             )
 
 
@@ -210,24 +207,24 @@ def _detached(home: Path) -> int:
     return 0
 
 
-def _say_where(home: Path) -> None:
-    found = announced(home)
-    for task, running in found.items():
+def _print_addresses(home: Path) -> None:
+    services = announced(home)
+    for task, running in services.items():
         if task == MONITOR:
             print(f"{task}: {running.http} shows live retention; metrics at {running.http}/metrics")
             continue
         print(f"{task}: {running.http} and gRPC {running.grpc}, serving {running.model}")
     print(f"logs: {home / 'logs'}")
-    print(f"\nTry:\n  .venv/bin/python examples/predict.py{_target(found)}", flush=True)
+    print(f"\nTry:\n  .venv/bin/python examples/predict.py{_target(services)}", flush=True)
 
 
-def _target(found: dict[str, Running]) -> str:
-    """What the example must be told to find the default task's service; nothing where it is at the usual place."""
+def _target(services: dict[str, Running]) -> str:
+    """Return the argument with which the example finds the default task's service; empty at the default address."""
     usual = Settings()
-    running = found.get(usual.task)
+    running = services.get(usual.task)
     target = running.grpc if running else address(usual.host, usual.ports[1])
     return "" if target == address(usual.host, usual.ports[1]) else f" {shlex.quote(target)}"
 
 
-def _last_words(log: Path, lines: int = 15) -> str:
+def _last_lines(log: Path, lines: int = 15) -> str:
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

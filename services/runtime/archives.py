@@ -1,4 +1,4 @@
-"""Unpacking an archive that is not trusted: plain files of one folder and beside it, bounded, and nothing else.
+"""Safe unpacking of an untrusted archive: plain files of one folder and beside it, of limited size.
 
 Whatever a tar file may hold besides - links, devices, absolute names, ``..``, several folders, the same name twice,
 headers of gigabytes - is refused by name before anything of it is written.
@@ -20,14 +20,14 @@ _PIECE_BYTES = 1 << 20
 
 
 class ArchiveError(ValueError):
-    """The archive is broken, or holds what an artefact cannot hold."""
+    """The archive is broken, or has entries that an artefact cannot have."""
 
 
 class _Forward:
-    """A stream that is read once from its start, no more than so many bytes, and no piece above a megabyte.
+    """Stream that is read once from its start, with a limit of bytes and pieces of at most one megabyte.
 
-    Headers are read in one piece, of a length that the archive says: so none can ask for much memory. ``tarfile`` needs
-    ``tell`` and ``seek``; it never looks back, but for what it has just read.
+    Headers are read in one piece, whose length the archive declares: the limit keeps their memory small. ``tarfile``
+    needs ``tell`` and ``seek``; it only seeks forward.
     """
 
     def __init__(self, source: IO[bytes] | gzip.GzipFile, most_bytes: int) -> None:
@@ -56,13 +56,13 @@ class _Forward:
 
 
 def unpack(archive: Path, target: Path, *, most_bytes: int) -> None:
-    """Writes the files of a ``.tar`` or ``.tar.gz`` into an existing folder: of one folder, or beside it, or alone.
+    """Write the files of a ``.tar`` or ``.tar.gz`` to an existing folder: those of one folder, beside it, or alone.
 
     Args:
-        most_bytes: of the archive when it is unpacked, headers and all.
+        most_bytes: largest size of the unpacked archive, including headers.
 
     Raises:
-        ArchiveError: the archive is broken or hostile; the folder may then hold some of its files.
+        ArchiveError: the archive is broken or not allowed; the folder may then hold some of its files.
     """
     tops: set[str] = set()
     try:
@@ -85,10 +85,10 @@ def unpack(archive: Path, target: Path, *, most_bytes: int) -> None:
 
 
 def _placed(member: tarfile.TarInfo) -> tuple[str, str]:
-    """Folder and file name of an entry; an entry that is the folder has no file name.
+    """Return folder and file name of an entry; the entry of the folder itself has no file name.
 
     Raises:
-        ArchiveError: neither a plain file in the one folder, nor that folder.
+        ArchiveError: the entry is neither a plain file in the folder, nor the folder.
     """
     name = member.name.removeprefix("./") if member.name != "." else ""
     parts = name.split("/") if name else []

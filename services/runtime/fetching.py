@@ -1,4 +1,4 @@
-"""Bytes from an address into a file: streamed, bounded, and known by their sha256 before anybody looks into them."""
+"""Download of a file with limits of size and time, and a check of its sha256."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import fsspec
 
 PIECE_BYTES = 1 << 20
 _SILENCE_SECONDS = 30.0
-"""A server that says nothing for so long is given up."""
+"""Longest wait for the next bytes of a server."""
 
 
 class FetchError(ValueError):
-    """What was asked for cannot be had, or is not what it should be. The message says what and where."""
+    """A download failed, or its hash is wrong. The message names the address and the reason."""
 
 
 def download(
@@ -34,18 +34,18 @@ def download(
     progress: Callable[[int], None] = lambda count: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Writes what is at an address to a new file.
+    """Write the bytes at an address to a new file.
 
     Args:
-        url: ``http``, ``https``, a path, or any other address that fsspec knows.
-        sha256: what the bytes must hash to, 64 hex digits.
-        most_bytes: bytes at most.
-        seconds: for all of it.
-        progress: is told the bytes so far.
+        url: ``http``, ``https``, a path, or any other address of fsspec.
+        sha256: expected hash of the bytes, 64 hex digits.
+        most_bytes: largest number of bytes.
+        seconds: longest time of the whole download.
+        progress: called with the number of bytes so far.
 
     Raises:
-        FetchError: nobody answers, it is larger or takes longer than allowed, or its hash is another. The file may
-            then be there in part.
+        FetchError: there is no response, a limit is exceeded, or the hash differs. A part of the file may then
+            exist.
     """
     digest, count, end = hashlib.sha256(), 0, clock() + seconds
     try:
@@ -68,20 +68,20 @@ def download(
 
 
 def below(url: str, name: str) -> str:
-    """Address of a file in a folder."""
+    """Return the address of a file in a folder."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{name}"))
 
 
 def beside(url: str, name: str) -> str:
-    """Address of a file that lies next to a folder."""
+    """Return the address of a file next to a folder."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(path=posixpath.join(posixpath.dirname(parts.path.rstrip("/")), name)))
 
 
 @contextmanager
 def _opened(url: str) -> Iterator[IO[bytes] | Any]:
-    """A stream of the bytes at an address."""
+    """Open a stream of the bytes at an address."""
     if urlsplit(url).scheme in ("http", "https"):
         with urllib.request.urlopen(url, timeout=_SILENCE_SECONDS) as answer:  # noqa: S310 - of these two kinds
             yield answer
@@ -91,7 +91,7 @@ def _opened(url: str) -> Iterator[IO[bytes] | Any]:
 
 
 def _shown(url: str) -> str:
-    """An address without what may be secret in it: name, password and query."""
+    """Return an address without its possible secrets: name, password and query."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 

@@ -1,8 +1,8 @@
-"""What ``demur score`` needs of whatever scores files: a path in, a path out, and what came of it."""
+"""Interface between ``demur score`` and the scorers of tasks: a path in, a path out, and an outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,19 +10,19 @@ from typing import Any, Literal
 from models.workbench import Option, Progress
 
 OnError = Literal["defer", "skip", "fail"]
-"""What becomes of an item that cannot be scored: its row says why and counts as deferred, it is left out, or the run
-ends there. Whatever was written before stays."""
+"""Treatment of an item that cannot be scored: a row that is deferred and gives the reason, no row, or the end of the
+run. What was written before stays."""
 INVALID = "invalid_input"
 """Reason of an item that was deferred because it could not be scored; beside those of ``DecidedUnit.reason``."""
 
 
 class Stopped(ValueError):
-    """An item could not be scored, and the run was to end there; the message names it."""
+    """An item could not be scored under ``--on-error fail``; the message names it."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the user wants scored."""
+class ScoreRequest:
+    """Files to score, and how."""
 
     task: str
     source: Path
@@ -32,26 +32,36 @@ class Asked:
     purpose: Literal["decide", "explore", "replay"]
     progress: Progress
     tell: Callable[[str], None]
-    """Takes a line for people as soon as it is known."""
+    """Prints a line for people at once."""
     on_error: OnError = "defer"
     options: Mapping[str, Any] = field(default_factory=dict)
     """Values of the scorer's own options by ``Option.key``."""
 
+    def check_folder(self) -> None:
+        """Check that the output can be a folder.
+
+        Raises:
+            ValueError: it is a file.
+        """
+        if self.output.exists() and not self.output.is_dir():
+            raise ValueError(f"{self.output} is a file: the output must be a folder")
+
     def failed(
         self, item: str, error: object, add: Callable[[Mapping[str, Any]], None], row: Mapping[str, Any]
     ) -> None:
-        """Take note of an item that could not be scored: its row, where rows of such items are wanted.
+        """Report an item that could not be scored, and write its row under ``--on-error defer``.
 
         Args:
-            item: names it.
+            item: name of the item.
+            error: why it could not be scored.
             add: writes a row of a summary.
-            row: what is known of the item.
+            row: known values of the item.
 
         Raises:
-            Stopped: the run is to end.
+            Stopped: under ``--on-error fail``.
         """
         if self.on_error == "fail":
-            raise Stopped(f"{item}: {error} (stopped there, as --on-error fail asks; what came before is written)")
+            raise Stopped(f"{item}: {error} (stopped because of --on-error fail; earlier results are written)")
         self.tell(f"{item}: failed: {error}")
         if self.on_error == "defer":
             add({**row, "decision": "defer", "reason": INVALID, "error": str(error)})
@@ -59,11 +69,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it."""
+    """Result of a run."""
 
     document: Mapping[str, Any]
-    """For programs."""
-    told: str
+    """Counts for programs, as JSON."""
+    text: str
     """The same in a line for people."""
     failed: bool = False
     """Whether something could not be scored; the rest was."""
@@ -71,13 +81,27 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Scorer:
-    """Scores files of one form."""
+    """Scorer of files of one form."""
 
     source: str
-    """What the input is, for the help text."""
+    """Description of the input, for the help text."""
     output: str
-    run: Callable[[Asked], Outcome]
+    """Description of the output, for the help text."""
+    run: Callable[[ScoreRequest], Outcome]
     """Raises ValueError, OSError and ``demur.DemurError`` with a message."""
     options: tuple[Option, ...] = ()
     examples: tuple[str, ...] = ()
-    """Commands, for the help text."""
+    """Command lines, for the help text."""
+
+
+def summary_row(answer: Any, columns: Sequence[str]) -> dict[str, Any]:
+    """Return the attributes of an answer that are columns of a summary, with lists of words as text."""
+    row = {name: getattr(answer, name) for name in columns if hasattr(answer, name)}
+    row["shift_reasons"] = " ".join(answer.shift_reasons)
+    row["remarks"] = " ".join(remark.code for remark in answer.remarks)
+    return row
+
+
+def counted(counts: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """Return the counts that are not 0, each with its words, as in ``, 2 withheld, 1 failed``."""
+    return "".join(f", {counts[name]} {text}" for name, text in words.items() if counts[name])

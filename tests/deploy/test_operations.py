@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import re
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
 
-from services.cli import COMMANDS
+from services.cli import cli
 from services.runtime.settings import Settings
 from tests.deploy.places import FOLDER, alerts
 from tests.deploy.promql import parses
@@ -41,14 +40,14 @@ def test_alerts_and_settings_exist() -> None:
 def test_commands_and_their_options_exist() -> None:
     found = re.findall(r"demur (ledger|policy|monitor|models|evaluate) (\w[\w-]*)((?: [^`\n]*)?)", TEXT)
     assert len(found) > 12
+    context = click.Context(cli)
     for command, action, rest in found:
-        parser = argparse.ArgumentParser()
-        assert command in COMMANDS
-        importlib.import_module(f"services.cli.{command}").arguments(parser)
-        (actions,) = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
-        assert action in actions.choices, f"demur {command} {action}"
-        known = actions.choices[action]._option_string_actions
-        assert set(re.findall(r"--[a-z-]+", rest)) <= set(known), f"demur {command} {action}{rest}"
+        group = cli.get_command(context, command)
+        assert isinstance(group, click.Group), f"demur {command}"
+        chosen = group.get_command(context, action)
+        assert chosen is not None, f"demur {command} {action}"
+        known = {name for param in chosen.params for name in (*param.opts, *param.secondary_opts)}
+        assert set(re.findall(r"--[a-z-]+", rest)) <= known, f"demur {command} {action}{rest}"
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)", TEXT))

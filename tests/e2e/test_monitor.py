@@ -84,7 +84,7 @@ def test_status_and_probes_know_it(served: Installation) -> None:
 def test_a_second_monitor_names_who_has_the_port(served: Installation) -> None:
     second = served.run("monitor")
     assert second.returncode == 1
-    assert f"port {3000 + served.offset} is taken by pid" in second.stderr
+    assert f"port {3000 + served.offset} is in use by pid" in second.stderr
 
 
 @pytest.mark.parametrize(("name", "value"), [("WINDOWS", "3x"), ("LEDGERS", "mysql://x"), ("GONE", "xyz")])

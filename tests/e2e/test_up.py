@@ -20,7 +20,7 @@ import pytest
 
 from models import artefact
 from services.cli import up
-from services.cli.places import Running
+from services.cli.processes import Running
 from tests.e2e.conftest import PROJECT, Installation, started
 
 

@@ -13,10 +13,10 @@ from models.evaluation.files import need
 from models.tasks.lesion.data import inputs
 from models.tasks.lesion.data.inputs import Input
 from models.workbench import Option
-from services.runtime.streaming_output import summary
+from services.streaming_output import summary
 from services.tasks.lesion.figure import figure
 from services.tasks.lesion.grand_challenge import Submission, sent
-from services.tasks.scoring import Asked, Outcome, Scorer
+from services.tasks.scoring import Outcome, Scorer, ScoreRequest, summary_row
 
 SUMMARY = "summary.csv"
 COLUMNS = (
@@ -51,14 +51,14 @@ COLUMNS = (
     "model",
     "error",
 )
-"""Of the summary; uncertainties in nats, level is that of the intervals."""
-_OF_ONE = {"t1": "t1", "brain_mask": "brain_mask", "truth": "truth"}
-"""Options for a single scan to the fields that they fill."""
+"""Columns of the summary: uncertainties in nats; level is that of the intervals."""
+_SINGLE = {"t1": "t1", "brain_mask": "brain_mask", "truth": "truth"}
+"""Fields of an input by the option that fills them, for a single scan."""
 
 
 @dataclass
 class _Tally:
-    """What is known of the scans so far."""
+    """Counts and answers of the scans so far."""
 
     done: int = 0
     answers: list[dict[str, Any]] = field(default_factory=list)
@@ -66,129 +66,127 @@ class _Tally:
     shifted: int = 0
     failed: int = 0
     undrawn: int = 0
-    """Scans that were answered, but have no figure, though one was wanted."""
+    """Answered scans without the figure that was requested."""
     left_out: int = 0
-    """Scans that were answered, but are not in the submission, though one was wanted."""
+    """Answered scans that are not in the requested submission."""
     submission: Submission | None = None
 
 
-def run(asked: Asked) -> Outcome:
-    """Segments scan after scan and writes what the service says; one that fails does not end it.
+def run(request: ScoreRequest) -> Outcome:
+    """Segment scans and write the answers; a scan that fails does not end the run.
 
     Raises:
         ValueError: nothing to score, an output that is no folder, or options that do not fit.
-        demur.DemurError: the service cannot be reached or gave up; what came before is written.
+        demur.DemurError: the service cannot be reached or failed; earlier answers are written.
     """
-    found = _inputs(asked)
-    if asked.output.exists() and not asked.output.is_dir():
-        raise ValueError(f"{asked.output} is a file; the output is a folder")
-    if asked.options["figure"]:
-        need("matplotlib", "a figure")  # known before a minute's work
-    asked.output.mkdir(parents=True, exist_ok=True)
-    tally = _Tally(submission=Submission(asked.output) if asked.options["submission"] else None)
+    scans = _inputs(request)
+    request.check_folder()
+    if request.options["figure"]:
+        need("matplotlib", "a figure")  # checked before a minute's work
+    request.output.mkdir(parents=True, exist_ok=True)
+    tally = _Tally(submission=Submission(request.output) if request.options["submission"] else None)
     with ExitStack() as stack:
-        add = stack.enter_context(summary(asked.output / SUMMARY, COLUMNS))
-        client = stack.enter_context(demur.connect(asked.target))
+        add = stack.enter_context(summary(request.output / SUMMARY, COLUMNS))
+        client = stack.enter_context(demur.connect(request.target))
         if tally.submission is not None:
             stack.callback(tally.submission.write)
         channels = client.lesion.describe().names
-        with_t1 = not channels or "t1" in channels or asked.options["t1"] is not None  # unless it is known to be idle
-        told = client.lesion.predict_many(
-            (_scan(one, with_t1) for one in found),
-            purpose=asked.purpose,
-            progress=lambda place, share, stage: asked.progress(
-                min((place + share) / len(found), 0.999), f"{found[place].id}: {stage}"
+        with_t1 = not channels or "t1" in channels or request.options["t1"] is not None
+        outcomes = client.lesion.predict_many(
+            (_scan(scan, with_t1) for scan in scans),
+            purpose=request.purpose,
+            progress=lambda place, share, stage: request.progress(
+                min((place + share) / len(scans), 0.999), f"{scans[place].id}: {stage}"
             ),
         )
-        for one, outcome in zip(found, told, strict=True):
+        for scan, outcome in zip(scans, outcomes, strict=True):
             if isinstance(outcome, demur.ScanError):
-                _failed(asked, tally, one, outcome.error, add)
+                _failed(request, tally, scan, outcome.error, add)
             else:
-                add(_noted(asked, tally, one, outcome, alone=len(found) == 1))
+                add(_noted(request, tally, scan, outcome, alone=len(scans) == 1))
             tally.done += 1
-            asked.progress(min(tally.done / len(found), 0.999), one.id)
-    asked.progress(1.0, "")
-    return _outcome(tally, len(found))
+            request.progress(min(tally.done / len(scans), 0.999), scan.id)
+    request.progress(1.0, "")
+    return _outcome(tally, len(scans))
 
 
-def _inputs(asked: Asked) -> tuple[Input, ...]:
-    found = inputs.find(asked.source)
-    given = {name: asked.options[option] for option, name in _OF_ONE.items() if asked.options[option] is not None}
-    if not given:
-        return found
-    if not asked.source.is_file():
-        option = next(iter(given)).replace("_", "-")
-        raise ValueError(f"--{option} is for a single scan; in a folder it is found by its official name")
-    return (replace(found[0], **given),)
+def _inputs(request: ScoreRequest) -> tuple[Input, ...]:
+    scans = inputs.find(request.source)
+    named = {name: request.options[option] for option, name in _SINGLE.items() if request.options[option] is not None}
+    if not named:
+        return scans
+    if not request.source.is_file():
+        option = next(iter(named)).replace("_", "-")
+        raise ValueError(f"--{option} is for a single scan; in a folder, files are found by their official names")
+    return (replace(scans[0], **named),)
 
 
-def _scan(one: Input, with_t1: bool) -> demur.Scan:
-    flair = sent(one.flair)
+def _scan(scan: Input, with_t1: bool) -> demur.Scan:
+    flair = sent(scan.flair)
     assert flair is not None
-    return demur.Scan(flair, sent(one.t1) if with_t1 else None, sent(one.brain_mask), one.id)
+    return demur.Scan(flair, sent(scan.t1) if with_t1 else None, sent(scan.brain_mask), scan.id)
 
 
 def _failed(
-    asked: Asked, tally: _Tally, one: Input, error: demur.DemurError, add: Callable[[Mapping[str, Any]], None]
+    request: ScoreRequest, tally: _Tally, scan: Input, error: demur.DemurError, add: Callable[[Mapping[str, Any]], None]
 ) -> None:
-    where = {"id": one.id, "folder": one.folder.as_posix()}
+    where = {"id": scan.id, "folder": scan.folder.as_posix()}
     tally.failed += 1
     tally.answers.append(where | {"error": str(error)})
     if tally.submission is not None:
-        tally.submission.failed(one, error)
-    asked.failed(one.id, error, add, where)
+        tally.submission.failed(scan, error)
+    request.failed(scan.id, error, add, where)
 
 
-def _noted(asked: Asked, tally: _Tally, one: Input, outcome: demur.LesionAnswer, *, alone: bool) -> dict[str, Any]:
-    """Writes the files of a scan; what became of it, as a row of the summary."""
-    where: dict[str, Any] = {"id": one.id, "folder": one.folder.as_posix()}
-    folder = asked.output / one.folder
-    written = outcome.save(folder, one.id)
-    maps = dict(zip(outcome.files, written, strict=False))  # behind them comes the table of lesions
+def _noted(
+    request: ScoreRequest, tally: _Tally, scan: Input, outcome: demur.LesionAnswer, *, alone: bool
+) -> dict[str, Any]:
+    """Write the files of a scan; return its row of the summary."""
+    where: dict[str, Any] = {"id": scan.id, "folder": scan.folder.as_posix()}
+    folder = request.output / scan.folder
+    written = outcome.save(folder, scan.id)
+    maps = dict(zip(outcome.files, written, strict=False))  # the table of lesions comes after them
     problems = []
-    if asked.options["figure"] and "mask" in outcome.files:
+    if request.options["figure"] and "mask" in outcome.files:
         try:
-            written.append(figure(outcome, one, maps, folder / f"{one.id}_figure.png"))
+            written.append(figure(outcome, scan, maps, folder / f"{scan.id}_figure.png"))
         except ValueError as error:
             problems.append(f"no figure: {error}")
             tally.undrawn += 1
     if tally.submission is not None:
         try:
-            written += tally.submission.add(one, maps)
+            written += tally.submission.add(scan, maps)
         except ValueError as error:
-            tally.submission.failed(one, error)
+            tally.submission.failed(scan, error)
             problems.append(f"not in the submission: {error}")
             tally.left_out += 1
     problem = "; ".join(problems)
     tally.deferred += outcome.deferred
     tally.shifted += outcome.shifted
-    files = [path.relative_to(asked.output).as_posix() for path in written]
+    files = [path.relative_to(request.output).as_posix() for path in written]
     tally.answers.append(where | outcome.to_dict() | {"files": files} | ({"error": problem} if problem else {}))
-    asked.tell(outcome.summary() if alone else f"{one.id}: {outcome.outcome}")
+    request.tell(outcome.summary() if alone else f"{scan.id}: {outcome.outcome}")
     if problem:
-        asked.tell(f"{one.id}: {problem}")
+        request.tell(f"{scan.id}: {problem}")
     return where | _row(outcome) | {"error": problem}
 
 
 def _outcome(tally: _Tally, scans: int) -> Outcome:
     counts = {"scans": scans, "deferred": tally.deferred, "shifted": tally.shifted, "failed": tally.failed}
-    said = f"{scans} scan{'' if scans == 1 else 's'}, {tally.deferred} deferred, {tally.shifted} shifted"
-    said += f", {tally.failed} failed" if tally.failed else ""
-    said += f", {tally.undrawn} without a figure" if tally.undrawn else ""
-    said += f", {tally.left_out} not in the submission" if tally.left_out else ""
+    text = f"{scans} scan{'' if scans == 1 else 's'}, {tally.deferred} deferred, {tally.shifted} shifted"
+    text += f", {tally.failed} failed" if tally.failed else ""
+    text += f", {tally.undrawn} without a figure" if tally.undrawn else ""
+    text += f", {tally.left_out} not in the submission" if tally.left_out else ""
     document = counts | {"without_figure": tally.undrawn, "left_out": tally.left_out, "answers": tally.answers}
-    return Outcome(document, said, failed=bool(tally.failed or tally.undrawn or tally.left_out))
+    return Outcome(document, text, failed=bool(tally.failed or tally.undrawn or tally.left_out))
 
 
 def _row(answer: demur.LesionAnswer) -> dict[str, Any]:
-    found: dict[str, Any] = {name: getattr(answer, name) for name in COLUMNS if hasattr(answer, name)}
+    row = summary_row(answer, COLUMNS)
     for name, interval in (("count", answer.count_interval), ("volume_mm3", answer.volume_interval)):
         if interval is not None:
-            found |= {f"{name}_lower": interval.lower, f"{name}_upper": interval.upper, "level": interval.level}
-    return found | {
-        "shift_reasons": " ".join(answer.shift_reasons),
-        "remarks": " ".join(remark.code for remark in answer.remarks),
-    }
+            row |= {f"{name}_lower": interval.lower, f"{name}_upper": interval.upper, "level": interval.level}
+    return row
 
 
 SCORER = Scorer(

@@ -14,13 +14,13 @@ from models.evaluation.files import need
 from models.tasks.motion.data import scene_files
 from models.tasks.motion.inference.scenes import STEP_S, Scene
 from models.workbench import Option
-from services.runtime.streaming_output import growing, summary
+from services.streaming_output import growing, summary
 from services.tasks.motion.figure import figure, read
-from services.tasks.scoring import Asked, Outcome, Scorer
+from services.tasks.scoring import Outcome, Scorer, ScoreRequest, counted, summary_row
 
 SUMMARY, SUBMISSION, FIGURES = "summary.csv", "submission.pb", "figures"
 SECONDS = (1.0, 3.0, 5.0)
-"""At which the summary has spreads."""
+"""Times of the spreads in the summary, s."""
 SPREADS = ("total", "data", "knowledge")
 COLUMNS = (
     "file",
@@ -45,17 +45,17 @@ COLUMNS = (
     "model",
     "error",
 )
-"""Of the summary: the end of the most confident trajectory in the agent's frame, m; spreads in m²."""
+"""Columns of the summary: the end of the most confident trajectory in the agent's frame, m; spreads in m²."""
 Row: TypeAlias = dict[str, Any]
 _OTHERS = re.compile(r"[^\w.-]+")
-"""What does not stand in a file's name."""
+"""Characters that are replaced in file names."""
 
 
 @dataclass
 class _Run:
-    """What becomes of files, one after the other."""
+    """State of a run: outputs and counts."""
 
-    asked: Asked
+    request: ScoreRequest
     submission: BinaryIO
     write: Callable[[Mapping[str, Any]], None]
     """Writes a row of the summary."""
@@ -64,58 +64,58 @@ class _Run:
     shifted: int = 0
     withheld: int = 0
     failed: int = 0
-    """Requests that were not answered, or are not in the submission because a file before had them."""
+    """Requests without an answer, or not in the submission because an earlier file had them."""
     undrawn: int = 0
-    """Requests that were answered, but have no figure, though one was wanted."""
+    """Answered requests without the figure that was requested."""
     files: int = 0
     unread: int = 0
-    """Files of which nothing was answered."""
+    """Files without any answer."""
     _seen: set[int] = field(default_factory=set)
-    """Hashes of scene and track of each answer: a submission names each once."""
+    """Hashes of scene and track of each answer, as a submission may name each once."""
 
     def add(self, path: Path, outcome: demur.MotionAnswers | demur.ChunkError) -> None:
         """Writes the rows of a file to the summary; draws its figures and adds to the submission."""
-        source = self.asked.source
+        source = self.request.source
         file = path.name if source.is_file() else path.relative_to(source).as_posix()
         self.files += 1
         if isinstance(outcome, demur.ChunkError):
             self.unread += 1
-            self.asked.failed(file, outcome.error, self.write, {"file": file})
+            self.request.failed(file, outcome.error, self.write, {"file": file})
             return
         self.requests += len(outcome) + len(outcome.failures)
         again = self._submitted_before(outcome)
         if not again:
             self.submission.write(outcome.submission)
-        drawn = _Drawn(self.asked, path)
+        drawn = _Drawn(self.request, path)
         for answer in outcome:
             self.deferred += answer.deferred
             self.shifted += answer.shifted
             self.withheld += answer.trajectories is None
-            problem = "a file before it had the same request; not in the submission" if again else ""
+            problem = "an earlier file has the same request; not in the submission" if again else ""
             self.failed += again
             if not problem and (problem := drawn.problem(answer)):
                 self.undrawn += 1
             if problem:
-                self.asked.tell(f"{file}, track {answer.agent.track_id}: {problem}")
+                self.request.tell(f"{file}, track {answer.agent.track_id}: {problem}")
             self.write({"file": file, "error": problem} | _row(answer))
         for failure in outcome.failures:
             self.failed += 1
             where = {"file": file, "scene": outcome.scene_id, "track": failure.track_id}
-            self.asked.failed(f"{file}, track {failure.track_id}", failure.error, self.write, where)
+            self.request.failed(f"{file}, track {failure.track_id}", failure.error, self.write, where)
 
     def outcome(self) -> Outcome:
-        """All that became of them."""
+        """Return the counts of the run."""
         names = ("files", "requests", "deferred", "shifted", "withheld", "failed", "unread", "undrawn")
         counts = {name: getattr(self, name) for name in names}
-        said = f"{_many(self.requests, 'request')} of {_many(self.files, 'file')}, {self.deferred} deferred"
-        said += f", {self.shifted} shifted"
+        text = f"{_many(self.requests, 'request')} of {_many(self.files, 'file')}, {self.deferred} deferred"
+        text += f", {self.shifted} shifted"
         words = {"withheld": "withheld", "failed": "failed", "unread": "files failed", "undrawn": "without a figure"}
-        said += "".join(f", {counts[name]} {word}" for name, word in words.items() if counts[name])
+        text += counted(counts, words)
         document = counts | {"summary": SUMMARY, "submission": SUBMISSION}
-        return Outcome(document, said, failed=bool(self.failed or self.unread or self.undrawn))
+        return Outcome(document, text, failed=bool(self.failed or self.unread or self.undrawn))
 
     def _submitted_before(self, outcome: demur.MotionAnswers) -> bool:
-        """Whether a file before had one of these requests."""
+        """Return whether an earlier file had one of these requests."""
         keys = {hash((one.agent.scene_id, one.agent.track_id)) for one in outcome if one.agent.scene_id}
         before = not keys.isdisjoint(self._seen)
         self._seen |= keys
@@ -123,14 +123,14 @@ class _Run:
 
 
 class _Drawn:
-    """The figures of a file, which is read when the first is drawn."""
+    """Figures of a file, which is read when the first is drawn."""
 
-    def __init__(self, asked: Asked, path: Path) -> None:
-        self._folder = asked.output / FIGURES if asked.options["figure"] else None
+    def __init__(self, request: ScoreRequest, path: Path) -> None:
+        self._folder = request.output / FIGURES if request.options["figure"] else None
         self._path = path
 
     def problem(self, answer: demur.MotionAnswer) -> str:
-        """Draws a request, if wanted and not withheld; what kept it from that, empty for nothing."""
+        """Draw a request, if figures are requested and it is not withheld; return the problem, empty for none."""
         if self._folder is None or answer.trajectories is None:
             return ""
         scene, track = answer.agent.scene_id, answer.agent.track_id
@@ -147,56 +147,55 @@ class _Drawn:
         return read(self._path)
 
 
-def run(asked: Asked) -> Outcome:
-    """Predicts file after file and writes what the service says; one that fails does not end it.
+def run(request: ScoreRequest) -> Outcome:
+    """Predict files and write the answers; a file that fails does not end the run.
 
     Raises:
         ValueError: nothing to score, an output that is no folder, or options that do not fit.
-        demur.DemurError: the service cannot be reached or gave up; what came before is written.
+        demur.DemurError: the service cannot be reached or failed; earlier answers are written.
     """
-    rendered = asked.options["rendered"] or (asked.source.is_file() and asked.source.name.endswith(scene_files.MAPS))
-    tracks = asked.options["tracks"]
-    if tracks is not None and (rendered or not asked.source.is_file()):
+    rendered = request.options["rendered"] or (
+        request.source.is_file() and request.source.name.endswith(scene_files.MAPS)
+    )
+    tracks = request.options["tracks"]
+    if tracks is not None and (rendered or not request.source.is_file()):
         raise ValueError("--tracks is for the file of a single scene; in folders each scene names its own")
-    if asked.output.exists() and not asked.output.is_dir():
-        raise ValueError(f"{asked.output} is a file; the output is a folder")
-    if asked.options["figure"]:
-        need("matplotlib", "a figure")  # known before minutes of work
-    count = scene_files.counted(asked.source, rendered, asked.output)
-    asked.output.mkdir(parents=True, exist_ok=True)
+    request.check_folder()
+    if request.options["figure"]:
+        need("matplotlib", "a figure")  # checked before minutes of work
+    count = scene_files.counted(request.source, rendered, request.output)
+    request.output.mkdir(parents=True, exist_ok=True)
     with (
-        summary(asked.output / SUMMARY, COLUMNS) as add,
-        growing(asked.output / SUBMISSION) as submission,
-        demur.connect(asked.target) as client,
+        summary(request.output / SUMMARY, COLUMNS) as add,
+        growing(request.output / SUBMISSION) as submission,
+        demur.connect(request.target) as client,
     ):
-        done = _Run(asked, submission, add)
-        asked_files, told_files = (scene_files.found(asked.source, rendered, asked.output) for _ in range(2))
-        questions = (demur.Maps([path]) if rendered else demur.Scene(path, tracks) for path in asked_files)
-        outcomes = client.motion.predict_many(questions, purpose=asked.purpose, submission=True)
-        for path, outcome in zip(told_files, outcomes, strict=True):
+        done = _Run(request, submission, add)
+        sent_files, answered_files = (scene_files.found(request.source, rendered, request.output) for _ in range(2))
+        scenes = (demur.Maps([path]) if rendered else demur.Scene(path, tracks) for path in sent_files)
+        outcomes = client.motion.predict_many(scenes, purpose=request.purpose, submission=True)
+        for path, outcome in zip(answered_files, outcomes, strict=True):
             done.add(path, outcome)
             if count == 1 and isinstance(outcome, demur.MotionAnswers):
-                asked.tell(outcome.summary())
-            asked.progress(min(done.files / count, 0.999), path.name)
-    asked.progress(1.0, "")
+                request.tell(outcome.summary())
+            request.progress(min(done.files / count, 0.999), path.name)
+    request.progress(1.0, "")
     return done.outcome()
 
 
 def _row(answer: demur.MotionAnswer) -> Row:
-    found: Row = {name: getattr(answer, name) for name in COLUMNS if hasattr(answer, name)}
-    found |= {"scene": answer.agent.scene_id, "track": answer.agent.track_id}
-    found["shift_reasons"] = " ".join(answer.shift_reasons)
-    found["remarks"] = " ".join(remark.code for remark in answer.remarks)
+    row = summary_row(answer, COLUMNS)
+    row |= {"scene": answer.agent.scene_id, "track": answer.agent.track_id}
     if answer.best is not None and answer.confidences is not None:
-        found["best_x_m"], found["best_y_m"] = (f"{value:.3f}" for value in answer.best[-1].tolist())
-        found["confidences"] = " ".join(f"{share:.4f}" for share in answer.confidences)
+        row["best_x_m"], row["best_y_m"] = (f"{value:.3f}" for value in answer.best[-1].tolist())
+        row["confidences"] = " ".join(f"{share:.4f}" for share in answer.confidences)
     for name in SPREADS:
         values = getattr(answer, name)
         for second in SECONDS:
             step = round(second / STEP_S) - 1
             if values is not None and step < len(values):
-                found[f"{name}_{second:g}s_m2"] = f"{values[step]:.6g}"
-    return found
+                row[f"{name}_{second:g}s_m2"] = f"{values[step]:.6g}"
+    return row
 
 
 def _many(count: int, noun: str) -> str:

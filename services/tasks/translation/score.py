@@ -18,8 +18,8 @@ from models.tasks.translation.data.lines import text_lines
 from models.tasks.translation.inference.translator import Said, Translation
 from models.tasks.translation.text.documents import as_one, cut_at
 from models.workbench import Option
-from services.runtime.streaming_output import growing, summary
-from services.tasks.scoring import Asked, Outcome, Scorer
+from services.streaming_output import growing, summary
+from services.tasks.scoring import Outcome, Scorer, ScoreRequest, counted, summary_row
 
 SUMMARY, SUBMISSION, TEXT, PRINTED = "summary.csv", "submission.jsonl", "translation.txt", "output.txt"
 COLUMNS = (
@@ -43,16 +43,16 @@ COLUMNS = (
     "model",
     "error",
 )
-"""Of the summary, a row a sentence; lines and sentences count from 0."""
+"""Columns of the summary, which has a row per sentence; lines and sentences count from 0."""
 Row: TypeAlias = dict[str, Any]
 _HYPOTHESES = 5
 
 
 @dataclass
 class _Run:
-    """What becomes of lines, one after the other."""
+    """State of a run: outputs and counts."""
 
-    asked: Asked
+    request: ScoreRequest
     submission: BinaryIO
     text: BinaryIO
     printed: BinaryIO | None
@@ -64,9 +64,9 @@ class _Run:
     shifted: int = 0
     withheld: int = 0
     failed: int = 0
-    """Sentences, or whole lines, that were not translated."""
+    """Sentences or whole lines without a translation."""
     left_out: int = 0
-    """Lines that are not in the submission, because a sentence of theirs failed or is withheld."""
+    """Lines that are not in the submission because a sentence failed or is withheld."""
 
     def add(self, source: str, outcome: demur.Translations | demur.ChunkError) -> None:
         """Writes the rows of a line to the summary; adds to the other files."""
@@ -76,36 +76,36 @@ class _Run:
             self.failed += 1
             self.left_out += 1
             self.text.write(_line(source))
-            self.asked.failed(f"line {number + 1}", outcome.error, self.write, {"line": number, "source": source})
+            self.request.failed(f"line {number + 1}", outcome.error, self.write, {"line": number, "source": source})
             return
-        (found,) = outcome
-        self.sentences += len(found.sentences) + len(found.failures)
-        self.text.write(_line(found.text))
-        withheld = [one for one in found.sentences if one.best is None]
-        if found.failures or withheld:
+        (translation,) = outcome
+        self.sentences += len(translation.sentences) + len(translation.failures)
+        self.text.write(_line(translation.text))
+        withheld = [sentence for sentence in translation.sentences if sentence.best is None]
+        if translation.failures or withheld:
             self.left_out += 1
         else:
-            self._submit(_whole(number, found))
-        for sentence in found.sentences:
+            self._submit(_whole(number, translation))
+        for sentence in translation.sentences:
             self.deferred += sentence.deferred
             self.shifted += sentence.shifted
             self.withheld += sentence.best is None
             self.write({"line": number} | _row(sentence))
-        for failure in found.failures:
+        for failure in translation.failures:
             self.failed += 1
             start, stop = failure.within
             where = {"line": number, "source": source[start:stop]}
-            self.asked.failed(f"line {number + 1}", failure.error, self.write, where)
+            self.request.failed(f"line {number + 1}", failure.error, self.write, where)
 
     def outcome(self) -> Outcome:
-        """All that became of them."""
+        """Return the counts of the run."""
         names = ("lines", "sentences", "deferred", "shifted", "withheld", "failed", "left_out")
         counts = {name: getattr(self, name) for name in names}
-        told = f"{self.sentences} sentences of {self.lines} lines, {self.deferred} deferred, {self.shifted} shifted"
+        text = f"{self.sentences} sentences of {self.lines} lines, {self.deferred} deferred, {self.shifted} shifted"
         words = {"withheld": "withheld", "failed": "failed", "left_out": "lines not in the submission"}
-        told += "".join(f", {counts[name]} {word}" for name, word in words.items() if counts[name])
+        text += counted(counts, words)
         document = counts | {"summary": SUMMARY, "submission": SUBMISSION, "translation": TEXT}
-        return Outcome(document, told, failed=bool(self.failed))
+        return Outcome(document, text, failed=bool(self.failed))
 
     def _submit(self, one: Generated) -> None:
         self.submission.write(f"{_record(one)}\n".encode())
@@ -113,47 +113,46 @@ class _Run:
             self.printed.write("".join(f"{line}\n" for line in generated.lines([one])).encode())
 
 
-def run(asked: Asked) -> Outcome:
-    """Translates line after line and writes what the service says; one that fails does not end it.
+def run(request: ScoreRequest) -> Outcome:
+    """Translate lines and write the answers; a line that fails does not end the run.
 
     Raises:
         ValueError: nothing to translate, or an output that is no folder.
-        demur.DemurError: the service cannot be reached or gave up; what came before is written.
+        demur.DemurError: the service cannot be reached or failed; earlier answers are written.
     """
-    if asked.output.exists() and not asked.output.is_dir():
-        raise ValueError(f"{asked.output} is a file; the output is a folder")
-    texts = _texts(asked.source)
-    asked.output.mkdir(parents=True, exist_ok=True)
+    request.check_folder()
+    texts = _texts(request.source)
+    request.output.mkdir(parents=True, exist_ok=True)
     with (
-        summary(asked.output / SUMMARY, COLUMNS) as add,
-        growing(asked.output / SUBMISSION) as submitted,
-        growing(asked.output / TEXT) as text,
-        growing(asked.output / PRINTED) as printed,
-        demur.connect(asked.target) as client,
+        summary(request.output / SUMMARY, COLUMNS) as add,
+        growing(request.output / SUBMISSION) as submitted,
+        growing(request.output / TEXT) as text,
+        growing(request.output / PRINTED) as printed,
+        demur.connect(request.target) as client,
     ):
-        done = _Run(asked, submitted, text, printed if asked.options["fairseq"] else None, add)
-        outcomes = client.translation.predict_many(texts, purpose=asked.purpose, tokens="all", timeout=None)
+        done = _Run(request, submitted, text, printed if request.options["fairseq"] else None, add)
+        outcomes = client.translation.predict_many(texts, purpose=request.purpose, tokens="all", timeout=None)
         for source, outcome in zip(texts, outcomes, strict=True):
             done.add(source, outcome)
-            asked.progress(min(done.lines / len(texts), 0.999), f"line {done.lines}")
-    asked.progress(1.0, "")
+            request.progress(min(done.lines / len(texts), 0.999), f"line {done.lines}")
+    request.progress(1.0, "")
     return done.outcome()
 
 
 def _texts(path: Path) -> Sequence[str]:
-    """A text a line, or a segment of an SGM file."""
+    """Return the lines of a text file, or the segments of an SGM file."""
     if path.suffix == ".sgm":
         return [segment.text for segment in official.segments(path)]
     return list(text_lines(path))
 
 
-def _whole(number: int, found: demur.Translation) -> Generated:
-    """A line as one n-best list."""
-    spoken = [_translation(one) for one in found.sentences]
-    if not any(one.tokens for one in spoken):  # nothing in it is English: it is copied, in as many hypotheses as usual
-        score = -math.inf if spoken else 0.0
-        return Generated(number, found.source, None, (Hypothesis(found.text, score),) * _HYPOTHESES)
-    whole = as_one(cut_at(found.source, [one.source_span for one in found.sentences]), spoken)
+def _whole(number: int, translation: demur.Translation) -> Generated:
+    """Return a line as one n-best list."""
+    translations = [_translation(one) for one in translation.sentences]
+    if not any(one.tokens for one in translations):  # nothing is English: the line is copied
+        score = -math.inf if translations else 0.0
+        return Generated(number, translation.source, None, (Hypothesis(translation.text, score),) * _HYPOTHESES)
+    whole = as_one(cut_at(translation.source, [one.source_span for one in translation.sentences]), translations)
     values = whole.values or {}
     hypotheses = tuple(
         Hypothesis(
@@ -164,11 +163,11 @@ def _whole(number: int, found: demur.Translation) -> Generated:
         )
         for rank, text in enumerate(whole.texts)
     )
-    return Generated(number, found.source, None, hypotheses)
+    return Generated(number, translation.source, None, hypotheses)
 
 
 def _record(one: Generated) -> str:
-    """A line of the submission; of one that nothing is known of, all hypotheses alike and an infinite uncertainty."""
+    """Return a line of the submission; without scores, hypotheses are equal and the uncertainty is infinite."""
     if not one.hypotheses[0].scores and not math.isfinite(one.hypotheses[0].score):
         hypos = [{"text": found.text, "confidence": 1 / len(one.hypotheses)} for found in one.hypotheses]
         return json.dumps({"id": one.id, "uncertainty": math.inf, "hypos": hypos}, ensure_ascii=False)
@@ -178,7 +177,7 @@ def _record(one: Generated) -> str:
 
 
 def _translation(sentence: demur.TranslatedSentence) -> Translation:
-    """As the models say it."""
+    """Return a sentence in the form of the models."""
     hypotheses = sentence.hypotheses
     names = hypotheses[0].scores
     return Translation(
@@ -202,13 +201,11 @@ def _translation(sentence: demur.TranslatedSentence) -> Translation:
 
 
 def _row(sentence: demur.TranslatedSentence) -> Row:
-    found: Row = {name: getattr(sentence, name) for name in COLUMNS if hasattr(sentence, name)}
-    found["sentence"] = sentence.item
-    found["shift_reasons"] = " ".join(sentence.shift_reasons)
-    found["remarks"] = " ".join(remark.code for remark in sentence.remarks)
+    row = summary_row(sentence, COLUMNS)
+    row["sentence"] = sentence.item
     if (best := sentence.best) is not None:
-        found |= {"translation": best.text, "confidence": f"{best.confidence:.4f}", "score_nats": f"{best.score:.5f}"}
-    return found
+        row |= {"translation": best.text, "confidence": f"{best.confidence:.4f}", "score_nats": f"{best.score:.5f}"}
+    return row
 
 
 def _line(text: str) -> bytes:

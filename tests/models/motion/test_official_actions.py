@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pytest
@@ -10,22 +9,17 @@ import pytest
 from models.tasks.motion.data import folders, official
 from models.tasks.motion.data.official_actions import ACTIONS
 from models.tasks.motion.data.writer import Writer
-from services.cli import options
+from services.cli.options import Command, declared
 from tests.models.motion.argoverse.recordings import straight, write_log
 from tests.models.motion.drives import Drive, drive_scene
 
 
 def ran(*words: object) -> list[Path]:
     """The files that an action says it wrote."""
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    actions = parser.add_subparsers(dest="action")
-    for action in ACTIONS:
-        command = actions.add_parser(action.name)
-        for option in action.options:
-            options.add(command, option)
-    given = vars(parser.parse_args([str(word) for word in words]))
-    chosen = next(action for action in ACTIONS if action.name == given["action"])
-    return chosen.run(given, lambda share, what: None)
+    name, *arguments = map(str, words)
+    action = next(action for action in ACTIONS if action.name == name)
+    command = Command(name, params=[declared(option) for option in action.options])
+    return action.run(command.make_context(name, arguments).params, lambda share, what: None)
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.cli import row_chunks, row_input
-from services.cli.row_chunks import Wanted
+from services.cli.rows import chunking, reader
+from services.cli.rows.chunking import Selection
 
 N = 250
 NAMES = ["a", "b", "flag"]
-WANTED = Wanted(NAMES, frozenset({"a"}), frozenset({"flag"}), kept=["label", "note"])
+WANTED = Selection(NAMES, frozenset({"a"}), frozenset({"flag"}), kept=["label", "note"])
 
 
 def columns() -> dict[str, list[Any]]:
@@ -91,11 +91,11 @@ FORMS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_every_form_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(row_chunks, "CHUNK_ROWS", 64)
-    monkeypatch.setattr("services.cli.csv_rows.CHUNK_BYTES", 4096)
-    monkeypatch.setattr("services.cli.json_rows._PIECE", 1000)
+    monkeypatch.setattr(chunking, "CHUNK_ROWS", 64)
+    monkeypatch.setattr("services.cli.rows.csv_file.CHUNK_BYTES", 4096)
+    monkeypatch.setattr("services.cli.rows.json_file._PIECE", 1000)
     FORMS[name](tmp_path / name)
-    with row_input.opened(tmp_path / name, WANTED) as (read, share):
+    with reader.opened(tmp_path / name, WANTED) as (read, share):
         chunks = list(read)
         assert share() > 0.7
     expected = columns()
@@ -136,7 +136,7 @@ def test_every_form_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nam
 )
 def test_others_are_refused_in_a_line(tmp_path: Path, name: str, content: bytes, says: str) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises((ValueError, OSError)) as caught, row_input.opened(tmp_path / name, WANTED) as (read, _):
+    with pytest.raises((ValueError, OSError)) as caught, reader.opened(tmp_path / name, WANTED) as (read, _):
         list(read)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -145,7 +145,7 @@ def test_others_are_refused_in_a_line(tmp_path: Path, name: str, content: bytes,
 def test_a_gzipped_file_that_breaks_off_is_said(tmp_path: Path) -> None:
     whole = gzip.compress(csv_bytes())
     (tmp_path / "in.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="is truncated"), row_input.opened(tmp_path / "in.csv.gz", WANTED) as (read, _):
+    with pytest.raises(ValueError, match="is truncated"), reader.opened(tmp_path / "in.csv.gz", WANTED) as (read, _):
         list(read)
 
 
@@ -156,7 +156,7 @@ def test_json_rows_that_are_wrong_are_faults(tmp_path: Path, form: str) -> None:
     rows.append(good | {"b": 10**400})
     text = json.dumps(rows) if form == "list" else "\n".join(map(json.dumps, rows))
     (tmp_path / "in").write_text(text)
-    with row_input.opened(tmp_path / "in", WANTED) as (read, _):
+    with reader.opened(tmp_path / "in", WANTED) as (read, _):
         (chunk,) = read
     assert {row: fault[:32] for row, fault in chunk.faults.items()} == {
         1: "b = 'x' is not a number",
@@ -171,7 +171,7 @@ def test_json_rows_that_are_wrong_are_faults(tmp_path: Path, form: str) -> None:
 
 def test_a_line_that_is_no_json_is_a_fault(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"a": 1, "b": 2, "flag": 0}\n{"a": 1, "b"\n{"b": 3, "flag": 0}\n')
-    with row_input.opened(tmp_path / "in.jsonl", WANTED) as (read, _):
+    with reader.opened(tmp_path / "in.jsonl", WANTED) as (read, _):
         (chunk,) = read
     assert list(chunk.faults) == [1]
     assert chunk.faults[1].startswith("the line is not JSON")
@@ -180,6 +180,6 @@ def test_a_line_that_is_no_json_is_a_fault(tmp_path: Path) -> None:
 def test_nulls_of_arrow_files_are_faults(tmp_path: Path) -> None:
     arrow, feather = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.feather")
     feather.write_feather(arrow.table({"a": [1.0, None], "b": [None, 2.0], "flag": [True, False]}), tmp_path / "in")
-    with row_input.opened(tmp_path / "in", WANTED) as (read, _):
+    with reader.opened(tmp_path / "in", WANTED) as (read, _):
         (chunk,) = read
     assert chunk.faults == {0: "b is missing; this column needs a value"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
@@ -16,17 +15,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import demur
-from services.cli import csv_rows, row_chunks, score
+from services.cli import score
+from services.cli.options import Options
 from services.cli.output import CommandError
-from services.cli.row_chunks import Chunk, Wanted
-from services.cli.scored import Answered, Scored
+from services.cli.rows import chunking, csv_file
+from services.cli.rows.chunking import Chunk, Selection
+from services.cli.rows.scored_table import Answered, Scored
 from tests.clients.weather_service import METADATA, NAMES, WeatherStandIn, members_of, serving, some_rows
 
 NULLABLE = ("a", "c")
 
 
 def read(text: str, nullable: tuple[str, ...] = NULLABLE) -> np.ndarray:
-    found = list(csv_rows.chunks(io.BytesIO(text.encode()), Wanted(["a", "b", "c"], frozenset(nullable))))
+    found = list(csv_file.chunks(io.BytesIO(text.encode()), Selection(["a", "b", "c"], frozenset(nullable))))
     assert not any(chunk.faults for chunk in found)
     return np.concatenate([chunk.table for chunk in found])
 
@@ -58,7 +59,7 @@ def test_rows_of_missing_values_pass() -> None:
 
 
 def test_empty_cells_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(csv_rows, "_rewritten")
+    monkeypatch.delattr(csv_file, "_rewritten")
     found = read("x,a,c,b,y\n,,,3,\r\n,1,,3,\n", ("a", "c"))
     np.testing.assert_array_equal(found, [[np.nan, 3, np.nan], [1, 3, np.nan]])
     np.testing.assert_array_equal(read("a,b,c\n,2,\n", ("a", "c")), [[np.nan, 2, np.nan]])
@@ -77,8 +78,8 @@ def test_empty_cells_take_the_fast_way(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_garbage_is_a_fault_of_its_row(row: str, says: str) -> None:
-    wanted = Wanted(["a", "b", "c"], frozenset(NULLABLE))
-    (chunk,) = csv_rows.chunks(io.BytesIO(f"a,b,c\n1,2,3\n,2,\n{row}\n4,5,6\n".encode()), wanted)
+    selection = Selection(["a", "b", "c"], frozenset(NULLABLE))
+    (chunk,) = csv_file.chunks(io.BytesIO(f"a,b,c\n1,2,3\n,2,\n{row}\n4,5,6\n".encode()), selection)
     assert chunk.faults == {2: says}
     np.testing.assert_array_equal(np.delete(chunk.table, 2, 0), [[1, 2, 3], [np.nan, 2, np.nan], [4, 5, 6]])
 
@@ -103,7 +104,7 @@ def test_doubled_columns_are_refused() -> None:
 def test_what_was_written_is_read(rows: list[tuple[float | None, ...]], missing: str, size: int) -> None:
     lines = [",".join([str(i), *(missing if x is None else repr(x) for x in row), "z"]) for i, row in enumerate(rows)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_rows, "CHUNK_BYTES", size)
+        patch.setattr(csv_file, "CHUNK_BYTES", size)
         found = read("\n".join(["i,a,b,c,z", *lines]), ("a", "b", "c"))
     expected = [[np.nan if x is None else x for x in row] for row in rows]
     np.testing.assert_array_equal(found, np.array(expected, np.float32))
@@ -123,9 +124,9 @@ def target(weather: WeatherStandIn) -> Iterator[str]:
 OPTIONS = {"on_error": "defer", "members": False, "keep": None, "submission": None}
 
 
-def asked(target: str, source: Path, output: Path, task: str = "weather", **more: Any) -> argparse.Namespace:
+def asked(target: str, source: Path, output: Path, task: str = "weather", **more: Any) -> Options:
     given = {"task": task, "input": source, "output": output, "target": target, "purpose": "replay", "json": True}
-    return argparse.Namespace(**given | OPTIONS | more)
+    return Options(**given | OPTIONS | more)
 
 
 def write_csv(path: Path, rows: np.ndarray, more: dict[str, Any]) -> None:
@@ -151,8 +152,8 @@ WRITERS = {"csv": write_csv, "parquet": write_parquet}
 def test_heads_are_columns_of_one_table(
     target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv_rows, "CHUNK_BYTES", 2000)
-    monkeypatch.setattr(row_chunks, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(csv_file, "CHUNK_BYTES", 2000)
+    monkeypatch.setattr(chunking, "CHUNK_ROWS", 100)
     rows = some_rows(500)
     more = {name: [f"{name}, {i}" for i in range(500)] for name in METADATA}
     source, output = tmp_path / f"in.{kind}", tmp_path / "out.csv"
@@ -226,7 +227,7 @@ def test_a_head_alone_keeps_its_name(
 def test_wrong_parquet_is_said(
     target: str, tmp_path: Path, name: str | None, values: Any, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_chunks, "CHUNK_ROWS", 2)
+    monkeypatch.setattr(chunking, "CHUNK_ROWS", 2)
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns: dict[str, Any] = dict(zip(NAMES, some_rows(3).T, strict=True)) | ({name: values} if name else {})
     if name is None:
@@ -278,7 +279,7 @@ def test_the_table_of_an_only_head_is_plain(single: bool) -> None:
     )
     counts = {"rows": 2, "failed": 0, "deferred": 1, "shifted": 1, "reasons": {"above_threshold": 1}}
     assert scored.counts() == counts
-    assert scored.told() == "2 rows, 1 deferred, 1 shifted"
+    assert scored.text() == "2 rows, 1 deferred, 1 shifted"
 
 
 def test_a_file_without_rows_gives_a_header(target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -191,7 +191,7 @@ def test_precipitation_is_a_head_of_the_same_table(tmp_path: Path, capsys: pytes
         ),
         ("vessel", "time_id,power", [], "column mean is missing; `demur score` writes it"),
         ("vessel", "power,mean,total,data,knowledge,uncertainty", [], "no row has both a prediction and a label"),
-        ("vessel", "power,mean", ["--head", "power"], "--head says nothing about files of this task"),
+        ("vessel", "power,mean", ["--head", "power"], "--head has no effect on files of this task"),
         ("weather", "row,power", [], "no head is there: columns such as temperature.uncertainty"),
         ("weather", "temperature.uncertainty", ["--head", "precipitation"], "the file has temperature"),
         ("weather", "temperature.uncertainty", ["--ground-truth", "x.csv"], "leave --ground-truth out"),

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import demur
-from services.cli import csv_rows, main, salvage
-from services.cli.row_chunks import Table
+from services.cli import main
+from services.cli.rows import csv_file, scorer
+from services.cli.rows.chunking import Table
 from tests.clients.weather_service import NAMES, WeatherStandIn, serving, some_rows
 
 ROWS = 300
@@ -26,7 +27,7 @@ def weather() -> WeatherStandIn:
 
 @pytest.fixture
 def target(weather: WeatherStandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(csv_rows, "CHUNK_BYTES", 2000)
+    monkeypatch.setattr(csv_file, "CHUNK_BYTES", 2000)
     with serving(weather) as where:
         yield where
 
@@ -171,13 +172,13 @@ def test_salvage_asks_a_bounded_number_of_times(share: float) -> None:
             raise demur.InvalidInput(f"a = {table[bad[0], 0]} in row {bad[0]} is small", index=int(bad[0]))
         return table[:, 0]
 
-    answers, places, faults = salvage.salvaged(predict, rows)
+    answers, places, faults = scorer.salvaged(predict, rows)
     bad = np.flatnonzero(rows[:, 0] < share).tolist()
     good = np.flatnonzero(rows[:, 0] >= share).tolist()
     assert (places, sorted(faults)) == (good, bad)
     assert all(fault.endswith("is small") and "in row" not in fault for fault in faults.values())
     np.testing.assert_array_equal(np.concatenate([*answers, []]), rows[good, 0])
-    assert asked <= len(rows) / salvage.PIECE_ROWS + 1 + 2 * len(bad)
+    assert asked <= len(rows) / scorer.PIECE_ROWS + 1 + 2 * len(bad)
 
 
 def test_a_refusal_of_all_rows_is_no_fault_of_one() -> None:
@@ -185,4 +186,4 @@ def test_a_refusal_of_all_rows_is_no_fault_of_one() -> None:
         raise demur.InvalidInput("another schema", code="schema_mismatch")
 
     with pytest.raises(demur.InvalidInput, match="another schema"):
-        salvage.salvaged(predict, np.zeros((3, 1), np.float32))
+        scorer.salvaged(predict, np.zeros((3, 1), np.float32))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import threading
 from pathlib import Path
@@ -16,7 +15,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from models.artefact import Artefact
 from models.executors.failures import DeviceFailed
 from services.app.model_store import Store as ModelStore
-from services.cli import models_qualify
+from services.cli.models_qualify import qualify_command
 from services.cli.output import CommandError
 from tests.services.qualification.faulty import PASSES, install, until
 
@@ -122,10 +121,7 @@ def test_the_command_names_a_device_that_failed(
     install(monkeypatch, lambda call: DeviceFailed("OutOfMemory"))
     store = ModelStore(tmp_path)
     store.add(shifted.directory)
-    parser = argparse.ArgumentParser()
-    models_qualify.arguments(parser)
-    options = parser.parse_args([shifted.tag])
-    options.json = False
+    monkeypatch.setenv("DEMUR_HOME", str(tmp_path))
     with pytest.raises(CommandError, match="the device failed: OutOfMemory; nothing was recorded"):
-        models_qualify.run(store, options)
+        qualify_command.main([shifted.tag])
     assert not list(store.qualifications.glob("*.json"))

@@ -19,8 +19,8 @@ import uvicorn
 
 from services.cli import main, up
 from services.cli.output import CommandError
-from services.cli.places import Running, announce
-from services.cli.places import started as started_at
+from services.cli.processes import Running, announce
+from services.cli.processes import started as started_at
 from services.qualification.measure import PIECE_UNITS
 from tests.ports import free_port
 from tests.services.qualification.faulty import PASSES, install, until

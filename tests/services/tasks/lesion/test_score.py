@@ -193,7 +193,7 @@ def test_what_came_before_the_service_was_lost_is_written(
         (["none.nii.gz", "out"], "does not exist"),
         (["text.txt", "out"], "is no image by its name"),
         (["empty", "out"], "has no scans"),
-        (["data", "text.txt"], "the output is a folder"),
+        (["data", "text.txt"], "the output must be a folder"),
         (["data", "out", "--truth", "text.txt"], "--truth is for a single scan"),
         (["double", "out"], "are of one scan by name"),
     ],

@@ -219,7 +219,7 @@ def test_a_request_is_submitted_once(target: str, tmp_path: Path, capsys: pytest
     save(tmp_path / "data" / "1.pb", scene("s"))
     save(tmp_path / "data" / "copy.pb", scene("s"))
     assert score(target, tmp_path / "data", tmp_path / "out") == 1
-    assert "copy.pb, track 7: a file before it had the same request" in capsys.readouterr().out
+    assert "copy.pb, track 7: an earlier file has the same request" in capsys.readouterr().out
     assert submitted(tmp_path / "out" / "submission.pb") == [("s", 7), ("s", 9)]
 
 
@@ -263,7 +263,7 @@ def test_what_came_before_the_service_was_lost_is_written(
         (["text.txt", "out"], "is no scene by its name; *.pb or *.json is needed"),
         (["empty", "out"], "has no scenes"),
         (["empty", "out", "--rendered"], "has no prerendered maps"),
-        (["data", "text.txt"], "the output is a folder"),
+        (["data", "text.txt"], "the output must be a folder"),
         (["data", "out", "--rendered", "--tracks", "1"], "--tracks is for the file of a single scene"),
     ],
 )

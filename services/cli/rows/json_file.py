@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from services.cli import row_chunks
-from services.cli.row_chunks import IDENTITY, Chunk, Wanted
+from services.cli.rows import chunking
+from services.cli.rows.chunking import IDENTITY, Chunk, Selection
 
 Row = Mapping[str, Any] | str
 """The values of a row by column, or the reason why it cannot be read."""
@@ -25,8 +25,8 @@ _LONGEST_TEXT = 1 << 16
 _DECODER = json.JSONDecoder()
 
 
-def chunks(source: BinaryIO, wanted: Wanted, *, lines: bool) -> Iterator[Chunk]:
-    """Yield chunks of the wanted columns; other columns are ignored.
+def chunks(source: BinaryIO, selection: Selection, *, lines: bool) -> Iterator[Chunk]:
+    """Yield chunks of the selected columns; other columns are ignored.
 
     A missing value is null, NaN, or an absent column; if a column needs a value, the row is a fault of its chunk, as is
     a line that is not an object.
@@ -43,8 +43,8 @@ def chunks(source: BinaryIO, wanted: Wanted, *, lines: bool) -> Iterator[Chunk]:
     for block, error in _blocks(rows):
         if block:
             if not start:
-                _check_form(block, wanted)
-            yield _chunk(block, wanted, start)
+                _check_form(block, selection)
+            yield _chunk(block, selection, start)
             start += len(block)
         if error is not None:
             raise error
@@ -55,7 +55,7 @@ def _blocks(rows: Iterator[Row]) -> Iterator[tuple[list[Row], ValueError | None]
     while True:
         block: list[Row] = []
         try:
-            block.extend(islice(rows, row_chunks.CHUNK_ROWS))
+            block.extend(islice(rows, chunking.CHUNK_ROWS))
         except ValueError as error:
             yield block, error
             return
@@ -64,7 +64,7 @@ def _blocks(rows: Iterator[Row]) -> Iterator[tuple[list[Row], ValueError | None]
         yield block, None
 
 
-def _check_form(rows: list[Row], wanted: Wanted) -> None:
+def _check_form(rows: list[Row], selection: Selection) -> None:
     """Check that the first rows are rows, with all columns that need a value.
 
     Raises:
@@ -73,38 +73,38 @@ def _check_form(rows: list[Row], wanted: Wanted) -> None:
     if len(rows) > 1 and all(isinstance(row, str) for row in rows):
         raise ValueError(f"{rows[0]}; {_NEEDED}")
     first = next((row for row in rows if isinstance(row, Mapping)), {})
-    if any(isinstance(first.get(name), list | dict) for name in wanted.names):
+    if any(isinstance(first.get(name), list | dict) for name in selection.names):
         raise ValueError(f"the file holds columns; {_NEEDED}")
     if first:
-        missing = [name for name in wanted.names if name not in first and name not in wanted.nullable]
-        row_chunks.check_names(list(first), missing)
+        missing = [name for name in selection.names if name not in first and name not in selection.nullable]
+        chunking.check_names(list(first), missing)
 
 
-def _chunk(rows: list[Row], wanted: Wanted, start: int) -> Chunk:
-    table = np.full((len(rows), len(wanted.names)), np.nan, np.float32)
+def _chunk(rows: list[Row], selection: Selection, start: int) -> Chunk:
+    table = np.full((len(rows), len(selection.names)), np.nan, np.float32)
     faults: dict[int, str] = {}
     with np.errstate(over="ignore"):  # values beyond float32 become infinite, and are refused as such
         for number, row in enumerate(rows):
             try:
                 if isinstance(row, str):
                     raise ValueError(row)
-                table[number] = [_number(row, name, wanted) for name in wanted.names]
+                table[number] = [_number(row, name, selection) for name in selection.names]
             except ValueError as error:
                 faults[number] = str(error)
     known = [row if isinstance(row, Mapping) else {} for row in rows]
-    kept = {name: [row.get(name) for row in known] for name in wanted.kept if any(name in row for row in known)}
+    kept = {name: [row.get(name) for row in known] for name in selection.kept if any(name in row for row in known)}
     if any(IDENTITY in row for row in known):
         return Chunk(start, table, [_text(row.get(IDENTITY)) for row in known], kept, faults)
     return Chunk(start, table, range(start, start + len(rows)), kept, faults)
 
 
-def _number(row: Mapping[str, Any], name: str, wanted: Wanted) -> float:
+def _number(row: Mapping[str, Any], name: str, selection: Selection) -> float:
     value = row.get(name)
     if value is None:
-        if name in wanted.nullable:
+        if name in selection.nullable:
             return math.nan
         raise ValueError(f"{name} is missing; this column needs a value")
-    if isinstance(value, bool) and name in wanted.flags:
+    if isinstance(value, bool) and name in selection.flags:
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} = {value!r:.60} is not a number")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from services.cli import main
-from services.cli.lock import Held, check_free, hold
+from services.cli.processes import Held, check_free, hold
 
 HOLDER = """
 import fcntl, sys, time

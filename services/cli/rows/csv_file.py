@@ -1,4 +1,4 @@
-"""A CSV file as chunks of numbers, in bounded memory."""
+"""Reader of CSV files as chunks of numbers, in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from services.cli.row_chunks import IDENTITY, Chunk, Table, Wanted, beside, check_names
+from services.cli.rows.chunking import IDENTITY, Chunk, Selection, Table, beside, check_names
 
 CHUNK_BYTES = 4096 * 96
-"""About 4096 rows of the official vessel files; wide ones get more, so that a chunk holds some thousand rows."""
+"""Size of a chunk: about 4096 rows of the official vessel files. Wide files get more, see ``_WIDE``."""
 _WIDE = 32
-"""Columns for which that many bytes are read."""
+"""Number of columns for which ``CHUNK_BYTES`` are read."""
 
 
-def chunks(source: BinaryIO, wanted: Wanted) -> Iterator[Chunk]:
-    """Chunks of the wanted columns; other columns are not looked at, empty lines are skipped.
+def chunks(source: BinaryIO, selection: Selection) -> Iterator[Chunk]:
+    """Yield chunks of the selected columns; other columns are ignored, empty lines are skipped.
 
     A missing value is an empty cell, or ``nan``, which is read as NaN. Rows with another number of cells, or with a
     cell that is no number, are among the faults of their chunk.
@@ -27,12 +27,12 @@ def chunks(source: BinaryIO, wanted: Wanted) -> Iterator[Chunk]:
         ValueError: a column is missing or doubled, or bytes are no text.
     """
     header = next(csv.reader([source.readline().decode("utf-8-sig")]), [])
-    check_names(header, wanted.names)
-    extra = beside(header, wanted.kept)
+    check_names(header, selection.names)
+    extra = beside(header, selection.kept)
     check_names(header, extra)
-    layout = _Layout(header, wanted, extra)
+    layout = _Layout(header, selection, extra)
     start = 0
-    size = CHUNK_BYTES * max(1, len(wanted.names) // _WIDE)
+    size = CHUNK_BYTES * max(1, len(selection.names) // _WIDE)
     while lines := _lines(source, size):
         if filled := [line for line in lines if line.strip()]:
             chunk = layout.chunk(filled, start)
@@ -41,16 +41,16 @@ def chunks(source: BinaryIO, wanted: Wanted) -> Iterator[Chunk]:
 
 
 class _Layout:
-    """Where the wanted columns stand."""
+    """Positions of the selected columns."""
 
-    def __init__(self, header: Sequence[str], wanted: Wanted, extra: Sequence[str]) -> None:
+    def __init__(self, header: Sequence[str], selection: Selection, extra: Sequence[str]) -> None:
         self.header = header
-        self.places = [header.index(name) for name in wanted.names]
-        self.may_miss = [place for place in self.places if header[place] in wanted.nullable]
+        self.places = [header.index(name) for name in selection.names]
+        self.may_miss = [place for place in self.places if header[place] in selection.nullable]
         self.extra = {name: header.index(name) for name in extra}
 
     def chunk(self, lines: list[bytes], start: int) -> Chunk:
-        """Numbers by the parser of numpy; where it fails, row by row, so that only what is wrong is lost."""
+        """Parse lines with numpy; if that fails, row by row, so that only wrong rows are lost."""
         try:
             table = _table(lines, self.places, self.may_miss)
             texts = _load(lines, list(self.extra.values()), str, 2) if self.extra else np.empty((len(table), 0), str)
@@ -65,7 +65,7 @@ class _Layout:
         rows = [cells for cells in csv.reader(line.decode(errors="replace") for line in lines) if cells]
         table = np.full((len(rows), len(self.places)), np.nan, np.float32)
         faults = {}
-        with np.errstate(over="ignore"):  # beyond float32 is infinite, which is refused as such
+        with np.errstate(over="ignore"):  # values beyond float32 become infinite, and are refused as such
             for row, cells in enumerate(rows):
                 if fault := self._fault(cells):
                     faults[row] = fault
@@ -77,7 +77,7 @@ class _Layout:
         return self._made(start, table, columns, faults)
 
     def _fault(self, cells: Sequence[str]) -> str:
-        """The first thing wrong with a row, in words; empty where it can be read."""
+        """Return the first error of a row; empty if it can be read."""
         if len(cells) <= max((*self.places, *self.extra.values())):
             return f"the row has {len(cells)} values instead of {len(self.header)}"
         for place in self.places:
@@ -85,7 +85,7 @@ class _Layout:
             if missing and place in self.may_miss:
                 continue
             try:
-                if "_" in cells[place]:  # Python takes 1_0, files do not mean it
+                if "_" in cells[place]:  # Python accepts 1_0
                     raise ValueError
                 float(cells[place])
             except ValueError:
@@ -99,7 +99,7 @@ class _Layout:
 
 
 def _lines(source: BinaryIO, size: int) -> list[bytes]:
-    """Whole rows: a quoted line break does not end one."""
+    """Read whole rows: a quoted line break does not end a row."""
     lines = source.readlines(size)
     quotes = sum(line.count(b'"') for line in lines)
     while quotes % 2 and (more := source.readline()):
@@ -109,7 +109,7 @@ def _lines(source: BinaryIO, size: int) -> list[bytes]:
 
 
 def _table(lines: list[bytes], places: list[int], may_miss: list[int]) -> Table:
-    """Numbers float32 [n, F]. The parser knows no missing values, so that they are written out for it."""
+    """Parse numbers, float32 [n, F]; missing values become ``nan`` first, as the parser does not know them."""
     if not may_miss:
         return _load(lines, places, np.float32, 2)
     try:
@@ -123,8 +123,11 @@ def _table(lines: list[bytes], places: list[int], may_miss: list[int]) -> Table:
 
 
 def _written_out(line: bytes) -> bytes:
-    """A line with ``nan`` in its empty cells. A text may get one too, where commas follow each other in it: nobody
-    looks at texts here, and the number of cells stays."""
+    """Return a line with ``nan`` in its empty cells.
+
+    A text with consecutive commas gets it too, which does no harm: texts are not read here, and the number of cells
+    stays the same.
+    """
     cells = line.rstrip(b"\r\n")
     cells = cells.replace(b",,", b",nan,").replace(b",,", b",nan,")
     first, last = b"nan" * cells.startswith(b","), b"nan" * cells.endswith(b",")
@@ -132,7 +135,7 @@ def _written_out(line: bytes) -> bytes:
 
 
 def _rewritten(lines: list[bytes], may_miss: list[int]) -> io.StringIO:
-    """The same table with ``nan`` in every blank cell of the columns in which values may be missing."""
+    """Return the table with ``nan`` in every blank cell of the columns that may miss values."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     for cells in csv.reader(line.decode() for line in lines):
@@ -146,12 +149,5 @@ def _rewritten(lines: list[bytes], may_miss: list[int]) -> io.StringIO:
 
 def _load(lines: Any, columns: Any, kind: Any, axes: Any) -> np.ndarray[Any, Any]:
     return np.loadtxt(
-        lines,
-        delimiter=",",
-        quotechar='"',
-        comments=None,
-        usecols=columns,
-        dtype=kind,
-        ndmin=axes,
-        encoding="utf-8",
+        lines, delimiter=",", quotechar='"', comments=None, usecols=columns, dtype=kind, ndmin=axes, encoding="utf-8"
     )

@@ -1,4 +1,4 @@
-"""The table that ``demur score`` writes: a row for each of the file, flat columns for each head."""
+"""Table that ``demur score`` writes: a row per row of the input, flat columns per head."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 import demur
-from services.cli.row_chunks import IDENTITY, Chunk
+from services.cli.rows.chunking import IDENTITY, Chunk
 from services.tasks.scoring import INVALID
 
 Columns = Mapping[str, NDArray[Any]]
 
 UNCERTAINTIES = ("total", "data", "knowledge", "uncertainty")
 DECISIONS = ("deferred", "shifted", "prediction_id", "reason", "shift_reasons", "shifted_inputs")
-"""Of each head, by the names of ``to_dict``."""
+"""Columns of each head, by the names of ``to_dict``."""
 ERROR = "error"
-"""Why a row could not be scored: the last column of the answers, before those that are kept of the input."""
+"""Column with the error of a row that could not be scored; it stands between answers and kept columns."""
 TAKEN = "input."
-"""Begins the name of a kept column whose own name is one of the answers' columns."""
+"""Prefix of a kept column whose name is also that of an answer."""
 _EMPTY = ""
 
 
 class Writer(Protocol):
-    """What of a ``csv.writer`` is used."""
+    """The part of ``csv.writer`` that is used here."""
 
     def writerow(self, row: Any, /) -> Any:
         """Writes a row."""
@@ -40,17 +40,17 @@ class Writer(Protocol):
 
 @dataclass(frozen=True)
 class Answered:
-    """What became of the rows of a chunk."""
+    """Answers to the rows of a chunk, and their errors."""
 
     rows: NDArray[np.intp]
-    """The rows that were answered, counted within the chunk, ascending [n]."""
+    """Numbers of the answered rows within the chunk, ascending [n]."""
     columns: Columns
     """Their answers [n]."""
     faults: Mapping[int, str]
-    """The other rows, and why they could not be scored."""
+    """Errors of the other rows, by row number within the chunk."""
 
     def before(self, row: int) -> Answered:
-        """What became of the rows before a row, all of which were answered."""
+        """Return the answers to the rows before a row, all of which must have one."""
         return Answered(self.rows[:row], {name: values[:row] for name, values in self.columns.items()}, {})
 
 
@@ -81,7 +81,7 @@ class Scored:
         self._heads = heads
         named = len(heads) > 1 if named is None else named
         self._prefixes = {head.name: f"{head.name}." if named else "" for head in heads}
-        self._wanted = kept
+        self._selected = kept
         self._skip = skip
         self._names: list[str] = []
         self._kept: list[str] = []
@@ -89,12 +89,12 @@ class Scored:
         self.rows = 0
         """Rows of the input so far."""
         self.failed = 0
-        """Of these, rows that could not be scored."""
+        """Rows among them that could not be scored."""
         self._counts = {head.name: {"deferred": 0, "shifted": 0} for head in heads}
         self._reasons: dict[str, Counter[str]] = {head.name: Counter() for head in heads}
 
     def add(self, chunk: Chunk, answered: Answered) -> None:
-        """The answers to a chunk."""
+        """Write the answers to a chunk."""
         if not self._begun:
             self._begin(chunk, answered.columns)
         self.rows += len(chunk.ids)
@@ -113,15 +113,15 @@ class Scored:
             self._begin(None, {})
 
     def counts(self) -> dict[str, Any]:
-        """Rows, and of each head how many were deferred and shifted, and why; flat as the columns are."""
+        """Return the number of rows, and of deferred and shifted ones per head, with reasons; flat as the columns."""
         heads = {name: counts | {"reasons": dict(self._reasons[name])} for name, counts in self._counts.items()}
         return {"rows": self.rows, "failed": self.failed} | (heads if self._named else next(iter(heads.values())))
 
-    def told(self) -> str:
-        """The counts in words."""
-        said = [f"{name}: " * self._named + _counted(counts) for name, counts in self._counts.items()]
+    def text(self) -> str:
+        """Return the counts in a line for people."""
+        parts = [f"{name}: " * self._named + _counted(counts) for name, counts in self._counts.items()]
         failed = f", {self.failed} refused" + (" and left out" if self._skip else "") if self.failed else ""
-        return f"{self.rows} rows, {'; '.join(said)}{failed}"
+        return f"{self.rows} rows, {'; '.join(parts)}{failed}"
 
     @property
     def _named(self) -> bool:
@@ -137,7 +137,7 @@ class Scored:
         # flat tables have always called the first column so, which their readers know
         first = "row" if self._named and (chunk is None or chunk.numbered) else IDENTITY
         taken = {first, *self._names, ERROR, *DECISIONS}  # with the head's name or without
-        self._kept = [name for name in self._wanted if chunk is not None and name in chunk.kept]
+        self._kept = [name for name in self._selected if chunk is not None and name in chunk.kept]
         kept = [f"{TAKEN}{name}" if name in taken else name for name in self._kept]
         self._writer.writerow([first, *self._names, ERROR, *kept])
 
@@ -158,19 +158,20 @@ class Scored:
                 counts[count] += int(np.count_nonzero(answered.columns.get(prefix + count, ())))
             words = answered.columns.get(f"{prefix}reason")
             if words is not None:
-                found, numbers = np.unique(words, return_counts=True)
-                self._reasons[name].update({w: n for w, n in zip(found.tolist(), numbers.tolist(), strict=True) if w})
+                reasons, numbers = np.unique(words, return_counts=True)
+                self._reasons[name].update({w: n for w, n in zip(reasons.tolist(), numbers.tolist(), strict=True) if w})
 
 
 def member_columns(answer: Any) -> dict[str, NDArray[Any]]:
-    """What the members say, a column each, [n]: ``member1.mean`` and ``member1.variance``, or ``member1.p0`` …; behind
-    the head's name where an answer has several. Empty where members were not asked for.
+    """Return the predictions of the members by column, [n]: as ``member1.mean`` or ``member1.p0``.
+
+    With several heads, names start with that of the head. Without members in the answer, the result is empty.
     """
     if hasattr(answer, "heads"):
         return {
             f"{head}.{name}": values
-            for head, said in answer.heads.items()
-            for name, values in member_columns(said).items()
+            for head, part in answer.heads.items()
+            for name, values in member_columns(part).items()
         }
     columns: dict[str, NDArray[Any]] = {}
     if isinstance(answer, demur.CategoricalAnswer):
@@ -185,7 +186,7 @@ def member_columns(answer: Any) -> dict[str, NDArray[Any]]:
 
 
 def _predictions(head: demur.Head) -> list[str]:
-    """Columns of what a head predicts."""
+    """Return the prediction columns of a head."""
     if head.kind == "categorical":
         return ["class", *(f"p{place}" for place in range(len(head.class_names)))]
     return ["mean"]
@@ -196,7 +197,7 @@ def _shown(values: NDArray[Any]) -> list[Any]:
 
 
 def _chosen(values: Sequence[Any], places: NDArray[np.intp], rows: int) -> Sequence[Any]:
-    """Some values; empty ones where there are none."""
+    """Return the values at some places; empty cells if there are no values."""
     if not values:
         return [_EMPTY] * len(places)
     if len(places) == rows:

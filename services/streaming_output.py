@@ -1,4 +1,4 @@
-"""Files of a run of `demur score` that are written while the run goes on, and are there however it ended."""
+"""Output files that are written under another name, and get their own when they are complete or after an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 @contextmanager
 def growing(path: Path) -> Iterator[BinaryIO]:
-    """A file ``<path>.part`` that becomes ``path`` when the block ends, also by an error, unless it is empty."""
+    """Open ``<path>.part``, which becomes ``path`` at the end of the block, also after an error, unless it is empty."""
     part = path.with_name(path.name + ".part")
     try:
         with part.open("wb") as file:
@@ -25,8 +25,22 @@ def growing(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def complete(path: Path) -> Iterator[Path]:
+    """Return the path of ``<path>.part``, which becomes ``path`` at the end of the block, unless there is an error."""
+    part = path.with_name(path.name + ".part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
 def summary(path: Path, columns: Sequence[str]) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """A CSV file that grows; what is yielded takes a row by column. Missing and None are empty, a boolean is 0 or 1."""
+    """Open a growing CSV file; return a function that writes a row by column.
+
+    Missing values and None are empty cells; a boolean is 0 or 1.
+    """
     with growing(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
         writer = csv.writer(text)

@@ -1,4 +1,4 @@
-"""What ``demur score`` reads of a file of any format: rows in chunks, in bounded memory."""
+"""Chunks of rows, which the readers of all formats produce."""
 
 from __future__ import annotations
 
@@ -16,48 +16,49 @@ CHUNK_ROWS = 4096
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of the file."""
+    """Consecutive rows of a file."""
 
     start: int
-    """Data row of the first one, counted from 0 behind the header."""
+    """Number of the first row, from 0, without the header."""
     table: Table
     """float32 [n, F], in the units of the file; NaN where a value is missing, and in rows that could not be read."""
     ids: Sequence[str | int]
-    """The text of column ``time_id``; without such a column the data rows' numbers."""
+    """Text of column ``time_id`` by row; without such a column, the row numbers."""
     kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    """Columns that go to the output as they are, by name; n values each."""
+    """Values [n] of the columns that are copied to the output, by name."""
     faults: Mapping[int, str] = field(default_factory=dict)
-    """Rows that could not be read, counted within the chunk, and why."""
+    """Errors of rows that could not be read, by row number within the chunk."""
 
     @property
     def numbered(self) -> bool:
-        """Whether the file has no identities of its own."""
+        """True if the file has no identities of its own."""
         return isinstance(self.ids, range)
 
     def head(self, rows: int) -> Chunk:
-        """The first rows, all of which could be read."""
+        """Return the first rows, all of which must be readable."""
         kept = {name: values[:rows] for name, values in self.kept.items()}
         return Chunk(self.start, self.table[:rows], self.ids[:rows], kept)
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The columns that are read of a file."""
+class Selection:
+    """Columns to read from a file."""
 
     names: Sequence[str]
     """Inputs of the model, in the order of the table."""
     nullable: frozenset[str] = frozenset()
-    """Inputs in which a value may be missing."""
+    """Inputs that may miss values."""
     flags: frozenset[str] = frozenset()
-    """Inputs whose only values are 0 and 1, so that booleans mean them."""
+    """Inputs with the values 0 and 1 only, for which booleans are accepted."""
     kept: Sequence[str] = ()
-    """Columns that go to the output as they are, where the file has them."""
+    """Columns to copy to the output, if the file has them."""
 
 
 def check_names(header: Sequence[str], names: Sequence[str]) -> None:
-    """
+    """Check that a file has each column exactly once.
+
     Raises:
-        ValueError: the file lacks one of the columns, or has it twice.
+        ValueError: a column is missing or occurs twice.
     """
     for name in names:
         if name not in header:
@@ -68,5 +69,5 @@ def check_names(header: Sequence[str], names: Sequence[str]) -> None:
 
 
 def beside(header: Sequence[str], kept: Sequence[str]) -> list[str]:
-    """The identity and the kept columns that a file has, each once."""
+    """Return the identity column and the kept columns that a file has, each once."""
     return [name for name in dict.fromkeys((IDENTITY, *kept)) if name in header]

@@ -1,4 +1,4 @@
-"""Output files that appear when they are complete, or with what was written before an error."""
+"""Output file that replaces an earlier one when it is complete, or after an error."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from services.cli.output import CommandError
 
 @contextmanager
 def replacing(output: Path, source: Path) -> Iterator[TextIO]:
-    """A text file ``<output>.part`` that becomes ``output`` at the end, gzipped where its name ends in ``.gz``.
+    """Open a text file ``<output>.part``, which becomes ``output`` at the end; gzipped if its name ends in ``.gz``.
 
-    After an error it has what was written before; where that is nothing, ``output`` stays as it was. What is no regular
+    After an error it holds what was written before; if that is nothing, ``output`` stays as it was. What is no regular
     file, such as /dev/stdout or a pipe, is written directly.
 
     Raises:

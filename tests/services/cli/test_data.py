@@ -46,7 +46,7 @@ def test_vessel_keeps_its_command_line(
     document = {"files": [str(tmp_path / "train.csv")], "datasheet": "docs/datasheets/vessel-simulator.md"}
     assert json.loads(capsys.readouterr().out) == document
     assert main([*words, "--seed", "3"]) == 0
-    assert "what these are: docs/datasheets/vessel-simulator.md" in capsys.readouterr().out
+    assert "datasheet: docs/datasheets/vessel-simulator.md" in capsys.readouterr().out
     assert asked == [(tmp_path, 0.5, 0, 10), (tmp_path, 0.5, 3, 10)]
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.cli import csv_rows
-from services.cli.csv_rows import chunks
 from services.cli.output import CommandError
-from services.cli.replacing import replacing
-from services.cli.row_chunks import Wanted
+from services.cli.rows import csv_file
+from services.cli.rows.chunking import Selection
+from services.cli.rows.csv_file import chunks
+from services.cli.rows.output_file import replacing
 
 
 def test_quoted_cells_and_identities_of_any_kind() -> None:
@@ -24,23 +24,23 @@ def test_quoted_cells_and_identities_of_any_kind() -> None:
         "\r\n"
         '3,00123,"two\nlines",4\r\n'
     )
-    (chunk,) = chunks(io.BytesIO(text.encode()), Wanted(["a", "b"]))
+    (chunk,) = chunks(io.BytesIO(text.encode()), Selection(["a", "b"]))
     np.testing.assert_array_equal(chunk.table, np.array([[2, 1.5], [4, 3]], np.float32))
     assert chunk.table.dtype == np.float32
     assert list(chunk.ids) == ["2020-01-01 00:03", "00123"]
 
 
 def test_rows_without_identity_are_counted_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_rows, "CHUNK_BYTES", 10)
-    found = list(chunks(io.BytesIO(b"a\n" + b"1\n" * 5 + b"\n" * 20 + b"2\n" * 4), Wanted(["a"])))
+    monkeypatch.setattr(csv_file, "CHUNK_BYTES", 10)
+    found = list(chunks(io.BytesIO(b"a\n" + b"1\n" * 5 + b"\n" * 20 + b"2\n" * 4), Selection(["a"])))
     assert len(found) == 2
     assert [row for chunk in found for row in chunk.ids] == list(range(9))
     assert [chunk.start for chunk in found] == np.cumsum([0, *(len(chunk.table) for chunk in found[:-1])]).tolist()
 
 
 def test_a_quoted_line_break_does_not_split_a_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_rows, "CHUNK_BYTES", 6)
-    found = list(chunks(io.BytesIO(b'a,time_id\n1,"x\ny\nz"\n2,w\n'), Wanted(["a"])))
+    monkeypatch.setattr(csv_file, "CHUNK_BYTES", 6)
+    found = list(chunks(io.BytesIO(b'a,time_id\n1,"x\ny\nz"\n2,w\n'), Selection(["a"])))
     assert [name for chunk in found for name in chunk.ids] == ["x\ny\nz", "w"]
 
 
@@ -54,9 +54,9 @@ def test_a_quoted_line_break_does_not_split_a_chunk(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_what_is_wrong_is_a_fault_of_its_chunk(monkeypatch: pytest.MonkeyPatch, bad: str, says: str) -> None:
-    monkeypatch.setattr(csv_rows, "CHUNK_BYTES", 16)  # four rows
+    monkeypatch.setattr(csv_file, "CHUNK_BYTES", 16)  # four rows
     text = "a,b\n" + "1,2\n" * 7 + bad + "\n" + "1,2\n" * 3
-    found = list(chunks(io.BytesIO(text.encode()), Wanted(["a", "b"])))
+    found = list(chunks(io.BytesIO(text.encode()), Selection(["a", "b"])))
     assert {chunk.start + row: fault for chunk in found for row, fault in chunk.faults.items()} == {7: says}
     assert sum(len(chunk.table) for chunk in found) == 11
 
@@ -64,7 +64,7 @@ def test_what_is_wrong_is_a_fault_of_its_chunk(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n"])
 def test_a_missing_column_is_named(text: str) -> None:
     with pytest.raises(ValueError, match="no column 'c'"):
-        list(chunks(io.BytesIO(text.encode()), Wanted(["c"])))
+        list(chunks(io.BytesIO(text.encode()), Selection(["c"])))
 
 
 @pytest.fixture

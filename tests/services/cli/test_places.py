@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from services.cli.places import Running, alive, announce, announced, started
+from services.cli.processes import Running, alive, announce, announced, started
 
 ME = Running("toy", os.getpid(), "127.0.0.1", 3000, 4000, "toy-1:0", started(os.getpid()))
 

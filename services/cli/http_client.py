@@ -1,4 +1,4 @@
-"""Questions of commands over HTTP, to services that may ask for a certificate and a token."""
+"""HTTP client of commands, for services that may need a certificate and a token."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from services.cli.output import CommandError
 
 
 def ask(url: str, *, seconds: float, certificate: str = "") -> tuple[int, bytes]:
-    """Status and body of a GET; 0 and the reason where nobody answers.
+    """Send a GET request; return status and body, or 0 and the reason if there is no response.
 
     Token, roots and certificate are those of the environment, as for ``demur.connect``.
 
     Args:
-        certificate: path of the one that the service serves with, where it is of this installation: then just that
-            is expected, by whatever name or address the service is asked.
+        certificate: path of the certificate of a service of this installation: only this one is accepted, whatever
+            name or address the URL has.
 
     Raises:
         CommandError: a file that the environment names cannot be read.
@@ -42,7 +42,7 @@ def ask(url: str, *, seconds: float, certificate: str = "") -> tuple[int, bytes]
 
 
 def refusal(body: bytes) -> str:
-    """The words of an answer that is an error."""
+    """Return the message of an error response."""
     try:
         return str(msgspec.json.decode(body)["error"]["message"])
     except (msgspec.DecodeError, KeyError, TypeError):
@@ -50,13 +50,13 @@ def refusal(body: bytes) -> str:
 
 
 def identified() -> bool:
-    """Whether the environment brings a token, which says who asks."""
+    """Return whether the environment has a token, which names the caller."""
     return bool(_token())
 
 
 def _token() -> str:
-    if given := os.environ.get("DEMUR_TOKEN", ""):
-        return given
+    if token := os.environ.get("DEMUR_TOKEN", ""):
+        return token
     path = os.environ.get("DEMUR_TOKEN_FILE", "")
     try:
         return Path(path).read_text().strip() if path else ""

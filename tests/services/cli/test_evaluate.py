@@ -169,12 +169,12 @@ def test_files_of_unequal_length_are_refused(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--bins", "0"], "--bins is 0; at least 1 is needed"),
-        (["--at", "1.5"], "--at is 1.5; retention is a share between 0 and 1"),
+        (["--bins", "0"], "--bins = 0: must be at least 1"),
+        (["--at", "1.5"], "--at = 1.5: must be a retention between 0 and 1"),
         (["--bins", "201"], "bins is 201 for 200 rows: allowed is 1 to 200"),
-        (["--acceptable", "-1"], "--acceptable is -1"),
-        (["--human-error", "nan"], "--human-error is nan"),
-        (["--human-error", "inf"], "--human-error is inf; a finite error"),
+        (["--acceptable", "-1"], "--acceptable = -1: must be a finite error of at least 0"),
+        (["--human-error", "nan"], "--human-error = nan: must be"),
+        (["--human-error", "inf"], "--human-error = inf: must be a finite error"),
         (["--by", "colour"], "there is no column 'colour'"),
         (["--error", "cubed"], "error 'cubed' is not one of"),
     ],
@@ -190,7 +190,7 @@ def test_a_file_that_is_not_there_or_given_twice_is_refused(
 ) -> None:
     assert "no such file" in refused(capsys, tmp_path, "--task", "generic", "--predictions", tmp_path / "no.csv")
     twice = refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], files[0])
-    assert "given twice" in twice
+    assert "the same file occurs twice" in twice
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(
@@ -209,7 +209,7 @@ def test_options_that_say_nothing_are_refused(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, files: list[Path], option: str
 ) -> None:
     words = refused(capsys, tmp_path, "--task", "regression", "--predictions", files[0], f"--{option}", tmp_path)
-    assert f"--{option} says nothing about files of this task" in words
+    assert f"--{option} has no effect on files of this task" in words
 
 
 def test_members_of_other_ensembles_are_not_averaged(
@@ -253,7 +253,7 @@ def test_odd_rows_are_judged_without_a_word_on_standard_error(tmp_path: Path, ro
         capture_output=True,
         text=True,
         check=False,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(["clients/python", "."])},
     )
     assert ran.returncode == 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import importlib
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,14 @@ import demur
 from models.evaluation.row_files import AddRows, RowFiles
 from models.schema import Feature, Schema
 from models.workbench import Option
-from services.cli import row_input
 from services.cli.output import BadInput, CommandError
-from services.cli.replacing import replacing
-from services.cli.row_chunks import Chunk, Table, Wanted
-from services.cli.salvage import salvaged, without_row
-from services.cli.scored import Answered, Columns, Scored, member_columns
+from services.cli.rows import reader
+from services.cli.rows.chunking import Chunk, Selection, Table
+from services.cli.rows.output_file import replacing
+from services.cli.rows.scored_table import Answered, Columns, Scored, member_columns
 from services.request.validate import possible, refusal
 from services.tasks import ROW_FILES
-from services.tasks.scoring import Asked, Outcome, Scorer, Stopped
+from services.tasks.scoring import Outcome, Scorer, ScoreRequest, Stopped
 
 OUTPUT = (
     "CSV (also .csv.gz), which `demur evaluate` reads: time_id where the input has it, else the row's number; answers, "
@@ -35,48 +34,48 @@ OUTPUT = (
     "the input's labels"
 )
 SHIFTED = "shifted"
-"""A column of the input that says of each row whether it is shifted; the figures of ``demur evaluate`` use it."""
+"""Column of the input that marks shifted rows; ``demur evaluate`` uses it."""
 _NO_TABLES = {".parquet", ".feather", ".arrow", ".json", ".jsonl", ".ndjson", ".npz", ".xlsx"}
-_TOLD = 5
-"""Refused rows that are told one by one; the others are in the output."""
+_PRINTED = 5
+"""Number of refused rows that are printed; the output holds all."""
 
 
 @dataclass
 class _Block:
-    """A chunk whose rows are on their way."""
+    """Chunk whose answers are pending."""
 
     chunk: Chunk
     rows: NDArray[np.intp]
-    """The rows that were sent."""
+    """Numbers of the rows that were sent."""
     faults: dict[int, str]
-    """The rows that were not, and why."""
+    """Errors of the other rows, by row number."""
 
     @property
     def table(self) -> Table:
-        """What is sent, float32 [n, F]."""
+        """Rows to send, float32 [n, F]."""
         return self.chunk.table if len(self.rows) == len(self.chunk.table) else self.chunk.table[self.rows]
 
 
 @dataclass
 class _Run:
-    """What becomes of chunks, one after the other."""
+    """State of a run: chunks in flight, the output and its counts."""
 
-    asked: Asked
+    request: ScoreRequest
     schema: Schema
     scored: Scored
     submit: AddRows | None
     sent: deque[_Block] = field(default_factory=deque)
     broken: ValueError | None = None
-    """Why the file could not be read to its end."""
+    """Error that ended the reading of the file."""
     left_out: int = 0
-    """Rows that are not in the submission."""
+    """Number of rows that are not in the submission."""
 
     def tables(self, chunks: Iterator[Chunk]) -> Iterator[Any]:
-        """What is sent, float32 [n, F]; what is in flight waits for its answer."""
+        """Yield the rows to send, float32 [n, F], and keep their chunks until they are answered."""
         while True:
             try:
                 chunk = next(chunks, None)
-            except ValueError as error:  # what was read before is still answered and written
+            except ValueError as error:  # rows read before it are still answered and written
                 self.broken = error
                 return
             if chunk is None:
@@ -85,7 +84,7 @@ class _Run:
             self.sent.append(block)
             if len(block.rows):
                 yield block.table
-            if block.faults and self.asked.on_error == "fail":
+            if block.faults and self.request.on_error == "fail":
                 return
 
     def answered(self, columns: Columns) -> None:
@@ -110,7 +109,7 @@ class _Run:
         block = self.sent.popleft()
 
         def predict(table: Table) -> Columns:
-            return _columns(service.predict(table, purpose=self.asked.purpose, members=members))
+            return _columns(service.predict(table, purpose=self.request.purpose, members=members))
 
         parts, places, faults = salvaged(predict, block.table)
         columns = {name: np.concatenate([part[name] for part in parts]) for name in (parts[0] if parts else ())}
@@ -129,7 +128,7 @@ class _Run:
             self._write(block.chunk, Answered(block.rows, {}, block.faults))
 
     def _checked(self, chunk: Chunk) -> _Block:
-        """What of a chunk can be sent, by the ranges that the service describes."""
+        """Return a chunk with the rows that can be sent, by the ranges that the service describes."""
         faults = dict(chunk.faults)
         fine = possible(self.schema, chunk.table)
         if fine is not None:
@@ -138,18 +137,18 @@ class _Run:
                     one = slice(row, row + 1)
                     faults[row] = str(refusal(self.schema, chunk.table[one], fine[one], 0)).replace(" in row 0", "", 1)
         rows = np.arange(len(chunk.table))
-        if faults and self.asked.on_error == "fail":
+        if faults and self.request.on_error == "fail":
             return _Block(chunk, rows[: min(faults)], faults)
         return _Block(chunk, np.delete(rows, list(faults)) if faults else rows, faults)
 
     def _write(self, chunk: Chunk, answered: Answered) -> None:
         first = min(answered.faults, default=0)
-        stops = bool(answered.faults) and self.asked.on_error == "fail"
+        stops = bool(answered.faults) and self.request.on_error == "fail"
         fault = answered.faults.get(first, "")
         if stops:
             chunk, answered = chunk.head(first), answered.before(first)
-        for row, text in islice(sorted(answered.faults.items()), max(0, _TOLD - self.scored.failed)):
-            self.asked.tell(f"row {chunk.start + row} (from 0) is refused: {text}")
+        for row, text in islice(sorted(answered.faults.items()), max(0, _PRINTED - self.scored.failed)):
+            self.request.tell(f"row {chunk.start + row} (from 0) is refused: {text}")
         if len(chunk.ids):
             self.scored.add(chunk, answered)
         if self.submit is not None and len(answered.rows):
@@ -160,67 +159,67 @@ class _Run:
             raise Stopped(f"row {chunk.start + first} (from 0): {fault}")
 
 
-def run(asked: Asked) -> Outcome:
-    """Streams the file and counts what was deferred.
+def run(request: ScoreRequest) -> Outcome:
+    """Stream a file through the service and write the answers.
 
     Raises:
         BadInput: the output's name says another form than CSV.
         CommandError: the file cannot be scored, or not to its end; the message says after how many rows. These rows
             are written.
     """
-    if asked.output.suffix.lower() in _NO_TABLES:
-        raise BadInput(f"{asked.output}: the output is CSV; give a name that ends in .csv or .csv.gz")
-    task = _files(asked.task)
-    members = bool(asked.options["members"])
+    if request.output.suffix.lower() in _NO_TABLES:
+        raise BadInput(f"{request.output}: the output is CSV; give a name that ends in .csv or .csv.gz")
+    task = _files(request.task)
+    members = bool(request.options["members"])
     scored = None
     try:
         with ExitStack() as stack:
-            client = stack.enter_context(demur.connect(asked.target))
-            service = getattr(client, asked.task)
+            client = stack.enter_context(demur.connect(request.target))
+            service = getattr(client, request.task)
             described = service.describe()
-            wanted = _wanted(described, task, asked.options["keep"] or ())
-            read, share = stack.enter_context(row_input.opened(asked.source, wanted))
-            file = stack.enter_context(replacing(asked.output, asked.source))
-            submit = _submission(asked, task, stack)
+            selection = _selection(described, task, request.options["keep"] or ())
+            read, share = stack.enter_context(reader.opened(request.source, selection))
+            file = stack.enter_context(replacing(request.output, request.source))
+            submit = _submission(request, task, stack)
             scored = Scored(
                 csv.writer(file),
                 described.heads,
                 named=task.named_heads,
-                kept=wanted.kept,
-                skip=asked.on_error == "skip",
+                kept=selection.kept,
+                skip=request.on_error == "skip",
             )
-            state = _Run(asked, _schema(described.features), scored, submit)
-            stream = service.stream(state.tables(read), purpose=asked.purpose, members=members, on_error="yield")
+            state = _Run(request, _schema(described.features), scored, submit)
+            stream = service.stream(state.tables(read), purpose=request.purpose, members=members, on_error="yield")
             for outcome in stream:
                 state.flush()
                 if isinstance(outcome, demur.ChunkError):
                     state.refused(service, outcome.error, members=members)
                 else:
                     state.answered(_columns(outcome))
-                asked.progress(min(share(), 0.999), f"{scored.failed} refused" if scored.failed else "")
+                request.progress(min(share(), 0.999), f"{scored.failed} refused" if scored.failed else "")
             state.flush()
             if state.broken is not None:
                 raise state.broken
             scored.close()
     except (demur.DemurError, OSError, ValueError) as error:
         rows = scored.rows if scored is not None else 0
-        where = f", which are in {asked.output}" if rows else ""
+        where = f", which are in {request.output}" if rows else ""
         text = without_row(error) if isinstance(error, demur.InvalidInput) else str(error)
         raise CommandError(f"{text} (after {rows} rows{where})") from error
-    asked.progress(1.0, "")
-    return _outcome(asked, scored, state.left_out)
+    request.progress(1.0, "")
+    return _outcome(request, scored, state.left_out)
 
 
-def _outcome(asked: Asked, scored: Scored, left_out: int) -> Outcome:
-    document, told = scored.counts(), scored.told()
-    if (submission := asked.options["submission"]) is not None:
+def _outcome(request: ScoreRequest, scored: Scored, left_out: int) -> Outcome:
+    document, text = scored.counts(), scored.text()
+    if (submission := request.options["submission"]) is not None:
         document |= {"submission": str(submission), "left_out": left_out}
-        told += f", {left_out} not in the submission" if left_out else ""
-    return Outcome(document, told, failed=bool(scored.failed))
+        text += f", {left_out} not in the submission" if left_out else ""
+    return Outcome(document, text, failed=bool(scored.failed))
 
 
 def _files(task: str) -> RowFiles:
-    """What a task says of its files."""
+    """Return the description of a task's files."""
     if task not in ROW_FILES:
         return RowFiles()
     module, _, name = ROW_FILES[task].partition(":")
@@ -228,9 +227,9 @@ def _files(task: str) -> RowFiles:
     return files
 
 
-def _wanted(described: demur.Description, task: RowFiles, more: Sequence[str]) -> Wanted:
+def _selection(described: demur.Description, task: RowFiles, more: Sequence[str]) -> Selection:
     features = described.features
-    return Wanted(
+    return Selection(
         names=[feature.name for feature in features],
         nullable=frozenset(feature.name for feature in features if feature.nullable),
         flags=frozenset(feature.name for feature in features if set(feature.values) == {0.0, 1.0}),
@@ -239,20 +238,20 @@ def _wanted(described: demur.Description, task: RowFiles, more: Sequence[str]) -
 
 
 def _schema(features: Iterable[demur.Feature]) -> Schema:
-    """What the service says of its columns, as it checks them itself."""
+    """Return the schema of the columns that the service describes and checks."""
     return Schema.of(
         Feature(one.name, one.unit, one.lower, one.upper, one.description, one.nullable, one.sentinels, one.values)
         for one in features
     )
 
 
-def _submission(asked: Asked, task: RowFiles, stack: ExitStack) -> AddRows | None:
-    path: Path | None = asked.options["submission"]
+def _submission(request: ScoreRequest, task: RowFiles, stack: ExitStack) -> AddRows | None:
+    path: Path | None = request.options["submission"]
     if path is None:
         return None
     if task.submission is None:
         raise BadInput("--submission: the benchmark has no submission of this task")
-    if path.resolve() in (asked.source.resolve(), asked.output.resolve()):
+    if path.resolve() in (request.source.resolve(), request.output.resolve()):
         raise BadInput(f"--submission {path} is the input or the output; give another name")
     return stack.enter_context(task.submission.opened(path))
 
@@ -263,7 +262,7 @@ def _columns(answer: Any) -> Columns:
 
 
 SCORER = Scorer(
-    f"{row_input.FORMATS} with the columns of the task; others are ignored",
+    f"{reader.FORMATS} with the columns of the task; others are ignored",
     OUTPUT,
     run,
     options=(
@@ -283,3 +282,48 @@ SCORER = Scorer(
         "demur evaluate --task vessel --predictions scored.csv",
     ),
 )
+
+
+A = TypeVar("A")
+
+PIECE_ROWS = 64
+"""Rows of one request: a chunk of n rows, b of them bad, is at most n / 64 + 2 b requests."""
+
+
+def salvaged(predict: Callable[[Table], A], table: Table) -> tuple[list[A], list[int], dict[int, str]]:
+    """Predict all rows but those that the service refuses individually.
+
+    Args:
+        predict: predicts some of the rows, one request each.
+        table: the rows [n, F].
+
+    Returns:
+        The answers, in order; the indices of their rows; the errors of refused rows, by index.
+
+    Raises:
+        demur.InvalidInput: an error that names no row, so it concerns all of them.
+        demur.DemurError: any other failure.
+    """
+    answers: list[A] = []
+    rows: list[int] = []
+    faults: dict[int, str] = {}
+    pending = deque((start, min(start + PIECE_ROWS, len(table))) for start in range(0, len(table), PIECE_ROWS))
+    while pending:
+        start, stop = pending.popleft()
+        if start == stop:
+            continue
+        try:
+            answers.append(predict(table[start:stop]))
+            rows.extend(range(start, stop))
+        except demur.InvalidInput as error:
+            if error.index is None or not 0 <= error.index < stop - start:
+                raise
+            bad = start + error.index
+            faults[bad] = without_row(error)
+            pending.extendleft(((bad + 1, stop), (start, bad)))
+    return answers, rows, faults
+
+
+def without_row(error: demur.InvalidInput) -> str:
+    """Return the message of an error without its row number, which counts within the request."""
+    return str(error).replace(f" in row {error.index}", "", 1)

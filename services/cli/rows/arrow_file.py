@@ -8,42 +8,42 @@ from typing import Any
 import numpy as np
 
 from models.evaluation.files import need
-from services.cli import row_chunks
-from services.cli.row_chunks import IDENTITY, Chunk, Table, Wanted, beside, check_names
+from services.cli.rows import chunking
+from services.cli.rows.chunking import IDENTITY, Chunk, Selection, Table, beside, check_names
 
 _PURPOSE = "reading Parquet, Feather and Arrow"
 
 
-def chunks(header: Sequence[str], batches: Iterable[Any], wanted: Wanted) -> Iterator[Chunk]:
-    """Yield chunks of the wanted columns; other columns are ignored.
+def chunks(header: Sequence[str], batches: Iterable[Any], selection: Selection) -> Iterator[Chunk]:
+    """Yield chunks of the selected columns; other columns are ignored.
 
     A missing value is null, which is read as NaN; if a column needs a value, the row is a fault of its chunk.
 
     Args:
         header: names of the file's columns.
-        batches: ``pyarrow.RecordBatch`` of any size, with the wanted columns among theirs.
+        batches: ``pyarrow.RecordBatch`` of any size, with the selected columns among theirs.
 
     Raises:
         ValueError: a column is missing, occurs twice or is not numeric.
     """
-    check_names(header, wanted.names)
-    extra = beside(header, wanted.kept)
+    check_names(header, selection.names)
+    extra = beside(header, selection.kept)
     check_names(header, extra)
     start = 0
     for whole in batches:
-        for first in range(0, whole.num_rows, row_chunks.CHUNK_ROWS):
-            chunk = _chunk(whole.slice(first, row_chunks.CHUNK_ROWS), wanted, extra, start)
+        for first in range(0, whole.num_rows, chunking.CHUNK_ROWS):
+            chunk = _chunk(whole.slice(first, chunking.CHUNK_ROWS), selection, extra, start)
             yield chunk
             start += len(chunk.table)
 
 
-def _chunk(batch: Any, wanted: Wanted, extra: Sequence[str], start: int) -> Chunk:
-    table = np.empty((batch.num_rows, len(wanted.names)), np.float32)
+def _chunk(batch: Any, selection: Selection, extra: Sequence[str], start: int) -> Chunk:
+    table = np.empty((batch.num_rows, len(selection.names)), np.float32)
     faults: dict[int, str] = {}
-    for position, name in enumerate(wanted.names):
+    for position, name in enumerate(selection.names):
         column = _column(batch, name)
-        table[:, position] = _numbers(column, name, name in wanted.flags, start)
-        if column.null_count and name not in wanted.nullable:
+        table[:, position] = _numbers(column, name, name in selection.flags, start)
+        if column.null_count and name not in selection.nullable:
             for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
                 faults.setdefault(row, f"{name} is missing; this column needs a value")
     kept = {name: _column(batch, name).to_pylist() for name in extra}

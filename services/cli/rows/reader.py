@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
 
 from models.evaluation.files import need
-from services.cli import arrow_rows, csv_rows, json_rows, row_chunks
-from services.cli.row_chunks import Chunk, Wanted
+from services.cli.rows import arrow_file, chunking, csv_file, json_file
+from services.cli.rows.chunking import Chunk, Selection
 
 FORMATS = "CSV, JSON (a list of rows) or JSON lines, each also gzipped (.gz), Parquet, Feather or Arrow IPC"
 """Formats that can be read, for help and errors."""
@@ -32,7 +32,7 @@ _GZIP = b"\x1f\x8b"
 
 
 @contextmanager
-def opened(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
+def opened(path: Path, selection: Selection) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
     """Open a file; return its chunks, and a function for the share of it that was read, 0 to 1.
 
     Raises:
@@ -53,14 +53,14 @@ def opened(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callab
                 f"{path.name} is gzipped {kind}, which is compressed already; unpack it, or give {FORMATS}"
             )
         if kind == "parquet":
-            yield stack.enter_context(_parquet(path, wanted))
+            yield stack.enter_context(_parquet(path, selection))
         elif kind == "arrow":
-            yield stack.enter_context(_arrow(path, wanted))
+            yield stack.enter_context(_arrow(path, selection))
         else:
             read = (
-                csv_rows.chunks(text, wanted)
+                csv_file.chunks(text, selection)
                 if kind == "csv"
-                else json_rows.chunks(text, wanted, lines=kind == "lines")
+                else json_file.chunks(text, selection, lines=kind == "lines")
             )
             yield read, lambda: file.tell() / size if file.seekable() else 0.0
 
@@ -103,16 +103,16 @@ def _kind(path: Path, name: str, beginning: bytes) -> Kind:
 
 
 @contextmanager
-def _parquet(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
+def _parquet(path: Path, selection: Selection) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
     with need("pyarrow.parquet", "reading Parquet").ParquetFile(path, pre_buffer=False) as file:
         header = list(file.schema_arrow.names)
-        columns = _columns(header, wanted)
-        batches = file.iter_batches(row_chunks.CHUNK_ROWS, columns=columns)
-        yield _counted(arrow_rows.chunks(header, batches, wanted), file.metadata.num_rows)
+        columns = _columns(header, selection)
+        batches = file.iter_batches(chunking.CHUNK_ROWS, columns=columns)
+        yield _counted(arrow_file.chunks(header, batches, selection), file.metadata.num_rows)
 
 
 @contextmanager
-def _arrow(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
+def _arrow(path: Path, selection: Selection) -> Iterator[tuple[Iterator[Chunk], Callable[[], float]]]:
     """Open an Arrow IPC file, such as Feather, or an Arrow IPC stream."""
     arrow, ipc = need("pyarrow", "reading Feather and Arrow"), need("pyarrow.ipc", "reading Feather and Arrow")
     with arrow.memory_map(str(path)) as source:
@@ -124,7 +124,7 @@ def _arrow(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callab
                 stream = ipc.open_stream(source)
             except arrow.ArrowInvalid as error:
                 raise ValueError(f"{path.name} is neither Arrow IPC nor Feather of version 2: {error}") from error
-            yield arrow_rows.chunks(list(stream.schema.names), stream, wanted), lambda: source.tell() / source.size()
+            yield arrow_file.chunks(list(stream.schema.names), stream, selection), lambda: source.tell() / source.size()
             return
         count = max(reader.num_record_batches, 1)
         done = 0.0
@@ -133,15 +133,15 @@ def _arrow(path: Path, wanted: Wanted) -> Iterator[tuple[Iterator[Chunk], Callab
             nonlocal done
             for number in range(reader.num_record_batches):
                 batch = reader.get_batch(number)
-                for first in range(0, batch.num_rows, row_chunks.CHUNK_ROWS):
-                    yield batch.slice(first, row_chunks.CHUNK_ROWS)
-                    done = (number + min(first + row_chunks.CHUNK_ROWS, batch.num_rows) / batch.num_rows) / count
+                for first in range(0, batch.num_rows, chunking.CHUNK_ROWS):
+                    yield batch.slice(first, chunking.CHUNK_ROWS)
+                    done = (number + min(first + chunking.CHUNK_ROWS, batch.num_rows) / batch.num_rows) / count
 
-        yield arrow_rows.chunks(list(reader.schema.names), batches(), wanted), lambda: done
+        yield arrow_file.chunks(list(reader.schema.names), batches(), selection), lambda: done
 
 
-def _columns(header: list[str], wanted: Wanted) -> list[str]:
-    names = {*wanted.names, *row_chunks.beside(header, wanted.kept)}
+def _columns(header: list[str], selection: Selection) -> list[str]:
+    names = {*selection.names, *chunking.beside(header, selection.kept)}
     return [name for name in dict.fromkeys(header) if name in names]
 
 
