@@ -45,7 +45,7 @@ from services.runtime.lifecycle import Lifecycle
 from services.runtime.settings import Settings, address
 from services.runtime.system import die_with_parent
 from services.runtime.variables import SettingsError
-from services.tracing.opening import Tracing, tracing
+from services.tracing.factory import Tracing, tracing
 from services.tracing.trace import log_fields
 from services.transport.grpc.server import GrpcServer
 from services.transport.http.app import application

@@ -1,4 +1,4 @@
-"""The retention curves of a judgement, drawn as the report's are."""
+"""Figures of a window: its retention curves, drawn as those of the report."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import re
 from models.head import Head
 from services.monitor.judgement import Curve, Judgement
 from services.report import glossary
+from services.report.captions import axis
 from services.report.charts import Band, Mark, Series, lines
 from services.report.drawing import WIDE, Chart, Frame
-from services.report.numerals import numeral, percent, with_unit
+from services.report.number_format import numeral, percent, with_unit
 from services.report.palette import Key
-from services.report.words import axis
 
 _LIVE: Key = 0
+STROKES: tuple[tuple[str, Key], ...] = (
+    ("Live, with its 95 % band", _LIVE),
+    ("Random", "random"),
+    ("Optimal", "optimal"),
+)
+"""Legend of the figures: name and series."""
 
 
-def strokes() -> tuple[tuple[str, Key], ...]:
-    """What the lines mean."""
-    return (("Live, with its 95 % band", _LIVE), ("Random", "random"), ("Optimal", "optimal"))
-
-
-def figures(head: Head, one: Judgement, name: str) -> list[Chart]:
-    """Error- and F1-retention of a valid window; nothing of one that is not.
+def figures(head: Head, judgement: Judgement, name: str) -> list[Chart]:
+    """Return error- and F1-retention of a valid window; none of an invalid one.
 
     Args:
         name: unique in the page.
@@ -30,16 +31,16 @@ def figures(head: Head, one: Judgement, name: str) -> list[Chart]:
     Raises:
         BadFile: matplotlib is not installed.
     """
-    if not one.valid or one.error_curve is None:
+    if not judgement.valid or judgement.error_curve is None:
         return []
-    prefix = re.sub(r"[^A-Za-z0-9]+", "-", f"{name}-{one.window}-{one.source}")
+    prefix = re.sub(r"[^A-Za-z0-9]+", "-", f"{name}-{judgement.window}-{judgement.source}")
     error = glossary.heading(glossary.mean_error(head.error))
-    answered = 1 - one.abstained
-    point, area = one.figures.get("error"), one.figures["r_auc"]
-    words = f"R-AUC {with_unit(area.estimate, head.error_unit)}"
+    answered = 1 - judgement.abstained
+    point, area = judgement.figures.get("error"), judgement.figures["r_auc"]
+    message = f"R-AUC {with_unit(area.estimate, head.error_unit)}"
     if point is not None:
-        words = (
-            f"{percent(answered)} answered, with {with_unit(point.estimate, head.error_unit)} over all units; {words}"
+        message = (
+            f"{percent(answered)} answered, with {with_unit(point.estimate, head.error_unit)} over all units; {message}"
         )
     marks = [] if point is None else [Mark(_LIVE, answered, point.estimate, numeral(point.estimate))]
     frame = Frame(
@@ -47,13 +48,13 @@ def figures(head: Head, one: Judgement, name: str) -> list[Chart]:
         title="Error-retention",
         x_label="Share answered, most certain first",
         y_label=axis(f"{error} over all units", head.error_unit),
-        message=f"{words}.",
+        message=f"{message}.",
         width=WIDE,
     )
-    found = [_drawn(frame, one.error_curve, marks, answered)]
-    if one.f1_curve is not None:
-        areas = (one.figures.get("f1_auc"), one.figures.get("f1_at_95"))
-        said = [
+    charts = [_draw(frame, judgement.error_curve, marks, answered)]
+    if judgement.f1_curve is not None:
+        areas = (judgement.figures.get("f1_auc"), judgement.figures.get("f1_at_95"))
+        values = [
             f"{label} {numeral(value.estimate, '1')}"
             for label, value in zip(("F1-AUC", "F1 at 95 %"), areas, strict=True)
             if value is not None
@@ -63,14 +64,14 @@ def figures(head: Head, one: Judgement, name: str) -> list[Chart]:
             title="F1-retention",
             x_label="Share answered, most certain first",
             y_label="F1 of answering what is acceptable",
-            message=f"{', '.join(said)}.",
+            message=f"{', '.join(values)}.",
             width=WIDE,
         )
-        found.append(_drawn(frame, one.f1_curve, [], answered))
-    return found
+        charts.append(_draw(frame, judgement.f1_curve, [], answered))
+    return charts
 
 
-def _drawn(frame: Frame, curve: Curve, marks: list[Mark], upright: float) -> Chart:
+def _draw(frame: Frame, curve: Curve, marks: list[Mark], upright: float) -> Chart:
     band = curve.band
     series = [
         Series(_LIVE, "Live", band.retention, band.estimate),

@@ -1,4 +1,4 @@
-"""The report of ``demur evaluate``: one page to look at, made of evaluations."""
+"""Report of ``demur evaluate``: an HTML page of evaluations, with its figures as files."""
 
 from services.report.write import write_report
 

@@ -1,4 +1,4 @@
-"""What the report shows: files with their curves, and figures in groups with the words around them."""
+"""Data of the report: files with their curves, sections with figures and captions, and tables."""
 
 from __future__ import annotations
 
@@ -20,21 +20,65 @@ class File:
     name: str
     evaluation: Evaluation
     curves: dict[str, Curves]
-    """Of ``full``, and of ``in`` and ``shifted`` where there are such."""
+    """By part of the units: ``full``, and ``in`` and ``shifted`` where the file has domains."""
     system: System | None
-    """None without a human to answer what is deferred."""
+    """None without a human who answers deferred units."""
 
     def section(self, domain: str) -> Section:
+        """Return the figures of a part of the units."""
         return self.evaluation.full if domain == "full" else self.evaluation.domains[domain]
 
 
 @dataclass(frozen=True, slots=True)
+class Tile:
+    """Headline figure at the top of a page."""
+
+    label: str
+    value: str
+    unit: str
+    foot: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Content of a heading or a cell: text, a number with all its digits, or the reason why there is no number."""
+
+    text: str = ""
+    value: float | None = None
+    missing: str = ""
+    """Reason why the number does not exist."""
+    style: str = ""
+    """CSS classes of the cell."""
+    better: str = ""
+    """``lower`` or ``higher``, shown as an arrow; empty for none."""
+    series: Key | None = None
+    """Series whose stroke stands before the text."""
+    code: bool = False
+    tags: tuple[tuple[str, str], ...] = ()
+    """CSS classes and texts of tags behind the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Table of the page."""
+
+    caption: str
+    heads: Sequence[Cell]
+    rows: Sequence[tuple[Cell, Sequence[Cell]]]
+    """Heading and cells of each row."""
+    texts: int = 1
+    """Columns from the left that hold text; the others hold numbers."""
+    note: str = ""
+    """Sentence below the table."""
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
-    """A line of a caption."""
+    """Line of a caption."""
 
     text: str
     file: File | None = None
-    """The file that it is about, where there are several."""
+    """The file that the line is about, where there are several."""
 
     @property
     def spoken(self) -> str:
@@ -44,7 +88,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A figure and what stands below it."""
+    """Figure and the caption below it."""
 
     chart: Chart
     caption: tuple[Note, ...]
@@ -52,18 +96,22 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Figures that answer one question."""
+    """Section of the page: figures that answer one question."""
 
     key: str
     title: str
-    lead: str
-    """One sentence, plain text."""
-    panels: tuple[Panel, ...]
+    lead: str = ""
+    """One or two sentences, plain text."""
+    panels: tuple[Panel, ...] = ()
     legend: tuple[tuple[str, Key], ...] = ()
+    table: Table | None = None
+    """Table below the figures."""
+    remark: str = ""
+    """Sentence below the section."""
 
 
 def file_legend(files: Sequence[File], *, references: bool = False) -> tuple[tuple[str, Key], ...]:
-    """The files by their strokes; nothing to tell for one file alone."""
+    """Return the files and the reference lines by their strokes; empty for one file without references."""
     entries: list[tuple[str, Key]] = [(file.name, file.place) for file in files]
     if references:
         of = f" for {files[0].name}" if len(files) > 1 else ""
@@ -72,21 +120,21 @@ def file_legend(files: Sequence[File], *, references: bool = False) -> tuple[tup
 
 
 def references(file: File, files: int, lines: dict[str, Line]) -> list[Series]:
-    """What a ranking that says nothing and a perfect one would give, as far as there are such lines."""
+    """Return the random and the optimal ranking as series, as far as there are such lines."""
     of = f" for {file.name}" if files > 1 else ""
     return [Series(key, f"{key.capitalize()}{of}", *lines[key].points) for key in ("random", "optimal") if key in lines]
 
 
 def of_first(files: Sequence[File]) -> str:
-    """Whose numbers are written in a figure of several files."""
+    """Return the clause that names the file whose numbers are written in a figure of several files."""
     return f", with the value for {files[0].name}" if len(files) > 1 else ""
 
 
-def notes(said: Sequence[tuple[File, str]], files: Sequence[File]) -> tuple[Note, ...]:
-    """A line a file, which is named where there are several."""
-    return tuple(Note(f"{text}.", file if len(files) > 1 else None) for file, text in said)
+def notes(texts: Sequence[tuple[File, str]], files: Sequence[File]) -> tuple[Note, ...]:
+    """Return a caption line for each file, which is named where there are several."""
+    return tuple(Note(f"{text}.", file if len(files) > 1 else None) for file, text in texts)
 
 
 def spoken(caption: Sequence[Note]) -> str:
-    """A caption for those who cannot see strokes."""
-    return " ".join(one.spoken for one in caption)
+    """Return a caption as text for screen readers, which cannot show strokes."""
+    return " ".join(note.spoken for note in caption)

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.assessment.ranking import Floats
-from services.report.drawing import Chart, Frame, chart, dashes, ink
+from services.report.drawing import LARGEST, Chart, Frame, apart, chart, dashes, drawn, ink
 from services.report.palette import Key, stroke
-from services.report.ranges import LARGEST, apart, drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line or a cloud of points; both float64 [p]."""
+    """Line or cloud of points; both float64 [p]."""
 
     key: Key
     label: str
@@ -25,7 +24,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point worth a number."""
+    """Highlighted point with its value as text."""
 
     key: Key
     x: float
@@ -35,7 +34,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What lies between two lines; all float64 [p]."""
+    """Area between two lines; all float64 [p]."""
 
     key: Key
     x: Floats
@@ -45,7 +44,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """One class of a histogram: edges [b + 1], heights [b]."""
+    """Class of a histogram: edges [b + 1], heights [b]."""
 
     key: Key
     label: str
@@ -55,7 +54,7 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A difference with its interval."""
+    """Difference with its interval."""
 
     key: int
     label: str
@@ -73,10 +72,11 @@ def lines(
     bands: Sequence[Band] = (),
     files: bool = True,
 ) -> Chart:
-    """Curves over retention 0 to 1; the first mark with a text is written at a thin upright line.
+    """Draw curves over retention 0 to 1; texts of marks are written beside them, at the top.
 
     Args:
-        files: whether the figure is wanted as files, too.
+        upright: retention at which a thin vertical line stands.
+        files: also draw the figure as files.
     """
 
     def draw(axes: Any) -> None:
@@ -86,10 +86,10 @@ def lines(
             axes.fill_between(
                 band.x, drawn(band.low), drawn(band.high), color=colour, alpha=0.2, linewidth=0, zorder=1.5
             )
-        for one in reversed(series):  # the first lies on top
-            _line(axes, one)
-        ends = [*(one.y for one in series), *(end for band in bands for end in (band.low, band.high))]
-        values = [float(value) for one in ends for value in drawn(one) if value == value]
+        for line in reversed(series):  # the first lies on top
+            _line(axes, line)
+        ends = [*(line.y for line in series), *(end for band in bands for end in (band.low, band.high))]
+        values = [float(value) for end in ends for value in drawn(end) if value == value]
         low, high = apart(min([0.0, *values]), max([0.0, *values]) if frame.top is None else frame.top)
         axes.set_ylim(0.0 if not values or min(values) >= 0 else low, high + (0.12 if marks else 0.04) * (high - low))
         if upright is not None:
@@ -111,28 +111,31 @@ def lines(
                     fontweight="bold",
                 )
 
-    return chart(frame, draw, [(one.label, one.key) for one in series], files=files)
+    return chart(frame, draw, [(line.label, line.key) for line in series], files=files)
 
 
 def histogram(frame: Frame, bars: Sequence[Bars]) -> Chart:
-    """Filled steps, one class a colour and a dash."""
+    """Draw filled steps, with a colour and a dash for each class."""
 
     def draw(axes: Any) -> None:
-        for one in bars:
-            pen = stroke(one.key)
-            axes.stairs(one.heights, one.edges, fill=True, color=ink(pen.ink), alpha=0.22, linewidth=0, zorder=2)
-            axes.stairs(one.heights, one.edges, color=ink(pen.ink), linewidth=1.6, linestyle=dashes(pen.dash), zorder=3)
+        for group in bars:
+            pen = stroke(group.key)
+            edges, colour, style = group.edges, ink(pen.ink), dashes(pen.dash)
+            axes.stairs(group.heights, edges, fill=True, color=colour, alpha=0.22, linewidth=0, zorder=2)
+            axes.stairs(group.heights, edges, color=colour, linewidth=1.6, linestyle=style, zorder=3)
         axes.set_xlim(float(bars[0].edges[0]), float(bars[0].edges[-1]))
-        axes.set_ylim(0, 1.08 * max(float(one.heights.max()) for one in bars))
+        axes.set_ylim(0, 1.08 * max(float(group.heights.max()) for group in bars))
 
-    return chart(frame, draw, [(one.label, one.key) for one in bars])
+    return chart(frame, draw, [(group.label, group.key) for group in bars])
 
 
 def agreement(frame: Frame, clouds: Sequence[Series]) -> Chart:
-    """Points against the diagonal on equal axes."""
+    """Draw points against the diagonal, on equal axes."""
 
     def draw(axes: Any) -> None:
-        values = [float(value) for one in clouds for part in (one.x, one.y) for value in drawn(part) if value == value]
+        values = [
+            float(value) for cloud in clouds for part in (cloud.x, cloud.y) for value in drawn(part) if value == value
+        ]
         low, high = apart(min(values), max(values))
         if frame.logarithmic[0]:
             room = max(1.2, 10 ** (0.04 * (math.log10(high) - math.log10(low))))
@@ -141,19 +144,26 @@ def agreement(frame: Frame, clouds: Sequence[Series]) -> Chart:
             room = 0.06 * (high - low)
             low, high = max(0.0, low - room) if min(values) >= 0 else low - room, high + room
         axes.plot([low, high], [low, high], color=ink("random"), linewidth=1.2, dashes=(4, 2.2), zorder=1)
-        for one, form in zip(clouds, "os^Dv" * len(clouds), strict=False):
-            colour = ink(stroke(one.key).ink)
+        for cloud, form in zip(clouds, "os^Dv" * len(clouds), strict=False):
+            colour = ink(stroke(cloud.key).ink)
             axes.plot(
-                drawn(one.x), drawn(one.y), form, color=colour, markersize=4.6, alpha=0.85, markeredgewidth=0, zorder=3
+                drawn(cloud.x),
+                drawn(cloud.y),
+                form,
+                color=colour,
+                markersize=4.6,
+                alpha=0.85,
+                markeredgewidth=0,
+                zorder=3,
             )
         axes.set_xlim(low, high)
         axes.set_ylim(low, high)
 
-    return chart(frame, draw, [(one.label, one.key) for one in clouds])
+    return chart(frame, draw, [(cloud.label, cloud.key) for cloud in clouds])
 
 
 def intervals(frame: Frame, spans: Sequence[Span]) -> Chart:
-    """Differences from zero, one row each; filled where the interval leaves zero out."""
+    """Draw differences from zero, one row each; dots are filled where the interval leaves zero out."""
 
     def draw(axes: Any) -> None:
         axes.axvline(0, color=ink("soft"), linewidth=1.0, zorder=1)

@@ -1,4 +1,4 @@
-"""Curves of a report, each computed alone, thinned to a few hundred points and freed: memory stays near one curve."""
+"""Curves of a report, computed one at a time and thinned to a few hundred points to keep memory near one curve."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from models.evaluation.evaluate import domains
 from models.evaluation.judged import Judged, Mask
 
 POINTS = 400
-"""Points of a thinned curve at most."""
+"""Largest number of points of a thinned curve."""
 OPERATING_POINT = 0.95
 """The retention that is marked, as in Shifts 1.0."""
 ANSWERED_FROM = 0.05
-"""The mean error of the answers is drawn from here on: of fewer units a mean says little."""
+"""Retention from which the mean error of the answers is drawn: a mean of fewer units says little."""
 ANSWERED_AT = (0.95, 0.8, 0.5)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A thinned curve; both float64 [p], p <= POINTS."""
+    """Thinned curve; both float64 [p], p <= POINTS."""
 
     retention: Curve
     """Share of the units answered, 0 to 1."""
@@ -34,7 +34,7 @@ class Line:
 
     @property
     def points(self) -> tuple[Curve, Curve]:
-        """Where and how high."""
+        """Retention and value."""
         return self.retention, self.value
 
 
@@ -50,7 +50,7 @@ class Curves:
     """None without an acceptable limit or without an acceptable unit."""
     f1_at_95: float
     f1_marked: float
-    """Where on its axis F1 at 95 % is taken: a whole number of units, over n or n + 1."""
+    """Retention at which F1 at 95 % is computed: a whole number of units, over n or n + 1."""
     references: dict[str, Line]
     """``random`` and ``optimal`` of the error; straight from the errors, the same for every measure."""
     f1_references: dict[str, Line]
@@ -72,13 +72,13 @@ class System:
 
 
 def retention_curves(judged: Judged) -> dict[str, Curves]:
-    """Curves of ``full`` and, where the file says which unit is shifted, of ``in`` and ``shifted``."""
+    """Return the curves of ``full`` and, where the file says which unit is shifted, of ``in`` and ``shifted``."""
     parts: list[tuple[str, Mask | None]] = [("full", None), *domains(judged)]
     return {name: _curves(judged, mask) for name, mask in parts}
 
 
 def system_curve(judged: Judged, human_error: float) -> System:
-    """E(r) + (1 - r) h: the model answers the share r, somebody with the mean error h the rest.
+    """Return E(r) + (1 - r) h: the model answers the share r, a human with the mean error h the rest.
 
     Args:
         human_error: h, in the error's unit.
@@ -98,7 +98,7 @@ def system_curve(judged: Judged, human_error: float) -> System:
 
 
 def answered_line(curve: Curve) -> Line:
-    """E(r) / r, the mean error of the answered units alone, thinned, from an error curve [n + 1]."""
+    """Return E(r) / r, the mean error of the answered units alone, thinned, from an error curve [n + 1]."""
     n = len(curve) - 1
     first = max(1, math.ceil(ANSWERED_FROM * n))
     kept = np.unique(np.round(np.linspace(first, n, min(POINTS, n + 1 - first))).astype(np.int64))
@@ -106,17 +106,17 @@ def answered_line(curve: Curve) -> Line:
 
 
 def r3_line(curve: Floats) -> Line:
-    """RMSE / RMV of the retained rows [N + 1], without its undefined start."""
+    """Return RMSE / RMV of the retained rows [N + 1], without its undefined start."""
     line = thinned(np.asarray(curve, np.float64))
     known = np.isfinite(line.value)
     return Line(line.retention[known], line.value[known])
 
 
 def thinned(curve: Curve, steps: int | None = None) -> Line:
-    """At most POINTS points of a curve [n + 1], both ends among them.
+    """Return at most POINTS points of a curve [n + 1], both ends among them.
 
     Args:
-        steps: what the number retained is divided by; n if not given.
+        steps: divisor of the number retained; default n.
     """
     n = len(curve) - 1
     kept: NDArray[np.int64] = np.unique(np.round(np.linspace(0, n, min(POINTS, n + 1))).astype(np.int64))
@@ -154,7 +154,7 @@ def _curves(judged: Judged, mask: Mask | None) -> Curves:
 
 
 def f1_place(n: int, convention: Convention) -> float:
-    """The place of F1 at 95 % on its axis, as ``retention.f_at`` takes it."""
+    """Return the retention of F1 at 95 % on its axis, as ``retention.f_at`` defines it."""
     if convention.f_axis_to_one:
         return math.floor(OPERATING_POINT * n + 1e-9) / n
     return min(int(OPERATING_POINT * (n + 1)), n) / (n + 1)

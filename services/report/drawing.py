@@ -1,4 +1,4 @@
-"""One figure drawn with matplotlib: once for the page (no legend, theme colours), once as files of their own."""
+"""Figures drawn with matplotlib: once for the page (no legend, theme colours), once as files of their own."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from models.evaluation.files import need
-from services.report.numerals import tick
+from services.report.number_format import tick
 from services.report.palette import INKS, Dash, Key, stroke
 from services.report.svg import inline
 
 NARROW, WIDE = 360, 420
 """Width in pixels, as drawn, of a panel among three and of one with more room; the page scales it by a little."""
 _HEIGHT = 0.76
-"""Of the width."""
+"""Height as a share of the width."""
 _LABEL = 42
-"""Letters in a line of the y axis's label; they fit into the lowest figure."""
+"""Characters in a line of the y axis's label; they fit into the lowest figure."""
 _LEGEND_ROW = 18
+LARGEST = 1e300
+"""Values beyond it are not drawn, as infinite ones are not."""
+_NARROWEST = 1e-290
+_APART = 1e-9
+"""Ends of an axis closer than this share of their size would be labelled alike."""
 _PNG_DPI = 180
 _SETTINGS = {
     "svg.fonttype": "none",  # text stays text
@@ -38,21 +46,21 @@ _SYSTEM_FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue',
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One figure in its three forms."""
+    """Figure in its three forms."""
 
     name: str
     message: str
-    """What it shows, in words."""
+    """Description of the figure, for screen readers."""
     inline: str
     """For the page: an ``<svg>`` element that follows the theme."""
     svg: bytes
-    """Empty where no files were wanted; so is ``png``."""
+    """Empty without files of its own; so is ``png``."""
     png: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What surrounds the data of a figure."""
+    """Title, axes and size of a figure."""
 
     name: str
     title: str
@@ -70,12 +78,20 @@ class Frame:
 
 
 def chart(frame: Frame, draw: Callable[[Any], None], legend: list[tuple[str, Key]], *, files: bool = True) -> Chart:
-    """Draws a figure; without ``files`` for a page only, which takes a third of the time."""
+    """Draw a figure; without ``files`` for a page only, which takes a third of the time.
+
+    Args:
+        draw: draws the data on matplotlib axes.
+        legend: names and strokes of the series.
+
+    Raises:
+        BadFile: matplotlib is not installed.
+    """
     matplotlib, figures = need("matplotlib", "a report"), need("matplotlib.figure", "a report")
     agg = need("matplotlib.backends.backend_agg", "a report")
     svg = need("matplotlib.backends.backend_svg", "a report")
 
-    def drawn(with_legend: bool) -> Any:
+    def made(with_legend: bool) -> Any:
         rows = len(legend) if with_legend and len(legend) > 1 else 0
         height = (frame.height or _HEIGHT * frame.width) + _LEGEND_ROW * rows
         size = (frame.width / 72, height / 72)
@@ -95,15 +111,15 @@ def chart(frame: Frame, draw: Callable[[Any], None], legend: list[tuple[str, Key
         return buffer.getvalue()
 
     with matplotlib.rc_context(_SETTINGS), warnings.catch_warnings():
-        # letters that the measuring typeface lacks: the reader's has them
+        # the typeface that measures lacks some letters; the reader's has them
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         undated = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        bare = drawn(False)
+        bare = made(False)
         bare.patch.set_visible(False)
         page = saved(bare, svg.FigureCanvasSVG, "svg", metadata=undated)
         if not files:
             return Chart(frame.name, frame.message, inline(page, frame.name, frame.message), b"", b"")
-        own = drawn(True)
+        own = made(True)
         file = saved(own, svg.FigureCanvasSVG, "svg", metadata=undated)
         own.set_dpi(_PNG_DPI)
         png = saved(own, agg.FigureCanvasAgg, "png", metadata={"Software": None})
@@ -136,7 +152,7 @@ def _dress(axes: Any, frame: Frame) -> None:
 
 
 def _wrapped(label: str) -> str:
-    """In lines that fit beside a figure; a unit is kept together."""
+    """Return a label in lines that fit beside a figure; a unit is not broken."""
     quantity, comma, unit = label.rpartition(", ")
     parts = [label] if len(label) <= _LABEL or not comma else [quantity + ",", unit]
     return "\n".join(fill(part, _LABEL, max_lines=2, placeholder="…") for part in parts)
@@ -161,9 +177,26 @@ def _legend(figure: Any, entries: list[tuple[str, Key]]) -> None:
 
 
 def ink(name: str) -> str:
+    """Return a colour of the light theme, in which figures are drawn."""
     return INKS[name].light
 
 
 def dashes(dash: Dash, width: float = 1.6) -> Any:
-    """Matplotlib scales dashes by the line's width; pixels are given."""
+    """Return a line style of matplotlib, which scales dashes by the line's width; ``dash`` is in pixels."""
     return (0, tuple(length / width for length in dash)) if dash else "-"
+
+
+def drawn(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Return the values as float64, NaN where they are too large to be drawn."""
+    known = np.asarray(values, np.float64)
+    return np.where(np.abs(known) <= LARGEST, known, np.nan)
+
+
+def apart(low: float, high: float) -> tuple[float, float]:
+    """Return ends of an axis, moved apart by half of their size where they are equal or nearly so."""
+    low, high = (min(max(end, -LARGEST), LARGEST) for end in (low, high))
+    size = max(abs(low), abs(high))
+    if high - low > max(_APART * size, _NARROWEST):
+        return low, high
+    room = size / 2 if size > _NARROWEST else 0.5
+    return low - room, high + room

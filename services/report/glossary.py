@@ -1,4 +1,4 @@
-"""The one table of figures and errors: how the field writes their names, which way is better, what they mean."""
+"""Glossary of figures and errors: their names in the literature, which direction is better, and what they mean."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from services.report.naming import clean
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """One figure or error in a line."""
+    """Entry of the glossary: a figure or an error."""
 
     label: str
     better: str
-    """``lower``, ``higher``, or nothing where neither is better."""
+    """``lower``, ``higher``, or empty where neither is better."""
     meaning: str
-    """Empty for names that nobody has defined."""
+    """Empty for names without an entry."""
 
 
 COMMON: dict[str, Definition] = {
@@ -105,11 +105,13 @@ OWN: dict[str, Definition] = {
     "bleu": Definition("BLEU", "higher", "Of the first hypothesis of each list, over all texts together."),
     **_SCORES,
     **{
-        f"{name}_sd": Definition(f"{one.label}, sd over scans", "", f"Standard deviation of {one.label} over scans.")
-        for name, one in _SCORES.items()
+        f"{name}_sd": Definition(
+            f"{score.label}, sd over scans", "", f"Standard deviation of {score.label} over scans."
+        )
+        for name, score in _SCORES.items()
     },
 }
-"""Figures of some tasks."""
+"""Figures that only some tasks have."""
 
 ERRORS: dict[str, Definition] = {
     "error": Definition("error", "lower", ""),
@@ -123,44 +125,44 @@ ERRORS: dict[str, Definition] = {
     "dice_error": Definition("Dice error", "lower", "1 - Dice of a scan."),
     "lesion_f1_error": Definition("lesion F1 error", "lower", "1 - lesion F1 of a scan."),
 }
-"""Errors of one unit, as they are written within a sentence."""
+"""Errors of one unit, spelled as within a sentence."""
 _MEANS = ("error_rate",)
-"""Errors whose mean goes by their own name."""
+"""Errors whose mean has the name of the error."""
 
 
 def definition(name: str) -> Definition:
-    """Of a figure; one that is in no table keeps its name, and neither direction is better."""
+    """Return the entry of a figure; one without an entry keeps its name, and neither direction is better."""
     return COMMON.get(name) or OWN.get(name) or Definition(clean(name), "", "")
 
 
 def error(name: str) -> Definition:
-    """Of an error of one unit; one that is in no table, such as a column of a file, keeps its name."""
+    """Return the entry of an error of one unit; one without an entry, such as a column of a file, keeps its name."""
     return ERRORS.get(name) or Definition(clean(name).replace("_", " ").strip(), "lower", "")
 
 
 def mean_error(name: str) -> str:
-    """What the mean of an error is called within a sentence, such as “mean squared error”."""
+    """Return the name of the mean of an error within a sentence, such as “mean squared error”."""
     label = error(name).label
     return label if name in _MEANS or label.lower().startswith("mean ") else f"mean {label}"
 
 
 def heading(text: str) -> str:
-    """Words with a capital in front, except for names that have capitals of their own, such as minADE."""
+    """Return text with a capital in front, except for names with capitals of their own, such as minADE."""
     first = text.partition(" ")[0]
     return text[:1].upper() + text[1:] if first.islower() else text
 
 
 def of_convention(convention: Convention) -> dict[str, str]:
-    """What a convention says of a figure that only some tasks have."""
+    """Return figure to what the convention defines for it, for figures that only some tasks have."""
     classes = "all declared classes, absent ones as 0" if convention.absent_classes_count else "the classes that occur"
     middle = "geometric" if convention.geometric_ndsc else "harmonic"
-    found = "above" if convention.strict_overlap else "at least"
+    overlap = "above" if convention.strict_overlap else "at least"
     logarithm = "the natural logarithm" if convention.natural_ll_fu else "base 10 in its first term"
     pairwise = "divergence" if convention.pairwise_kl else "cross-entropy"
     return {
         "macro_f1": f"Macro-F1 is the mean over {classes}.",
         "ndsc": f"nDSC is the {middle} mean of adjusted precision and recall.",
-        "lesion_f1": f"A lesion is found where the intersection over union is {found} one half.",
+        "lesion_f1": f"A lesion is found where the intersection over union is {overlap} one half.",
         "ll_fu": f"LL-FU takes {logarithm}.",
         "ence": "ENCE, Cv, LENCE, MWSE and LL-FU are about the mean of the members' variances.",
         "ence_tvar": f"epkl is the members' pairwise {pairwise}.",

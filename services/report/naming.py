@@ -1,4 +1,4 @@
-"""Names that people gave, of files above all: short, different, and such that every format can hold them."""
+"""Names of files and columns for display: short, unique and free of control characters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ LONGEST_LABEL = 34
 
 
 def clean(text: str) -> str:
-    """Text that every file format can hold: control characters and broken bytes become U+FFFD."""
+    """Return text that every file format can hold: control characters and broken bytes become U+FFFD."""
     whole = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in whole)
 
 
 def labels(sources: Sequence[str]) -> list[str]:
-    """Short names of files, each different: the last parts of their paths, long ones cut in the middle."""
+    """Return short, unique names of files: the last parts of their paths, long ones cut in the middle."""
     paths = [PurePath(source) for source in sources]
     deepest = max((len(path.parts) for path in paths), default=1)
     for depth in range(1, deepest + 1):
@@ -34,10 +34,10 @@ def labels(sources: Sequence[str]) -> list[str]:
 
 
 def _shortened(names: Sequence[str]) -> list[str]:
-    """Each name at most LONGEST_LABEL long; of names that would look the same, the common beginning is cut."""
+    """Return names of at most LONGEST_LABEL letters; names that would look the same lose their common beginning."""
     short = [_short(name) for name in names]
-    for twin in {one for one in short if short.count(one) > 1}:
-        places = [place for place, one in enumerate(short) if one == twin]
+    for twin in {name for name in short if short.count(name) > 1}:
+        places = [place for place, name in enumerate(short) if name == twin]
         letters = zip(*(names[place] for place in places), strict=False)
         common = sum(1 for _ in takewhile(lambda alike: len(set(alike)) == 1, letters))
         for place in places:

@@ -1,7 +1,7 @@
-"""The colours of page and figures, once for light and once for dark.
+"""Colours and strokes of page and figures, for a light and a dark theme.
 
-Figures are drawn in the light colours. Each is used for one purpose only, so that a figure inside the page can name
-the purpose (a CSS variable) instead of the colour and follow the theme. Series colours are those of Okabe and Ito,
+Figures are drawn in the light colours. Each colour has one purpose, so that a figure inside the page can refer to the
+purpose (a CSS variable) instead of the colour and follow the theme. Series colours are those of Okabe and Ito,
 darkened or lightened to at least 4.5 : 1 against the paper; dashes tell them apart without colour.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """One purpose in both themes, as #rrggbb."""
+    """Colour of one purpose in both themes, as #rrggbb."""
 
     light: str
     dark: str
@@ -52,7 +52,7 @@ _NAMED: dict[str, tuple[Dash, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """How a series is drawn wherever it appears."""
+    """Colour, dash and width of a series."""
 
     ink: str
     """Name in ``INKS``."""
@@ -62,14 +62,14 @@ class Stroke:
 
 
 Key = int | str
-"""A file by its place, the references ``random`` and ``optimal``, the classes ``plain`` and ``marked``."""
+"""Series: a file by its place, the references ``random`` and ``optimal``, the classes ``plain`` and ``marked``."""
 
 
 def stroke(key: Key) -> Stroke:
-    """How a series is drawn.
+    """Return the stroke of a series.
 
     Raises:
-        KeyError: a name that is none of the four.
+        KeyError: an unknown name.
     """
     if isinstance(key, str):
         return Stroke(key, *_NAMED[key])

@@ -1,4 +1,4 @@
-"""A drawn SVG made part of a page: theme colours, the page's typeface, no names that collide, no waste."""
+"""Conversion of a drawn SVG to an element of the page: theme colours, the page's typeface, unique ids."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
 
 
 def inline(drawn: bytes, prefix: str, label: str) -> str:
-    """An ``<svg>`` element that follows the page's theme and says ``label`` to those who cannot see it.
+    """Return an ``<svg>`` element that follows the page's theme, with ``label`` for screen readers.
 
     Args:
         drawn: the file as drawn, in the light colours of ``INKS``.
-        prefix: unique in the page; begins all its ids.
+        prefix: unique in the page; starts all ids.
     """
     root = Tree.fromstring(drawn)  # noqa: S314 - drawn by this program
     for parent in list(root.iter()):
         for child in list(parent):
-            # the page says once how lines join; a style element would be about all of it
+            # a style element would apply to the whole page, whose stylesheet already says how lines join
             if child.tag.endswith(("}metadata", "}style")):
                 parent.remove(child)
     used = {name for element in root.iter() for name in _referenced(element)}
@@ -41,8 +41,8 @@ def inline(drawn: bytes, prefix: str, label: str) -> str:
 
 
 def _referenced(element: Tree.Element) -> list[str]:
-    found = [name for value in element.attrib.values() for name in _REFERENCE.findall(value)]
-    return [*found, element.get(_HREF, "").removeprefix("#")]
+    names = [name for value in element.attrib.values() for name in _REFERENCE.findall(value)]
+    return [*names, element.get(_HREF, "").removeprefix("#")]
 
 
 def _rewrite(element: Tree.Element, prefix: str, used: set[str]) -> None:
@@ -58,7 +58,7 @@ def _rewrite(element: Tree.Element, prefix: str, used: set[str]) -> None:
         if name in ("style", "fill", "stroke"):
             value = _styled(value)
         elif name in ("d", "x", "y", "transform", "points"):
-            value = _DECIMALS.sub(lambda found: f"{float(found[0]):.2f}", value)
+            value = _DECIMALS.sub(lambda match: f"{float(match[0]):.2f}", value)
             value = re.sub(r"\s+", " ", value).strip()
         element.attrib[name] = value
 
@@ -66,16 +66,16 @@ def _rewrite(element: Tree.Element, prefix: str, used: set[str]) -> None:
 def _styled(style: str) -> str:
     for colour, variable in _VARIABLES.items():
         style = style.replace(colour, variable)
-    return _FONT.sub(lambda found: f"font-size: {found['size']}; {_weight(found['style'])}font-family: inherit", style)
+    return _FONT.sub(lambda match: f"font-size: {match['size']}; {_weight(match['style'])}font-family: inherit", style)
 
 
-def _weight(words: str) -> str:
-    bold = re.search(r"\b(bold|[5-9]00)\b", words)
+def _weight(font: str) -> str:
+    bold = re.search(r"\b(bold|[5-9]00)\b", font)
     return f"font-weight: {bold[1]}; " if bold else ""
 
 
 def _plain_names(root: Tree.Element) -> Tree.Element:
-    """Elements without the ``ns0:`` that the serialiser would put before their names."""
+    """Return the elements without the ``ns0:`` that the serialiser would put before their names."""
     for element in root.iter():
         element.tag = element.tag.removeprefix(f"{{{_SVG}}}")
     root.set("xmlns", _SVG)

@@ -1,259 +1,196 @@
-"""Tables of a report: real ones, with the whole number behind each shown one."""
+"""Tables of figures: every number as people read it, with all its digits behind it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from html import escape
 from typing import Any
 
-from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation
 from models.evaluation.judged import Judged
-from services.report import glossary, naming, words
-from services.report.block import File
-from services.report.judgement import compared, reading
-from services.report.marks import named
-from services.report.numerals import MISSING, count, numeral, percent
+from services.report import captions, glossary, naming
+from services.report.block import Cell, File, Table
+from services.report.number_format import MISSING, count, numeral, percent
 
 MOST_ROWS = 200
 """Groups shown of one column: the largest ones."""
 _OF_MEASURES = ("r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "aupr", "augrc")
-_OF_GROUPS = ("n", "error", "r_auc", "prr", "f1_auc", "f1_at_95")
-_AT_A_GLANCE = ("error", "r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc")
+_OF_ERRORS = ("error", "r_auc", "prr", "f1_auc", "f1_at_95")
+_OF_GROUPS = ("n", *_OF_ERRORS)
+_AT_A_GLANCE = (*_OF_ERRORS, "roc_auc")
 
 
-def glance(files: Sequence[File]) -> str:
-    """All files in a few figures, the best of each in bold."""
+def glance(files: Sequence[File]) -> Table:
+    """Return a few figures of all files, the best of each in bold."""
     units = files[0].evaluation.units
-    names = [name for name in _AT_A_GLANCE if any(_known(_value(file.evaluation.full, name)) for file in files)]
-    best = {name: _best([_value(file.evaluation.full, name) for file in files], name) for name in names}
-    rows = []
-    for file in files:
-        cells = [
-            _cell(
-                _value(file.evaluation.full, name), units[name], name, file.evaluation.judged, file.place in best[name]
-            )
-            for name in names
-        ]
-        rows.append((named(file.place, file.name), cells))
-    rows += _spread(files, names, units)
-    heads = [_head(name, units[name]) for name in names]
-    return _table("Files at a glance; the best of each column in bold", ["File", *heads], rows)
-
-
-def figures(evaluation: Evaluation) -> str:
-    """Every figure of one file: of all units, of the domains, and of its members one by one."""
-    judged, units = evaluation.judged, evaluation.units
-    sections = {"full": evaluation.full, **evaluation.domains}
-    scalars = {name: part.scalars() for name, part in sections.items()}
-    singles = mean_and_deviation(evaluation.singles) if evaluation.singles else {}
-    rows, missing = [], []
-    for name in dict.fromkeys(name for part in scalars.values() for name in part):
-        values = [part.get(name) for part in scalars.values()]
-        if not any(_known(value) for value in values) and not _known(singles.get(name, {}).get("mean")):
-            missing.append(name)
-            continue
-        known, unit = glossary.definition(name), units.get(name, "")
-        cells = [_unit(unit), f"<td>{_direction(known.better)}</td>"]
-        cells += [_cell(value, unit, name, judged) for value in values]
-        if singles:
-            for key in ("mean", "sd"):
-                one = singles.get(name)
-                cells.append(_cell(one[key], unit, name, judged) if one else '<td class="num"></td>')
-        rows.append((escape(known.label), cells))
-    heads = ["Figure", "Unit", "Better", *(words.DOMAINS[name] for name in sections)]
-    if singles:
-        heads += [f"{len(evaluation.singles)} single models, mean", "± sd"]
-    return _table("All figures", heads, rows, texts=3) + _absent(missing, judged)
-
-
-def points(evaluation: Evaluation) -> str:
-    """The curves at the retentions that were asked for; nothing where none were."""
-    judged = evaluation.judged
-    unit = {"error": judged.error.unit, "answered_error": judged.error.unit, "f1": "1"}
-    labels = {"error": "Error over all units", "answered_error": "Mean error of the answers", "f1": "F1"}
-    sections = {"full": evaluation.full, **evaluation.domains}
-    shown = [
-        name for name in labels if any(_known(getattr(at, name)) for part in sections.values() for at in part.points)
-    ]
+    scalars = [file.evaluation.full.scalars() for file in files]
+    names = [name for name in _AT_A_GLANCE if any(_known(values.get(name)) for values in scalars)]
+    best = {name: _best([values.get(name) for values in scalars], name) for name in names}
     rows = [
         (
-            percent(at.retention),
-            [f"<td>{words.DOMAINS[domain]}</td>"]
-            + [_cell(getattr(at, name), unit[name], "f1_at" if name == "f1" else name, judged) for name in shown],
+            Cell(file.name, series=file.place),
+            [
+                number(values.get(name), units[name], name, file.evaluation.judged, best=file.place in best[name])
+                for name in names
+            ],
         )
-        for domain, part in sections.items()
-        for at in part.points
+        for file, values in zip(files, scalars, strict=True)
     ]
-    heads = ["Retention", "Of", *(escape(words.axis(labels[name], unit[name])) for name in shown)]
-    return _table("At the retentions asked for", heads, rows, texts=2) if rows else ""
+    if all(file.evaluation.judged.members == 1 for file in files):
+        judged = files[0].evaluation.judged
+        summary = mean_and_deviation(tuple(file.evaluation.full for file in files))
+        for key, label in (("mean", "Mean of the files"), ("sd", "Standard deviation")):
+            rows.append((Cell(label), [number(summary[name][key], units[name], name, judged) for name in names]))
+    heads = [Cell("File"), *(heading(name, units[name]) for name in names)]
+    return Table("Files at a glance; the best of each column in bold", heads, rows)
 
 
-def measures(evaluation: Evaluation) -> str:
-    """All units under every measure."""
-    units = evaluation.units
-    table = {name: asdict(one) for name, one in evaluation.full.measures.items()}
-    names = _shown_columns(_OF_MEASURES, table)
+def of_file(evaluation: Evaluation) -> Iterator[Table]:
+    """Yield all tables of one file, in reading order."""
+    yield _figures(evaluation)
+    if any(section.points for section in _sections(evaluation).values()):
+        yield _points(evaluation)
+    yield _measures(evaluation)
+    if len(evaluation.full.errors) > 1:
+        yield _errors(evaluation)
+    for column, sections in evaluation.groups.items():
+        yield _groups(evaluation, naming.clean(column), sections)
+
+
+def heading(name: str, unit: str) -> Cell:
+    """Return the name of a figure with its unit and its better direction."""
+    figure = glossary.definition(name)
+    return Cell(figure.label if name == "n" else captions.axis(figure.label, unit), better=figure.better)
+
+
+def number(value: float | None, unit: str, name: str, judged: Judged, *, best: bool = False) -> Cell:
+    """Return the value of a figure, or why it is missing; ``best`` sets it in bold."""
+    if value is None or math.isnan(value):
+        return Cell(missing=captions.why_missing(name, judged), style="num")
+    text = count(int(value)) if name == "n" else numeral(value, unit)
+    return Cell(text, value=float(value), style="num best" if best else "num")
+
+
+def _sections(evaluation: Evaluation) -> dict[str, Section]:
+    return {"full": evaluation.full, **evaluation.domains}
+
+
+def _figures(evaluation: Evaluation) -> Table:
+    """Return every figure of one file: of all units, of the domains, and of its members one by one."""
+    judged, units = evaluation.judged, evaluation.units
+    scalars = {domain: section.scalars() for domain, section in _sections(evaluation).items()}
+    singles = mean_and_deviation(evaluation.singles) if evaluation.singles else {}
+    rows, missing = [], dict[str, list[str]]()
+    for name in dict.fromkeys(name for section in scalars.values() for name in section):
+        values = [section.get(name) for section in scalars.values()]
+        figure, unit = glossary.definition(name), units.get(name, "")
+        if not any(map(_known, values)) and not _known(singles.get(name, {}).get("mean")):
+            missing.setdefault(captions.why_missing(name, judged), []).append(figure.label)
+            continue
+        cells = [_unit(unit), Cell(better=figure.better) if figure.better else Cell(MISSING)]
+        cells += [number(value, unit, name, judged) for value in values]
+        if singles:
+            single = singles.get(name)
+            cells += [
+                number(single[key], unit, name, judged) if single else Cell(style="num") for key in ("mean", "sd")
+            ]
+        rows.append((Cell(figure.label), cells))
+    heads = ["Figure", "Unit", "Better", *(captions.DOMAINS[domain] for domain in scalars)]
+    if singles:
+        heads += [f"{len(evaluation.singles)} single models, mean", "± sd"]
+    reasons = "; ".join(f"{', '.join(labels)} ({reason})" for reason, labels in missing.items())
+    note = f"{MISSING} Not defined here: {reasons}." if reasons else ""
+    return Table("All figures", [Cell(head) for head in heads], rows, texts=3, note=note)
+
+
+def _points(evaluation: Evaluation) -> Table:
+    """Return the curves at the retentions of ``--at``."""
+    judged, sections = evaluation.judged, _sections(evaluation)
+    unit = {"error": judged.error.unit, "answered_error": judged.error.unit, "f1": "1"}
+    labels = {"error": "Error over all units", "answered_error": "Mean error of the answers", "f1": "F1"}
+    points = [(captions.DOMAINS[domain], point) for domain, section in sections.items() for point in section.points]
+    names = [name for name in labels if any(_known(getattr(point, name)) for _, point in points)]
+    rows = [
+        (
+            Cell(percent(point.retention)),
+            [
+                Cell(domain),
+                *(
+                    number(getattr(point, name), unit[name], "f1_at" if name == "f1" else name, judged)
+                    for name in names
+                ),
+            ],
+        )
+        for domain, point in points
+    ]
+    heads = ["Retention", "Of", *(captions.axis(labels[name], unit[name]) for name in names)]
+    return Table("At the retentions asked for", [Cell(head) for head in heads], rows, texts=2)
+
+
+def _measures(evaluation: Evaluation) -> Table:
+    """Return the figures of all units under every measure."""
+    judged, units = evaluation.judged, evaluation.units
+    table = {name: asdict(figures) for name, figures in evaluation.full.measures.items()}
+    names = _shown_columns(_OF_MEASURES, table.values())
     rows = []
     for measure, values in table.items():
-        label = f"<code>{escape(naming.clean(measure))}</code>"
-        if measure == evaluation.judged.measure_name:
-            label += ' <span class="tag">defers</span>'
-        if measure in evaluation.judged.diagnostics:
-            label += f' <span class="tag warn">{words.NEEDS_THE_LABEL}</span>'
-        rows.append((label, [_cell(values[name], units[name], name, evaluation.judged) for name in names]))
-    heads = ["Measure", *(_head(name, units[name]) for name in names)]
-    return _table("Every measure, on all units", heads, rows)
+        tags = [("tag", "defers")] if measure == judged.measure_name else []
+        tags += [("tag warn", captions.NEEDS_THE_LABEL)] if measure in judged.diagnostics else []
+        label = Cell(naming.clean(measure), code=True, tags=tuple(tags))
+        rows.append((label, [number(values[name], units[name], name, judged) for name in names]))
+    heads = [Cell("Measure"), *(heading(name, units[name]) for name in names)]
+    return Table("Every measure, on all units", heads, rows)
 
 
-def errors(evaluation: Evaluation) -> str:
-    """All units under every error; nothing where there is one."""
-    if len(evaluation.full.errors) < 2:
-        return ""
+def _errors(evaluation: Evaluation) -> Table:
+    """Return the figures of all units under every error."""
     judged = evaluation.judged
-    table = {name: asdict(one) for name, one in evaluation.full.errors.items()}
-    names = _shown_columns(("error", "r_auc", "prr", "f1_auc", "f1_at_95"), table)
+    table = {name: asdict(figures) for name, figures in evaluation.full.errors.items()}
+    names = _shown_columns(_OF_ERRORS, table.values())
     rows = []
     for error, values in table.items():
-        column = judged.errors[error]
-        unit = {name: column.unit if name in ("error", "r_auc") else "1" for name in names}
-        cells = [_unit(column.unit)]
-        cells += [_cell(values[name], unit[name], name, judged) for name in names]
-        rows.append((escape(glossary.heading(glossary.error(error).label)), cells))
-    heads = ["Error", "Unit", *(_head(name, "1") for name in names)]
-    return _table("Every error, under the measure that defers", heads, rows, texts=2)
+        unit = judged.errors[error].unit
+        cells = [number(values[name], unit if name in ("error", "r_auc") else "1", name, judged) for name in names]
+        rows.append((Cell(glossary.heading(glossary.error(error).label)), [_unit(unit), *cells]))
+    heads = [Cell("Error"), Cell("Unit"), *(heading(name, "1") for name in names)]
+    return Table("Every error, under the measure that defers", heads, rows, texts=2)
 
 
-def groups(evaluation: Evaluation) -> str:
-    """One table for each column that figures are broken down by."""
+def _groups(evaluation: Evaluation, column: str, sections: Mapping[str, Section]) -> Table:
+    """Return the figures of the groups of a column."""
     judged, units = evaluation.judged, evaluation.units
-    parts = []
-    for column, sections in evaluation.groups.items():
-        table = {value: section.scalars() for value, section in sections.items()}
-        largest = sorted(table, key=lambda value: -table[value]["n"])[:MOST_ROWS]
-        names = _shown_columns(_OF_GROUPS, table)
-        rows = [
-            (
-                escape(naming.clean(value)) or "<em>empty</em>",
-                [_cell(table[value][name], units[name], name, judged) for name in names],
-            )
-            for value in (value for value in table if value in set(largest))
-        ]
-        heads = [escape(naming.clean(column)), *(_head(name, units[name]) for name in names)]
-        parts.append(_table(f"By {naming.clean(column)}", heads, rows))
-        if len(table) > len(largest):
-            parts.append(f"<p class=note>The {MOST_ROWS} largest of {count(len(table))} groups are shown.</p>")
-    return "".join(parts)
-
-
-def comparison(files: Sequence[File], compared_files: Comparison) -> str:
-    """Differences from the reference with their intervals and what these say."""
-    units = files[0].evaluation.units
-    places = {file.evaluation.judged.source: file for file in files}
-    judged = files[0].evaluation.judged
-    rows = []
-    for source, found in compared_files.differences.items():
-        file = places.get(source)
-        name = named(file.place, file.name) if file else escape(naming.clean(source))
-        for figure in compared(compared_files):
-            if figure not in found:
-                continue
-            one, unit = found[figure], units.get(figure, "1")
-            said = reading(figure, one)
-            cells = [f"<td>{_head(figure, unit)}</td>"]
-            cells += [_cell(value, unit, figure, judged) for value in (one.difference, one.low, one.high)]
-            cells.insert(1, f'<td class="{"faint" if said == "not told apart" else "sure"}">{said}</td>')
-            rows.append((name, cells))
-    level = f"{100 * compared_files.level:g}\u202f%"
-    heads = ["File", "Figure", "Reading", "Difference", f"{level} from", "to"]
-    return _table("Differences from the reference", heads, rows, texts=3)
-
-
-OF_A_FILE = (figures, points, measures, errors, groups)
-"""All tables of one file in reading order."""
-
-
-def _spread(files: Sequence[File], names: Sequence[str], units: Mapping[str, str]) -> list[tuple[str, list[str]]]:
-    """Mean and standard deviation over files that each hold a single model."""
-    if any(file.evaluation.judged.members != 1 for file in files):
-        return []
-    found = mean_and_deviation(tuple(file.evaluation.full for file in files))
-    judged = files[0].evaluation.judged
-    labels = {"mean": "Mean of the files", "sd": "Standard deviation"}
-    return [
-        (label, [_cell(found[name][key], units[name], name, judged) for name in names]) for key, label in labels.items()
+    table = {value: section.scalars() for value, section in sections.items()}
+    largest = set(sorted(table, key=lambda value: -table[value]["n"])[:MOST_ROWS])
+    names = _shown_columns(_OF_GROUPS, table.values())
+    rows = [
+        (Cell(naming.clean(value)), [number(scalars[name], units[name], name, judged) for name in names])
+        for value, scalars in table.items()
+        if value in largest
     ]
+    heads = [Cell(column), *(heading(name, units[name]) for name in names)]
+    fewer = len(table) > len(largest)
+    note = f"The {MOST_ROWS} largest of {count(len(table))} groups are shown." if fewer else ""
+    return Table(f"By {column}", heads, rows, note=note)
 
 
-def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[str, list[str]]], texts: int = 1) -> str:
-    """A table; ``texts`` columns from the left are words, the others numbers. Heads and rows are HTML."""
-    head = "".join(
-        f'<th scope="col"{"" if place < texts else " class=num"}>{one}</th>' for place, one in enumerate(heads)
-    )
-    body = "".join(f'<tr><th scope="row">{label}</th>{"".join(cells)}</tr>' for label, cells in rows)
-    label = escape(caption)
-    return (
-        f'<div class="scroll" role="region" aria-label="{label}" tabindex="0"><table>'
-        f"<caption><span>{label}</span></caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+def _unit(unit: str) -> Cell:
+    return Cell(naming.clean(unit) if unit not in ("", "1") else MISSING)
 
 
-def _cell(value: float | None, unit: str, name: str, judged: Judged, best: bool = False) -> str:
-    return f'<td class="num{" best" if best else ""}">{_number(value, unit, name, judged)}</td>'
-
-
-def _number(value: float | None, unit: str, name: str, judged: Judged) -> str:
-    if value is None or math.isnan(value):
-        return f'<span class="none" title="{escape(words.why_missing(name, judged))}">{MISSING}</span>'
-    text = count(int(value)) if name == "n" else numeral(value, unit)
-    whole = repr(float(value))
-    return f'<data value="{whole}" title="{whole}">{text}</data>'
-
-
-def _head(name: str, unit: str) -> str:
-    better = glossary.definition(name).better
-    arrow = f' <span class="arrow">{_direction(better)}</span>' if better else ""
-    label = glossary.definition(name).label
-    return f"{escape(label if name == 'n' else words.axis(label, unit))}{arrow}"
-
-
-def _unit(unit: str) -> str:
-    return f"<td>{escape(naming.clean(unit)) if unit not in ('', '1') else MISSING}</td>"
-
-
-def _direction(better: str) -> str:
-    if not better:
-        return MISSING
-    sign = "↓" if better == "lower" else "↑"
-    return f'<abbr title="{better} is better">{sign}</abbr>'
-
-
-def _absent(names: Sequence[str], judged: Judged) -> str:
-    reasons: dict[str, list[str]] = {}
-    for name in names:
-        reasons.setdefault(words.why_missing(name, judged), []).append(glossary.definition(name).label)
-    said = "; ".join(f"{', '.join(labels)} ({reason})" for reason, labels in reasons.items())
-    return f"<p class=note>{MISSING} Not defined here: {escape(said)}.</p>" if said else ""
-
-
-def _shown_columns(names: Sequence[str], table: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [name for name in names if any(_known(row.get(name)) for row in table.values())]
+def _shown_columns(names: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the figures that are defined in some row."""
+    return [name for name in names if any(_known(row.get(name)) for row in rows)]
 
 
 def _best(values: Sequence[float | None], name: str) -> set[int]:
+    """Return the places of the best values; empty where neither direction is better."""
     better = glossary.definition(name).better
     known = [value for value in values if value is not None and not math.isnan(value)]
     if not known or not better:
         return set()
     best = min(known) if better == "lower" else max(known)
     return {place for place, value in enumerate(values) if value == best}
-
-
-def _value(section: Section, name: str) -> float | None:
-    return section.scalars().get(name)
 
 
 def _known(value: float | None) -> bool:

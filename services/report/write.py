@@ -1,10 +1,11 @@
-"""From evaluations to a folder: one page, and each of its figures as files."""
+"""Write the report of evaluations into a folder: one page, and each of its figures as files."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,14 @@ import numpy as np
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation
 from models.evaluation.judged import BadFile
-from services import __version__
-from services.report import answers, judgement, naming, retentions
+from services.report import captions, naming, retention_sections
 from services.report.block import Block, File
+from services.report.calibration_section import variances
+from services.report.comparison_section import differences
 from services.report.curves import retention_curves, system_curve
 from services.report.drawing import Chart
-from services.report.histograms import uncertainty_histogram
 from services.report.page import page
-from services.report.spread import uncertainty
+from services.report.uncertainty_section import uncertainty
 
 PAGE, FIGURES = "report.html", "figures"
 
@@ -31,14 +32,14 @@ def write_report(
     human_error: float,
     progress: Callable[[float, str], None],
 ) -> Path:
-    """Writes ``report.html`` and ``figures/NAME.svg`` and ``.png`` into a folder, and returns the page's path.
+    """Write ``report.html`` and ``figures/NAME.svg`` and ``.png`` into a folder, and return the page's path.
 
-    A new folder appears when it is complete. In a folder that exists the figures and then the page replace earlier
-    ones, and all else stays. The same input gives the same bytes.
+    A new folder appears when it is complete. In an existing folder the figures and then the page replace earlier
+    ones; other files stay. The same input gives the same bytes.
 
     Args:
-        human_error: mean error of whoever answers what is deferred, in the error's unit; 0 leaves them out.
-        progress: told the share done, 0 to 1, and what is being done.
+        human_error: mean error of the human who answers deferred units, in the error's unit; 0 leaves them out.
+        progress: called with the share done, 0 to 1, and the present step.
 
     Raises:
         ValueError: no evaluations, or a human error that is negative or not finite.
@@ -48,9 +49,9 @@ def write_report(
     _comparable(evaluations)
     with np.errstate(all="ignore"):  # what exceeds float64 is infinite, is written so, and is not drawn
         files = _files(evaluations, human_error, progress)
-        shown, compared = _blocks(files, comparison, human_error, progress)
-    document = page(files, shown, compared, comparison, __version__)
-    charts = [panel.chart for block in (*shown, compared) if block for panel in block.panels]
+        blocks = _blocks(files, comparison, human_error, progress)
+    document = page(files, blocks)
+    charts = [panel.chart for block in blocks for panel in block.panels]
     progress(0.98, "writing")
     _place(directory.resolve(), document, charts)
     progress(1.0, PAGE)
@@ -61,8 +62,7 @@ def _comparable(evaluations: Sequence[Evaluation]) -> None:
     if not evaluations:
         raise ValueError("a report needs at least one evaluation, got none")
     first = evaluations[0].judged
-    for one in evaluations[1:]:
-        judged = one.judged
+    for judged in (evaluation.judged for evaluation in evaluations[1:]):
         if (judged.error_name, judged.error.unit) != (first.error_name, first.error.unit):
             raise BadFile(
                 f"{judged.source} is judged by {judged.error_name} ({judged.error.unit}), {first.source} by "
@@ -71,35 +71,40 @@ def _comparable(evaluations: Sequence[Evaluation]) -> None:
 
 
 def _files(evaluations: Sequence[Evaluation], human_error: float, progress: Callable[[float, str], None]) -> list[File]:
-    """Curves of all files, one after the other."""
-    names = naming.labels([one.judged.source for one in evaluations])
+    """Return the files with their curves, computed one after the other."""
+    names = naming.labels([evaluation.judged.source for evaluation in evaluations])
     files = []
-    for place, (name, one) in enumerate(zip(names, evaluations, strict=True)):
+    for place, (name, evaluation) in enumerate(zip(names, evaluations, strict=True)):
         progress(0.4 * place / len(names), f"curves of {name}")
-        system = system_curve(one.judged, human_error) if human_error else None
-        files.append(File(place, name, one, retention_curves(one.judged), system))
+        system = system_curve(evaluation.judged, human_error) if human_error else None
+        files.append(File(place, name, evaluation, retention_curves(evaluation.judged), system))
     return files
 
 
 def _blocks(
     files: Sequence[File], comparison: Comparison | None, human_error: float, progress: Callable[[float, str], None]
-) -> tuple[list[Block], Block | None]:
-    """The figures in reading order, and those of the comparison."""
+) -> list[Block]:
+    """Return the sections with figures, in reading order."""
     progress(0.4, "retention figures")
-    made: list[Block | None] = [retentions.error_retention(files), retentions.f1_retention(files)]
+    error, f1 = retention_sections.error_retention(files), retention_sections.f1_retention(files)
+    if f1 is None:
+        error = replace(error, remark=captions.no_f1(files[0].evaluation.judged))
     progress(0.6, "error of the answers")
-    made.append(answers.system_error(files, human_error) if human_error else answers.answered_error(files))
+    if human_error:
+        answers = retention_sections.system_error(files, human_error)
+    else:
+        answers = retention_sections.answered_error(files)
     progress(0.65, "uncertainty")
-    made.append(uncertainty(files, [uncertainty_histogram(file.evaluation.judged) for file in files]))
+    spread = uncertainty(files)
     progress(0.8, "calibration")
-    made.append(judgement.variances(files))
+    calibration = variances(files)
     progress(0.9, "comparison")
-    compared = judgement.differences(files, comparison) if comparison else None
-    return [block for block in made if block is not None], compared
+    compared = differences(files, comparison) if comparison else None
+    return [block for block in (error, f1, answers, spread, calibration, compared) if block is not None]
 
 
 def _place(directory: Path, document: str, charts: Sequence[Chart]) -> None:
-    """Everything is written beside its place first, then moved."""
+    """Write everything beside its place first, then move it."""
     exists = directory.is_dir()
     around = directory if exists else directory.parent
     around.mkdir(parents=True, exist_ok=True)

@@ -1,1 +1,1 @@
-"""Traces of calls: what the way of a request tells them (``trace``), and how they leave the process (``otlp``)."""
+"""Traces of calls: their interface (``trace``), recording, and export (``span_queue``, ``otlp``)."""

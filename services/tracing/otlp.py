@@ -1,6 +1,7 @@
-"""Spans as OpenTelemetry has them, sent by its exporter over HTTP; where to, and how, its standard variables say.
+"""Conversion of recorded spans to those of OpenTelemetry, and their export over HTTP.
 
-The one module that imports OpenTelemetry, and only imported where traces are asked for.
+The standard variables of OpenTelemetry configure it. No other module imports OpenTelemetry, and this one is imported
+only where tracing is on.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
-from services.tracing.outlet import Limits, Outlet
-from services.tracing.recorded import Bundle
+from services.tracing.recording import Bundle
+from services.tracing.span_queue import Limits, SpanQueue
 
 _FLAGS = TraceFlags(TraceFlags.SAMPLED)
 _KINDS = {"server": SpanKind.SERVER, "internal": SpanKind.INTERNAL}
@@ -25,7 +26,7 @@ _UNSET = Status(StatusCode.UNSET)
 
 
 class Exporter:
-    """Bundles to spans to the collector."""
+    """Exporter of bundles to the collector."""
 
     def __init__(self, resource: Resource, version: str) -> None:
         self._resource = resource
@@ -33,48 +34,48 @@ class Exporter:
         self._exporter = OTLPSpanExporter()
 
     def __call__(self, bundles: Sequence[Bundle]) -> bool:
-        """Sends; False where the collector did not take them."""
+        """Send bundles; return False if the collector did not accept them."""
         spans = [self.span(bundle, index) for bundle in bundles for index in range(len(bundle.spans))]
         return self._exporter.export(spans) is SpanExportResult.SUCCESS
 
     def close(self) -> None:
-        """A running call gives up waiting to try again."""
+        """Make a running export stop its retries."""
         self._exporter.shutdown()
 
     def span(self, bundle: Bundle, index: int) -> ReadableSpan:
-        """One span of a bundle."""
-        one = bundle.spans[index]
+        """Return one span of a bundle."""
+        record = bundle.spans[index]
         state = TraceState.from_header([bundle.state]) if bundle.state else TraceState()
         remote = bundle.remote and index == 0
         return ReadableSpan(
-            one.name,
-            SpanContext(bundle.trace_id, one.span_id, False, _FLAGS, state),
-            SpanContext(bundle.trace_id, one.parent_id, remote, _FLAGS, state) if one.parent_id else None,
+            record.name,
+            SpanContext(bundle.trace_id, record.span_id, False, _FLAGS, state),
+            SpanContext(bundle.trace_id, record.parent_id, remote, _FLAGS, state) if record.parent_id else None,
             self._resource,
-            attributes=one.attributes,
-            links=[Link(SpanContext(link.trace_id, link.span_id, False, _FLAGS)) for link in one.links],
-            kind=_KINDS[one.kind],
-            status=Status(StatusCode.ERROR, one.error) if one.error else _UNSET,
-            start_time=_nanoseconds(bundle, one.start),
-            end_time=_nanoseconds(bundle, max(one.start, one.end)),
+            attributes=record.attributes,
+            links=[Link(SpanContext(link.trace_id, link.span_id, False, _FLAGS)) for link in record.links],
+            kind=_KINDS[record.kind],
+            status=Status(StatusCode.ERROR, record.error) if record.error else _UNSET,
+            start_time=_nanoseconds(bundle, record.start),
+            end_time=_nanoseconds(bundle, max(record.start, record.end)),
             instrumentation_scope=self._scope,
         )
 
 
-def outlet(version: str, attributes: Mapping[str, str], environment: Mapping[str, str]) -> Outlet:
-    """An outlet to the collector of the environment.
+def span_queue(version: str, attributes: Mapping[str, str], environment: Mapping[str, str]) -> SpanQueue:
+    """Return a queue to the collector of the environment.
 
     Args:
-        attributes: of the process; what OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME say goes before them.
+        attributes: of the process; OTEL_RESOURCE_ATTRIBUTES and OTEL_SERVICE_NAME take precedence.
 
     Raises:
-        SettingsError: a variable of the queue is no number.
+        SettingsError: a variable of the queue is not a number.
     """
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # the outlet says it, once and not every time
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # the queue logs failures once, not every time
     own = Resource({"service.instance.id": str(uuid.uuid4()), "service.version": version, **attributes})
     resource = Resource.create().merge(own).merge(OTELResourceDetector().detect())
     exporter = Exporter(resource, version)
-    return Outlet(exporter, exporter.close, Limits.read(environment))
+    return SpanQueue(exporter, exporter.close, Limits.read(environment))
 
 
 def _nanoseconds(bundle: Bundle, moment: float) -> int:

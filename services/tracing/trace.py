@@ -1,13 +1,14 @@
-"""What a call tells its trace on its way.
+"""Interface of the trace of a call, and the current trace.
 
-Who answers a call opens a trace (see ``tracer``); for all that the call then does, also in tasks that it starts, it
-is ``current()``. So the stations of a request need not be handed one: ``with step("policy"):`` is all they say. Where
-nothing is recorded, a step costs a look-up and two calls that do nothing.
+The handler of a call begins a trace (see ``tracer``); until it ends, also in tasks that the call starts, it is
+``current()``. Steps of a request need no argument for it: ``with step("policy"):`` is enough. Where nothing is
+recorded, a step costs a look-up and two calls that do nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Protocol
@@ -16,11 +17,11 @@ from services.runtime.errors import DemurError
 from services.tracing.context import Carrier, Parent, parent, request_id, span_text, trace_text
 
 Value = str | bool | int | float
-"""Of an attribute: small, bounded, and never anything that a caller wants predicted."""
+"""Value of an attribute: small, bounded, and never an input of the model."""
 
 
 class Span(Protocol):
-    """``with``: a stretch of time; an exception that passes through is its error."""
+    """Context manager of a timed step; an exception that passes through is its error."""
 
     def __enter__(self) -> object: ...
 
@@ -30,85 +31,74 @@ class Span(Protocol):
 
 
 class Share(Protocol):
-    """A request's share of the device, as the schedule knows it: first it waits, then it is in passes."""
+    """Share of the device that a request has in the scheduler: it waits, then takes part in passes."""
 
     def passed(self, sharers: Sequence[tuple[Share, int]], start: float, seconds: float, sizes: Sequence[int]) -> str:
-        """A pass over the device has ended.
+        """Record the end of a pass over the device and return the id of the pass's own trace.
 
         Args:
-            sharers: the recorded ones among those who shared it, this one too, each with the size of its quantum; one
-                with two quanta is there twice.
+            sharers: the recorded requests in the pass, this one too, each with the size of its quantum; a request with
+                two quanta occurs twice.
             start: on the monotonic clock.
-            sizes: of all quanta of the pass, recorded or not: rows, or whatever else the executor counts.
-
-        Returns:
-            The identity of the pass's own trace.
+            sizes: of all quanta of the pass, recorded or not: rows, or the unit that the executor counts.
         """
         ...
 
     def left(self, now: float, error: BaseException | None) -> None:
-        """The request's work ended, or was given up."""
+        """Record that the request's work ended or was cancelled."""
         ...
 
 
 class Trace(Span, Protocol):
-    """Hears of one call, chunk or job; entered, it is ``current()``, and left it has ended."""
+    """Trace of one call, chunk or job; a context manager, within which it is ``current()``."""
 
     def __enter__(self) -> Trace: ...
 
     @property
     def recorded_id(self) -> str:
-        """Identity of the trace, 32 hex digits; empty where it is not recorded."""
+        """Id of the trace, 32 hex digits; empty if it is not recorded."""
         ...
 
     @property
     def ids(self) -> Mapping[str, str]:
-        """What log lines tell of it: trace_id, span_id, request_id, as far as there are some."""
+        """Ids for log lines: trace_id, span_id, request_id, as far as they exist."""
         ...
 
     def step(self, name: str) -> Span:
-        """A station on its way."""
+        """Return a step of the call."""
         ...
 
     def note(self, name: str, value: Value) -> None:
-        """An attribute."""
+        """Set an attribute."""
         ...
 
     def decided(self, verdicts: Mapping[str, Any]) -> None:
-        """Head name to ``policy.Verdict`` of some of its units; kept as counts and aggregates."""
+        """Add verdicts of some units, head name to ``policy.Verdict``; kept as counts and aggregates."""
         ...
 
     def failed(self, error: DemurError) -> None:
-        """It ends in an error."""
+        """Note the error that ends the call."""
         ...
 
     def item_failed(self, error: DemurError) -> None:
-        """One of its items does; it goes on."""
+        """Count an item that failed; the call goes on."""
         ...
 
     def share(self, now: float) -> Share | None:
-        """Its work goes into the schedule; None: nobody wants to know."""
+        """Return the share of work that enters the scheduler; None if the trace is not recorded."""
         ...
 
     def part(self, name: str, attributes: Mapping[str, Value]) -> Trace:
-        """A trace of something that it began and that may outlive it: a chunk of a stream, a job."""
+        """Return the trace of a part that may outlive the call: a chunk of a stream, a job."""
         ...
 
 
-class _Nothing:
-    def __enter__(self) -> None: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-_NOTHING = _Nothing()
+_NULL_SPAN = nullcontext()
 _NO_IDS: Mapping[str, str] = {}
 
 
-class Silent:
-    """A trace that keeps nothing."""
+class NullTrace:
+    """Trace outside of calls, which keeps nothing."""
 
     __slots__ = ("_token",)
     recorded_id = ""
@@ -127,7 +117,7 @@ class Silent:
         _CURRENT.reset(self._token)
 
     def step(self, name: str) -> Span:
-        return _NOTHING
+        return _NULL_SPAN
 
     def note(self, name: str, value: Value) -> None: ...
 
@@ -141,19 +131,19 @@ class Silent:
         return None
 
     def part(self, name: str, attributes: Mapping[str, Value]) -> Trace:
-        return Silent()
+        return NullTrace()
 
 
-class Passing(Silent):
-    """One that is not recorded, but whose callers may have named it: log lines tell these names."""
+class UnrecordedTrace(NullTrace):
+    """Trace that is not recorded, but whose ids from the caller appear in log lines."""
 
     __slots__ = ("_carrier", "_ids", "_span")
 
     def __init__(self, carrier: Carrier, span: Parent | None = None, ids: Mapping[str, str] | None = None) -> None:
         """
         Args:
-            span: where it is known; else it is read from the carrier when somebody asks.
-            ids: the same, as log lines tell it.
+            span: the caller's span; default: read from the carrier when needed.
+            ids: ids for log lines; default: those of the span and the carrier.
         """
         self._carrier, self._span, self._ids = carrier, span, ids
 
@@ -164,20 +154,20 @@ class Passing(Silent):
         return self._ids
 
     def part(self, name: str, attributes: Mapping[str, Value]) -> Trace:
-        return Passing(self._carrier, ids=self.ids)  # read while the call lasts
+        return UnrecordedTrace(self._carrier, ids=self.ids)  # read while the call lasts
 
 
 def _names(span: Parent | None, request: str) -> dict[str, str]:
-    found = {} if span is None else {"trace_id": trace_text(span.trace_id), "span_id": span_text(span.span_id)}
-    return found | {"request_id": request} if request else found
+    ids = {} if span is None else {"trace_id": trace_text(span.trace_id), "span_id": span_text(span.span_id)}
+    return ids | {"request_id": request} if request else ids
 
 
-_OUTSIDE = Silent()
-_CURRENT: ContextVar[Trace] = ContextVar("trace", default=_OUTSIDE)  # never entered, so never changed
+_OUTSIDE = NullTrace()  # never entered, so never changed
+_CURRENT: ContextVar[Trace] = ContextVar("trace", default=_OUTSIDE)
 
 
 def current() -> Trace:
-    """The trace of the call that is being answered; one that keeps nothing outside of calls."""
+    """Return the trace of the present call; outside of calls one that keeps nothing."""
     return _CURRENT.get()
 
 
@@ -187,15 +177,15 @@ def log_fields() -> Mapping[str, str]:
 
 
 def step(name: str) -> Span:
-    """A station on the way of the current call."""
+    """Return a step of the current call."""
     return _CURRENT.get().step(name)
 
 
 def enter(trace: Trace) -> Any:
-    """Makes a trace the current one; for traces."""
+    """Make a trace the current one; for traces only."""
     return _CURRENT.set(trace)
 
 
 def leave(token: Any) -> None:
-    """The one before is current again."""
+    """Restore the previous trace."""
     _CURRENT.reset(token)

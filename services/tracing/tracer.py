@@ -1,74 +1,123 @@
-"""Opens the traces of calls."""
+"""Tracers: they begin the trace of a call, recorded if the sampler selects it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
+from services.runtime.variables import SettingsError
 from services.tracing.context import Carrier, Parent, parent, request_id
-from services.tracing.recording import Means, Recording
-from services.tracing.sampling import Sampler
-from services.tracing.trace import Passing, Trace, Value
+from services.tracing.recording import Backend, Recording
+from services.tracing.trace import Trace, UnrecordedTrace, Value
+
+SAMPLERS = ("always_on", "always_off", "traceidratio")
+_PARENT = "parentbased_"
+_LOW = (1 << 64) - 1
 
 
 class Tracer(Protocol):
-    """What transports open traces with."""
+    """Factory of the traces of calls, used by the transports."""
 
     def begin(
         self, name: str, carrier: Carrier, attributes: Mapping[str, Value], *, start: float | None = None
     ) -> Trace:
-        """A call that is being answered.
+        """Begin the trace of a call.
 
         Args:
-            name: of the route or method, from a bounded set.
+            name: route or method, from a bounded set.
             carrier: the caller's headers.
-            start: on the monotonic clock; now, where it is not given.
+            start: on the monotonic clock; default now.
         """
         ...
 
     @property
     def recording(self) -> bool:
-        """Whether any trace may be recorded."""
+        """True if any trace may be recorded."""
         ...
 
 
 class Off:
-    """Records nothing."""
+    """Tracer that records nothing."""
 
     recording = False
 
     def begin(
         self, name: str, carrier: Carrier, attributes: Mapping[str, Value], *, start: float | None = None
     ) -> Trace:
-        return Passing(carrier)
+        return UnrecordedTrace(carrier)
 
 
 OFF = Off()
 
 
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """Sampler of a share of traces: the same traces in every service with the same share."""
+
+    ratio: float
+    parent_based: bool
+    """True if the caller's choice takes precedence over the ratio."""
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> Sampler:
+        """Read OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG; default ``parentbased_always_on``.
+
+        Raises:
+            SettingsError: the sampler is unknown, or its argument is no share.
+        """
+        name = environment.get("OTEL_TRACES_SAMPLER", "").strip().lower() or "parentbased_always_on"
+        kind = name.removeprefix(_PARENT)
+        if kind not in SAMPLERS:
+            known = ", ".join((*SAMPLERS, *(_PARENT + sampler for sampler in SAMPLERS)))
+            raise SettingsError(f"OTEL_TRACES_SAMPLER = {name!r} is not known here; use {known}")
+        ratio = {"always_on": 1.0, "always_off": 0.0}.get(kind)
+        if ratio is None:
+            ratio = _share(environment.get("OTEL_TRACES_SAMPLER_ARG", "").strip())
+        return cls(ratio, name != kind)
+
+    def takes(self, trace_id: int, parent: Parent | None) -> bool:
+        """Return True if a trace is to be recorded."""
+        if parent is not None and self.parent_based:
+            return parent.sampled
+        return (trace_id & _LOW) < round(self.ratio * (_LOW + 1))
+
+
 class Recorder:
-    """Records what its sampler takes."""
+    """Tracer that records the traces that its sampler selects."""
 
     recording = True
 
-    def __init__(self, means: Means, sampler: Sampler, attributes: Mapping[str, Value]) -> None:
-        """``attributes``: of every call."""
-        self._means, self._sampler, self._attributes = means, sampler, attributes
+    def __init__(self, backend: Backend, sampler: Sampler, attributes: Mapping[str, Value]) -> None:
+        """Args:
+        attributes: added to those of every call.
+        """
+        self._backend, self._sampler, self._attributes = backend, sampler, attributes
 
     def begin(
         self, name: str, carrier: Carrier, attributes: Mapping[str, Value], *, start: float | None = None
     ) -> Trace:
-        given = parent(carrier)
-        trace_id = (self._means.random(128) or 1) if given is None else given.trace_id
-        if not self._sampler.takes(trace_id, given):
-            return Passing(carrier, given or Parent(trace_id, self._means.span_id(), False))
+        caller = parent(carrier)
+        trace_id = (self._backend.random(128) or 1) if caller is None else caller.trace_id
+        if not self._sampler.takes(trace_id, caller):
+            return UnrecordedTrace(carrier, caller or Parent(trace_id, self._backend.span_id(), False))
         return Recording(
-            self._means,
+            self._backend,
             name,
             {**self._attributes, **attributes},
-            parent=given or Parent(trace_id, 0, True),
-            remote=given is not None,
+            parent=caller or Parent(trace_id, 0, True),
+            remote=caller is not None,
             kind="server",
             request_id=request_id(carrier),
             start=start,
         )
+
+
+def _share(text: str) -> float:
+    try:
+        ratio = float(text or "1")
+    except ValueError:
+        ratio = -1.0
+    if not 0 <= ratio <= 1:
+        raise SettingsError(f"OTEL_TRACES_SAMPLER_ARG = {text!r}: a share of traces from 0 to 1 is needed")
+    return ratio

@@ -22,7 +22,7 @@ from services.qualification.standing import Standing
 from services.qualification.tables import Tables
 from services.request.metrics import Metrics
 from services.request.schedule import Limits
-from services.tracing.opening import TraceMetrics
+from services.tracing.factory import TraceMetrics
 from tests.services.monitor.simulated import Book, simulate
 from tests.services.monitor.watching import Watch
 
@@ -64,8 +64,8 @@ def service_text() -> str:
     access.reload_failed("tokens")
     access.certificate(2e9)
     access.watch(SimpleNamespace(tokens=SimpleNamespace(by_id={})))  # type: ignore[arg-type]
-    outlet: Any = SimpleNamespace(counts={"exported": 1})
-    registry.register(TraceMetrics("toy", outlet))
+    queue: Any = SimpleNamespace(counts={"exported": 1})
+    registry.register(TraceMetrics("toy", queue))
     ledger = LedgerMetrics("toy", registry)
     ledger.recorded(3)
     ledger.unrecorded(1, "deadline")

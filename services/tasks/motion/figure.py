@@ -1,4 +1,4 @@
-"""The figure of an answered prediction request, from the answer and the file that was asked about."""
+"""Figure of a predicted request, from the answer and the scene or map of the request."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SHOWN_ID, _SHOWN_REMARKS = 34, 3
 _ERRORS = {"minade": "min ADE {:.2f} m", "weightedade": "weighted ADE {:.2f} m", "cnll": "cNLL {:.1f} nats"}
 
 
-def figure(answer: demur.MotionAnswer, asked: Scene | bytes, name: str = "") -> bytes:
-    """The PNG of a request whose prediction is not withheld.
+def figure(answer: demur.MotionAnswer, source: Scene | bytes, name: str = "") -> bytes:
+    """Return the PNG of a request whose prediction is not withheld.
 
     Args:
-        asked: the scene, or the content of a prerendered map of the official grid.
-        name: of the request, where neither scene nor track is known.
+        source: the scene, or the content of a prerendered map on the official grid.
+        name: title where neither scene nor track is known.
 
     Raises:
         BadFile: matplotlib is not installed.
@@ -37,14 +37,14 @@ def figure(answer: demur.MotionAnswer, asked: Scene | bytes, name: str = "") -> 
     truth = None
     around: Surroundings | Cells
     decided, judged = [answer.comparison.replace("_", " ")], []
-    if isinstance(asked, Scene):
-        agent = scenes.agent(asked, answer.agent.track_id)
-        around, truth = surroundings(asked, agent), future(asked, agent)
+    if isinstance(source, Scene):
+        agent = scenes.agent(source, answer.agent.track_id)
+        around, truth = surroundings(source, agent), future(source, agent)
         decided.insert(0, f"{agent.speed:.1f} m/s")
         if agent.unseen_steps:
             decided.insert(1, f"last seen {agent.unseen_steps * scenes.STEP_S:.1f} s ago")
     else:
-        around = Cells(maps.read_rendered(asked, OFFICIAL), OFFICIAL.resolution)
+        around = Cells(maps.read_rendered(source, OFFICIAL), OFFICIAL.resolution)
     if truth is not None and truth.shape == answer.trajectories.shape[1:] and np.isfinite(truth).all():
         judged += _errors(truth, answer.trajectories, answer.confidences)
     codes = [remark.code.replace("_", " ") for remark in answer.remarks]
@@ -65,10 +65,10 @@ def figure(answer: demur.MotionAnswer, asked: Scene | bytes, name: str = "") -> 
 
 
 def read(path: Path) -> Scene | bytes:
-    """What a file holds: a scene, or a prerendered map as it is.
+    """Return the scene of a file, or the content of a prerendered map.
 
     Raises:
-        BadScene: no scene.
+        BadScene: the file is not a scene.
     """
     content = path.read_bytes()
     return content if path.name.endswith(".npy") else scenes.parse(content)
@@ -83,5 +83,5 @@ def _title(answer: demur.MotionAnswer) -> str:
 
 
 def _errors(truth: NDArray[Any], plans: NDArray[Any], weights: NDArray[Any]) -> list[str]:
-    found = request_errors(truth[None], plans[None], weights[None])
-    return [words.format(found[name][0]) for name, words in _ERRORS.items()]
+    errors = request_errors(truth[None], plans[None], weights[None])
+    return [text.format(errors[name][0]) for name, text in _ERRORS.items()]

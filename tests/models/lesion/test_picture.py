@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.tasks.lesion.pictures.picture import draw
-from models.tasks.lesion.pictures.scene import Mark, Picture
+from models.tasks.lesion.pictures.picture import Mark, Picture, draw
 from models.tasks.lesion.pictures.slices import PLANES, bounds, crossing, upright
 
 nibabel = pytest.importorskip("nibabel")

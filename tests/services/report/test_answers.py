@@ -11,8 +11,8 @@ import pytest
 
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import ErrorColumn
-from services.report import retentions
-from services.report.numerals import numeral
+from services.report import retention_sections
+from services.report.number_format import numeral
 from tests.services.report.reading import written
 from tests.services.report.simulated import constant, regression
 
@@ -54,13 +54,13 @@ def test_a_rise_of_the_answered_error_has_a_sign(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [1, 7, 400])
 def test_line_and_dot_of_f1_stand_at_one_place(n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, Any, Any]] = []
-    original = retentions.charts.lines
+    original = retention_sections.charts.lines
 
     def lines(frame: Any, series: Any, marks: Any = (), upright: Any = None) -> Any:
         seen.append((frame.name, marks[0].x, upright))
         return original(frame, series, marks, upright)
 
-    monkeypatch.setattr(retentions.charts, "lines", lines)
+    monkeypatch.setattr(retention_sections.charts, "lines", lines)
     judged = constant(errors={"error": ErrorColumn(np.full(n, 0.5), "m", 1.0)}, measures={"u": np.arange(n) * 1.0})
     written(tmp_path / "r", evaluate(judged))
     assert [name for name, *_ in seen if name.startswith("f1")] == ["f1-retention-full"]

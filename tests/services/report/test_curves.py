@@ -11,7 +11,7 @@ from models.assessment import retention
 from models.assessment.convention import OFFICIAL, PAPER
 from models.evaluation.evaluate import evaluate
 from services.report.curves import ANSWERED_AT, ANSWERED_FROM, POINTS, f1_place, retention_curves, system_curve, thinned
-from services.report.histograms import uncertainty_histogram
+from services.report.uncertainty_section import uncertainty_histogram
 from tests.services.report.simulated import regression
 
 

@@ -7,10 +7,8 @@ import time
 from dataclasses import dataclass, field
 
 from services.tracing.context import span_text, trace_text
-from services.tracing.recorded import Bundle, Recorded
-from services.tracing.recording import Clocks, Means
-from services.tracing.sampling import Sampler
-from services.tracing.tracer import Recorder
+from services.tracing.recording import Backend, Bundle, SpanRecord
+from services.tracing.tracer import Recorder, Sampler
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"
@@ -20,7 +18,7 @@ UNSAMPLED = f"00-{TRACE}-{SPAN}-00"
 
 @dataclass
 class Kept:
-    """An outlet that keeps what is put into it."""
+    """Queue that keeps the bundles put into it."""
 
     bundles: list[Bundle] = field(default_factory=list)
 
@@ -30,22 +28,22 @@ class Kept:
     def recorder(self, ratio: float = 1.0) -> Recorder:
         """Identities are 1, 2, 3 …"""
         numbers = itertools.count(1)
-        means = Means(self, Clocks(time.monotonic, time.time_ns), lambda bits: next(numbers))
-        return Recorder(means, Sampler(ratio, True), {"demur.task": "toy"})
+        backend = Backend(self, time.monotonic, time.time_ns, lambda bits: next(numbers))
+        return Recorder(backend, Sampler(ratio, True), {"demur.task": "toy"})
 
     @property
     def calls(self) -> list[Bundle]:
         return [bundle for bundle in self.bundles if bundle.spans[0].kind == "server"]
 
     @property
-    def passes(self) -> list[Recorded]:
+    def passes(self) -> list[SpanRecord]:
         return [bundle.spans[0] for bundle in self.named("pass")]
 
     def named(self, name: str) -> list[Bundle]:
         return [bundle for bundle in self.bundles if bundle.spans[0].name == name]
 
 
-def step(bundle: Bundle, name: str) -> Recorded:
+def step(bundle: Bundle, name: str) -> SpanRecord:
     """The one station of a name."""
     (found,) = (span for span in bundle.spans[1:] if span.name == name)
     return found

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
-from services.tracing.opening import tracing
+from services.tracing.factory import tracing
 from services.tracing.tracer import OFF
 from tests.test_architecture import imported, sources
 
@@ -58,7 +58,7 @@ def test_packages_that_are_missing_are_named() -> None:
     program = (
         "from prometheus_client import CollectorRegistry\n"
         "from services.runtime.settings import Settings\n"
-        "from services.tracing.opening import tracing\n"
+        "from services.tracing.factory import tracing\n"
         "try: tracing(Settings(tracing='otlp'), 'a:1', CollectorRegistry(), {})\n"
         "except ValueError as error: print(error)\n"
     )

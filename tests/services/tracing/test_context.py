@@ -8,8 +8,8 @@ import pytest
 
 from services.runtime.variables import SettingsError
 from services.tracing.context import Parent, parent, request_id
-from services.tracing.outlet import Limits
-from services.tracing.sampling import Sampler
+from services.tracing.span_queue import Limits
+from services.tracing.tracer import Sampler
 from tests.services.tracing.kept import PARENT, SPAN, TRACE, UNSAMPLED
 
 

@@ -23,7 +23,7 @@ from prometheus_client import CollectorRegistry
 
 import demur
 from services.runtime.settings import Settings
-from services.tracing.opening import tracing
+from services.tracing.factory import tracing
 from tests.contract.serving import serving
 from tests.contract.toys import rows
 from tests.ports import HOST, free_ports

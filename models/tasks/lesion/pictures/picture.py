@@ -1,34 +1,85 @@
-"""A scan at a glance: slices with outlines and uncertainty (Shifts 2.0, Figure 10), as a PNG file."""
+"""Picture of a scan as PNG: slices with outlines and uncertainty (Shifts 2.0, Figure 10)."""
 
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from models.assessment.components import Labels, components
 from models.evaluation.files import need
-from models.tasks.lesion.pictures.scene import CLOSE_MM, Picture, Scene, arranged
-from models.tasks.lesion.pictures.slices import PLANES, Plane
+from models.tasks.lesion.pictures.slices import PLANES, Array, Box, Mask, Plane, View, Voxel, bounds, crossing, upright
 
 PAPER, INK, SOFT, FAINT = "#0d1014", "#f2f2ee", "#b4b8c0", "#5a616c"
 PREDICTION, TRUTH, LOOK = "#ffa62b", "#5ec8f2", "#ffe45c"
-"""Orange, blue, yellow: apart for all kinds of colour blindness, and told by dashes and signs besides."""
+"""Orange, blue, yellow: distinct with any colour blindness, and also distinguished by dashes and signs."""
 COLOURS = "inferno"
-"""Of uncertainty: brighter is more, in grey too."""
+"""Colour map of uncertainty: brighter is more, in greyscale too."""
 _PURPOSE = "a figure"
 _DPI = 150
 _WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 10.5, 0.2, 1.05, 1.16, 0.6
 _BESIDE, _BELOW = 0.06, 0.12
-"""Inches, as the line above: the picture, its margins, and the room between panels."""
+"""Inches, as the line above: size of the picture, its margins, and the space between panels."""
 _MOST_MARKS = 6
+CLOSE_MM = 60.0
+"""Edge of the close-up."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Numbered lesion of the picture."""
+
+    label: int
+    centroid_mm: tuple[float, float, float]
+    """x, y, z in the space of the affine."""
+    look_at: bool
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Content of a picture; volumes are [x, y, z] on one grid."""
+
+    flair: Array
+    affine: NDArray[np.float64]
+    prediction: Mask
+    uncertainty: Array
+    """Nats, 0 outside the brain."""
+    measure: str
+    """Name of the uncertainty measure."""
+    title: str
+    details: str
+    """Line below the title."""
+    truth: Mask | None = None
+    marks: tuple[Mark, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Picture turned upright, with the values that its panels share."""
+
+    picture: Picture
+    view: View
+    point: Voxel
+    labels: Labels
+    """Components of the prediction."""
+    numbers: dict[int, Mark]
+    """Component to its mark."""
+    whole: Box
+    close: Box
+    grey: tuple[float, float]
+    """Intensities drawn as black and as white."""
+    most: float
+    """Uncertainty of the brightest colour, nats."""
 
 
 def draw(picture: Picture) -> bytes:
-    """The PNG: three planes through the lesion that holds most uncertainty, in true proportion.
+    """Return a PNG of three planes through the lesion that holds most uncertainty, in true proportion.
 
-    Rows are the slices with outlines, the same with uncertainty, and close-ups. Patients are seen as radiologists do:
-    their left is on the right. Slices of oblique images follow the voxels; they have the name of the nearest plane.
+    Rows are the slices with outlines, the same with uncertainty, and close-ups. The view is that of radiologists: the
+    patient's left is on the right. Slices of oblique images follow the voxels and have the name of the nearest plane.
 
     Raises:
         BadFile: matplotlib or nibabel is not installed.
@@ -74,6 +125,54 @@ def draw(picture: Picture) -> bytes:
     return buffer.getvalue()
 
 
+def arranged(picture: Picture) -> Scene:
+    """Turn a picture upright and choose its slices, windows and scales.
+
+    Raises:
+        BadFile: nibabel is not installed.
+        ValueError: volumes of different shapes, or an affine without directions.
+    """
+    volumes = {"flair": picture.flair, "prediction": picture.prediction, "uncertainty": picture.uncertainty}
+    if picture.truth is not None:
+        volumes["truth"] = picture.truth
+    view = upright(volumes, picture.affine)
+    flair, mask, uncertainty = (view.volumes[name] for name in volumes if name != "truth")
+    point = crossing(mask, uncertainty, view.volumes.get("truth"))
+    brain = flair != 0
+    bright = flair[brain & np.isfinite(flair)]
+    low, high = np.percentile(bright, (0.5, 99.8)) if len(bright) else (0.0, 1.0)
+    positive = uncertainty[uncertainty > 0]
+    labels = components(mask)
+    middle, half = np.array(point), CLOSE_MM / 2 / view.spacing
+    first, last = middle + 0.5 - half, middle + 0.5 + half
+    return Scene(
+        picture=picture,
+        view=view,
+        point=point,
+        labels=labels,
+        numbers=_marked(view, labels, picture.marks),
+        whole=bounds(brain, 6 / view.spacing),
+        close=tuple(zip(first, last, strict=True)),  # type: ignore[arg-type]
+        grey=(float(low), float(max(high, low + 1e-6))),
+        most=float(np.percentile(positive, 99.9)) if len(positive) else 1.0,
+    )
+
+
+def _marked(view: View, labels: Labels, marks: tuple[Mark, ...]) -> dict[int, Mark]:
+    """Return the mark of each component: the one with the nearest centroid, within a centimetre."""
+    count = int(labels.max())
+    if not count or not marks:
+        return {}
+    x, y, z = np.nonzero(labels)
+    of = labels[x, y, z]
+    sizes = np.bincount(of)[1:]
+    middles = np.stack([np.bincount(of, axis)[1:] / sizes for axis in (x, y, z)], axis=1)
+    centroids = np.stack([view.voxel(mark.centroid_mm) for mark in marks])
+    apart = np.linalg.norm((middles[:, None] - centroids[None]) * view.spacing, axis=2)
+    near = apart.argmin(axis=1)
+    return {number + 1: marks[near[number]] for number in range(count) if apart[number, near[number]] <= 10}
+
+
 def _ends(scene: Scene, plane: Plane) -> tuple[float, float, float, float]:
     return scene.view.window(plane, scene.whole)
 
@@ -88,7 +187,7 @@ def _slice(
     dim: float = 1.0,
     smooth: bool = True,
 ) -> None:
-    """The FLAIR image in the middle of a panel that is so many mm tall; ``dim`` below 1 spares light for colours."""
+    """Draw the FLAIR image in the middle of a panel ``tall`` mm high; ``dim`` below 1 darkens it under colours."""
     low, high = scene.grey
     values = np.nan_to_num(scene.view.section("flair", plane, scene.point[plane.cut]).astype(np.float32))
     width, height = scene.view.extent(plane)
@@ -128,7 +227,7 @@ def _outlines(axes: Any, scene: Scene, plane: Plane, width: float = 1.1) -> None
 
 
 def _uncertainty(axes: Any, scene: Scene, plane: Plane) -> Any:
-    """Colours over the image, the more opaque the more uncertain; what the colour bar is made of."""
+    """Draw colours over the image, more opaque where more uncertain; return the image for the colour bar."""
     values = scene.view.section("uncertainty", plane, scene.point[plane.cut]).astype(np.float32)
     values = np.nan_to_num(values)
     width, height = scene.view.extent(plane)
@@ -145,7 +244,7 @@ def _uncertainty(axes: Any, scene: Scene, plane: Plane) -> Any:
 
 
 def _ruler(axes: Any, scene: Scene, plane: Plane) -> None:
-    """A centimetre."""
+    """Draw a ruler of one centimetre."""
     left, _, low, _ = scene.view.window(plane, scene.close)
     effects = need("matplotlib.patheffects", _PURPOSE)
     halo = [effects.withStroke(linewidth=3.5, foreground="black")]
@@ -156,7 +255,7 @@ def _ruler(axes: Any, scene: Scene, plane: Plane) -> None:
 
 
 def _frame(axes: Any, scene: Scene, plane: Plane) -> None:
-    """Directions, and where the close-up is."""
+    """Draw directions, and the frame of the close-up."""
     patches = need("matplotlib.patches", _PURPOSE)
     right, up, top, bottom = plane.edges[1], plane.edges[2], 0.985, 0.015
     effects = need("matplotlib.patheffects", _PURPOSE)
@@ -176,12 +275,12 @@ def _frame(axes: Any, scene: Scene, plane: Plane) -> None:
 
 
 def _numbers(axes: Any, scene: Scene, plane: Plane) -> None:
-    """Numbers of the lesions that are largest in the slice."""
+    """Draw the numbers of the lesions that are largest in the slice."""
     effects = need("matplotlib.patheffects", _PURPOSE)
     view = scene.view
     section = np.take(scene.labels, scene.point[plane.cut], axis=plane.cut)  # [across, up]
-    found, areas = np.unique(section[section > 0], return_counts=True)
-    for component in found[np.argsort(-areas)][:_MOST_MARKS].tolist():
+    present, areas = np.unique(section[section > 0], return_counts=True)
+    for component in present[np.argsort(-areas)][:_MOST_MARKS].tolist():
         if (mark := scene.numbers.get(component)) is None:
             continue
         across, up = np.nonzero(section == component)
@@ -215,8 +314,8 @@ def _words(figure: Any, scene: Scene, height: float) -> None:
     lines2d = need("matplotlib.lines", _PURPOSE)
     picture = scene.picture
 
-    def text(inches: float, what: str, **style: Any) -> None:
-        figure.text(_LEFT / _WIDTH, 1 - inches / height, what, va="baseline", parse_math=False, **style)
+    def text(inches: float, content: str, **style: Any) -> None:
+        figure.text(_LEFT / _WIDTH, 1 - inches / height, content, va="baseline", parse_math=False, **style)
 
     text(0.42, picture.title, color=INK, fontsize=15, fontweight="bold")
     text(0.70, picture.details, color=SOFT, fontsize=10)

@@ -1,4 +1,4 @@
-"""Slices of a volume as radiologists look at them, whatever way its axes run."""
+"""Slices of a volume in radiological view, for any orientation of its axes."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ Array = NDArray[Any]
 Mask = NDArray[np.bool_]
 Voxel = tuple[int, int, int]
 Box = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
-"""Where it begins and ends along each axis, voxels; the edge of the first one is 0."""
+"""First and last end along each axis, voxels; the edge of the first voxel is 0."""
 
 
 @dataclass(frozen=True)
 class Plane:
-    """A direction to look in. Axes 0, 1, 2 run to the patient's right, front and head."""
+    """Viewing plane. Axes 0, 1, 2 run to the patient's right, front and head."""
 
     name: str
     cut: int
-    """Axis that slices are counted along."""
+    """Axis perpendicular to the slices."""
     across: int
-    """Axis from the right side of the picture to its left: patients are looked at from the feet, the front, and the
-    left."""
+    """Axis from the right side of the picture to its left: the view is from the feet, the front, and the left."""
     up: int
     edges: tuple[str, str, str, str]
-    """What lies left, right, up and down in the picture."""
+    """Directions left, right, up and down in the picture."""
 
 
 PLANES = (
@@ -43,12 +42,12 @@ PLANES = (
 
 @dataclass(frozen=True)
 class View:
-    """Volumes whose axes run to the patient's right, front and head, as nearly as turning them makes it."""
+    """Volumes turned so that their axes run nearly to the patient's right, front and head."""
 
     volumes: Mapping[str, Array]
     """Each [x, y, z], of one shape."""
     affine: NDArray[np.float64]
-    """Voxels to mm in space, [4, 4]."""
+    """Voxel indices to mm in space, [4, 4]."""
 
     @property
     def shape(self) -> Voxel:
@@ -61,40 +60,40 @@ class View:
         return np.asarray(np.linalg.norm(self.affine[:3, :3], axis=0))
 
     def section(self, name: str, plane: Plane, index: int) -> Array:
-        """A slice as the picture has it, [up, right]."""
+        """Return a slice in the orientation of the picture, [up, right]."""
         flat = np.take(self.volumes[name], index, axis=plane.cut)
         return np.asarray(flat.T[:, ::-1])
 
     def extent(self, plane: Plane) -> tuple[float, float]:
-        """Width and height of a slice, mm."""
+        """Return width and height of a slice, mm."""
         return self.shape[plane.across] * self.spacing[plane.across], self.shape[plane.up] * self.spacing[plane.up]
 
     def place(self, plane: Plane, voxel: NDArray[Any] | Voxel) -> tuple[float, float]:
-        """Where the middle of a voxel lies in a slice, mm from its left and its lower edge."""
+        """Return the middle of a voxel in a slice, mm from its left and its lower edge."""
         right = (self.shape[plane.across] - 0.5 - voxel[plane.across]) * self.spacing[plane.across]
         return float(right), float((voxel[plane.up] + 0.5) * self.spacing[plane.up])
 
     def window(self, plane: Plane, box: Box) -> tuple[float, float, float, float]:
-        """Left, right, lower and upper end of a box in a slice, mm."""
+        """Return left, right, lower and upper end of a box in a slice, mm."""
         (first, last), (low, high) = box[plane.across], box[plane.up]
         across, up = self.spacing[plane.across], self.spacing[plane.up]
         whole = self.shape[plane.across]
         return (whole - last) * across, (whole - first) * across, low * up, high * up
 
     def space(self, voxel: Voxel) -> NDArray[np.float64]:
-        """x, y, z of a voxel's middle, mm."""
+        """Return x, y, z of a voxel's middle, mm."""
         return np.asarray(self.affine[:3, :3] @ voxel + self.affine[:3, 3])
 
     def voxel(self, space: tuple[float, float, float]) -> NDArray[np.float64]:
-        """The inverse, not rounded."""
+        """Return the voxel at x, y, z, mm, not rounded."""
         return np.asarray(np.linalg.solve(self.affine[:3, :3], np.asarray(space) - self.affine[:3, 3]))
 
 
 def upright(volumes: Mapping[str, Array], affine: Array) -> View:
-    """Turns axes, without interpolation.
+    """Turn the axes of volumes, without interpolation.
 
     Raises:
-        ValueError: volumes of different shapes, or an affine that says no directions.
+        ValueError: volumes of different shapes, or an affine that gives no directions.
         BadFile: nibabel is not installed.
     """
     orientations = need("nibabel.orientations", "a figure")
@@ -103,29 +102,29 @@ def upright(volumes: Mapping[str, Array], affine: Array) -> View:
         raise ValueError(
             f"volumes have the shapes {[list(values.shape) for values in volumes.values()]}; one is needed"
         )
-    found = orientations.io_orientation(affine)
-    if not np.isfinite(found).all():
-        raise ValueError(f"the affine {np.asarray(affine).tolist()} says no direction for some axis")
-    turned = {name: orientations.apply_orientation(values, found) for name, values in volumes.items()}
-    return View(turned, np.asarray(affine, np.float64) @ orientations.inv_ornt_aff(found, shape))
+    orientation = orientations.io_orientation(affine)
+    if not np.isfinite(orientation).all():
+        raise ValueError(f"the affine {np.asarray(affine).tolist()} gives no direction for some axis")
+    turned = {name: orientations.apply_orientation(values, orientation) for name, values in volumes.items()}
+    return View(turned, np.asarray(affine, np.float64) @ orientations.inv_ornt_aff(orientation, shape))
 
 
 def bounds(marked: Mask, room: NDArray[Any]) -> Box:
-    """The box around marked voxels with so much room on each side, voxels [3]; the whole volume where none is."""
-    found: list[tuple[float, float]] = []
+    """Return the box around marked voxels with ``room`` voxels [3] on each side; the whole volume without marks."""
+    ends: list[tuple[float, float]] = []
     for axis in range(3):
         others = tuple(other for other in range(3) if other != axis)
         (places,) = np.nonzero(marked.any(axis=others))
         size = marked.shape[axis]
         first, last = (places[0], places[-1] + 1) if len(places) else (0, size)
-        found.append((max(float(first - room[axis]), 0.0), min(float(last + room[axis]), float(size))))
-    return found[0], found[1], found[2]
+        ends.append((max(float(first - room[axis]), 0.0), min(float(last + room[axis]), float(size))))
+    return ends[0], ends[1], ends[2]
 
 
 def crossing(prediction: Mask, uncertainty: Array, truth: Mask | None = None) -> Voxel:
-    """The voxel that slices are laid through, in the lesion that holds most uncertainty and where it shows most of it.
+    """Return the voxel of the three slices: in the lesion with most uncertainty, where the slices show most of it.
 
-    Without a predicted lesion in the largest true one; without any, the most uncertain voxel.
+    Without a predicted lesion, in the largest true one; without any, the most uncertain voxel.
     """
     for mask, weights in ((prediction, uncertainty), (truth, None)):
         if mask is None or not mask.any():

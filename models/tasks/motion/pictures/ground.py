@@ -1,4 +1,4 @@
-"""What plans of a picture lie on: roads, lanes, crosswalks and everybody there, from a scene or from a feature map."""
+"""Ground of a picture: roads, lanes, crosswalks, vehicles and pedestrians, from a scene or from a feature map."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from models.tasks.motion.pictures.surroundings import Body, Cells, Points, Surro
 BEYOND, GROUND, ROAD, KERB, LANE, STRIPES = "#f3f4f1", "#e4e7df", "#fafaf7", "#c3c8bf", "#bfc5c9", "#cfd3cb"
 VEHICLE, VEHICLE_EDGE, PEDESTRIAN = "#9aa3ad", "#646d78", "#a8447c"
 LIGHTS = {OPEN: "#57a773", CLOSED: "#c9483f"}
-"""Lanes whose lights say something."""
-_LIGHT_WORDS = {OPEN: "lane open by its lights", CLOSED: "lane closed by its lights"}
+"""Colours of lanes that are open or closed by their lights."""
+_LIGHT_NAMES = {OPEN: "lane open by its lights", CLOSED: "lane closed by its lights"}
 _PURPOSE = "a figure"
 _ARROW_METRES = 18.0
-"""Between the arrows of a lane."""
+"""Distance between the arrows of a lane."""
 Window = tuple[float, float, float, float]
 """Left, right, lower and upper edge, m on the paper."""
 
 
 def draw_ground(axes: Any, around: Surroundings | Cells, agent: str, window: Window) -> None:
-    """Draws what is around; ``agent`` is its colour."""
+    """Draw the surroundings; ``agent`` is the colour of the agent."""
     if isinstance(around, Cells):
         _cells(axes, around, agent)
     else:
@@ -34,31 +34,31 @@ def draw_ground(axes: Any, around: Surroundings | Cells, agent: str, window: Win
 
 
 def ground_key(around: Surroundings | Cells, agent: str, window: Window) -> list[tuple[str, dict[str, Any]]]:
-    """What of it lies in the window, in words, and the style of a line that stands for it."""
+    """Return names of the kinds of objects in the window, each with the line style that stands for it in the legend."""
     box: dict[str, Any] = {"color": VEHICLE, "marker": "s", "markersize": 7, "markeredgecolor": VEHICLE_EDGE}
     if isinstance(around, Cells):
-        found: list[tuple[str, dict[str, Any]]] = [
+        kinds: list[tuple[str, dict[str, Any]]] = [
             ("the agent now", {"linestyle": "none", "marker": (3, 0, 0), "markersize": 8, "color": agent})
         ]
         others = ("vehicles", box | {"linestyle": "none"})
         vehicles, walking = (bool(_channel(around, f"{kind}_occupancy").any()) for kind in ("vehicle", "pedestrian"))
         lights = {value for value in LIGHTS if (_channel(around, "lane_availability") == value).any()}
     else:
-        found = [("the agent and its past", {"color": agent, "linewidth": 2, "marker": "s", "markersize": 6})]
+        kinds = [("the agent and its past", {"color": agent, "linewidth": 2, "marker": "s", "markersize": 6})]
         others = ("others and their past", box | {"linewidth": 1.1})
         vehicles, walking = (
             any(_inside(body.outline, window) for body in bodies) for bodies in (around.vehicles, around.pedestrians)
         )
         lights = {value for line, value in around.lanes if _inside(line, window)}
-    found += [others] if vehicles else []
+    kinds += [others] if vehicles else []
     if walking:
-        found.append(("pedestrians", {"linestyle": "none", "marker": "o", "markersize": 5, "color": PEDESTRIAN}))
-    found += [(_LIGHT_WORDS[value], {"color": LIGHTS[value], "linewidth": 1.2}) for value in LIGHTS if value in lights]
-    return found
+        kinds.append(("pedestrians", {"linestyle": "none", "marker": "o", "markersize": 5, "color": PEDESTRIAN}))
+    kinds += [(_LIGHT_NAMES[value], {"color": LIGHTS[value], "linewidth": 1.2}) for value in LIGHTS if value in lights]
+    return kinds
 
 
 def _inside(points: Points, window: Window) -> bool:
-    """Whether any of them lies in the window."""
+    """Return True if any point lies in the window."""
     left, right, low, high = window
     across, up = -points[:, 1], points[:, 0]
     return bool(((across > left) & (across < right) & (up > low) & (up < high)).any())
@@ -88,12 +88,12 @@ def _scene(axes: Any, around: Surroundings, agent: str, window: Window) -> None:
 
 
 def _papers(lines: Iterable[Points]) -> list[NDArray[np.float64]]:
-    """As places of the paper: across, up."""
+    """Return lines of at least two points as positions on the paper: across, up."""
     return [np.stack([-line[:, 1], line[:, 0]], axis=1) for line in lines if len(line) > 1]
 
 
 def _arrows(axes: Any, lines: Sequence[tuple[Points, str]], window: Window) -> None:
-    """Small heads along the lanes, in the direction of driving."""
+    """Draw small arrow heads along the lanes, in the direction of driving."""
     left, right, low, high = window
     for line, colour in lines:
         (paper,) = _papers([line])
@@ -118,7 +118,7 @@ def _arrows(axes: Any, lines: Sequence[tuple[Points, str]], window: Window) -> N
 
 
 def _vehicle(axes: Any, body: Body, face: str, edge: str, *, zorder: float, trail: float = 1.1) -> None:
-    """The box with a line across its front, and where it came from."""
+    """Draw the box with a line across its front, and its past."""
     patches = need("matplotlib.patches", _PURPOSE)
     axes.plot(-body.past[:, 1], body.past[:, 0], color=face, linewidth=trail, zorder=zorder - 0.5, alpha=0.9)
     (outline,) = _papers([body.outline])
@@ -129,7 +129,7 @@ def _vehicle(axes: Any, body: Body, face: str, edge: str, *, zorder: float, trai
 
 
 def _front(body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """A line near the end towards which it moves; None where it stands, since yaw is known up to half a turn."""
+    """Return a line near the moving end; None for a standing vehicle, whose yaw is known up to half a turn."""
     known = body.past[np.isfinite(body.past).all(axis=1)]
     if len(known) < 2:
         return None
@@ -152,7 +152,7 @@ def _pedestrian(axes: Any, body: Body) -> None:
 
 
 def _cells(axes: Any, around: Cells, agent: str) -> None:
-    """Channels on top of each other; rows of a map are y and columns x, so the paper shows it turned."""
+    """Draw channels on top of each other; rows of a map are y and columns x, so the paper shows it turned."""
     colors = need("matplotlib.colors", _PURPOSE)
     patches = need("matplotlib.patches", _PURPOSE)
     reach = around.reach
@@ -178,5 +178,5 @@ def _cells(axes: Any, around: Cells, agent: str) -> None:
 
 
 def _channel(around: Cells, name: str) -> NDArray[np.float32]:
-    """[y, x]."""
+    """Return a channel, [y, x]."""
     return np.asarray(around.values[CHANNEL_NAMES.index(name)])

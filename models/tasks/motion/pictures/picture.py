@@ -1,4 +1,4 @@
-"""A prediction request at a glance, seen from above with the agent driving upwards, as a PNG file."""
+"""Picture of a prediction request as PNG, seen from above with the agent driving upwards."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from models.tasks.motion.pictures.surroundings import Cells, Points, Surrounding
 
 PAPER, INK, SOFT, FAINT = "#ffffff", "#1b1f24", "#5b636d", "#d9dde1"
 AGENT, PLAN, TRUTH, KNOWLEDGE = "#1f5fbf", "#d9620f", "#111111", "#7b4fa3"
-"""Blue, orange, black, violet: apart for all kinds of colour blindness, and told by dashes and marks besides."""
+"""Blue, orange, black, violet: distinct with any colour blindness, and also distinguished by dashes and marks."""
 MARKED_SECONDS = (1.0, 3.0, 5.0)
-"""Where plans have dots and spreads are drawn."""
+"""Times at which plans have dots and spreads are drawn."""
 STEP_SECONDS = 0.2
 _PURPOSE = "a figure"
 _DPI = 150
@@ -27,14 +27,14 @@ _MAP = (0.62, 0.66, 6.25, 6.66)
 _KEY, _BARS, _SPREAD = (7.3, 5.72, 2.4, 1.6), (7.38, 3.95, 2.2, 1.35), (7.38, 1.5, 2.2, 1.8)
 _LEAST_METRES, _ROOM_METRES, _MOST_METRES = 44.0, 8.0, 400.0
 _BEHIND, _LEAST_BEHIND = 0.3, 8.0
-"""Of what lies ahead, so much of the past is shown, and so many metres at least."""
+"""Shown past: a share of the distance ahead, and at least so many metres."""
 _APART = 0.035
-"""Of the map's height, between the names of times."""
+"""Share of the map's height between the labels of times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is drawn; places are m in the agent's frame: x ahead, y to the left."""
+    """Content of a picture; positions are m in the agent's frame: x ahead, y to the left."""
 
     around: Surroundings | Cells
     plans: NDArray[np.floating[Any]]
@@ -53,7 +53,7 @@ class Picture:
 
 
 def draw(picture: Picture) -> bytes:
-    """The PNG: the map with the past, the futures by confidence and the truth; confidences; spread over time.
+    """Return a PNG: the map with the past, the futures by confidence and the truth; confidences; spread over time.
 
     Raises:
         BadFile: matplotlib is not installed.
@@ -78,7 +78,7 @@ def draw(picture: Picture) -> bytes:
 
 
 def sideways(points: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Places of the agent's frame as those of the paper: across (right is positive) and up (ahead)."""
+    """Return positions in the agent's frame as those on the paper: across (right is positive) and up (ahead)."""
     return -points[..., 1], points[..., 0]
 
 
@@ -87,7 +87,7 @@ def _share(inches: tuple[float, float, float, float]) -> tuple[float, ...]:
 
 
 def _window(picture: Picture) -> Window:
-    """Left, right, lower and upper edge of the map, m: all that is predicted, and some of the past."""
+    """Return left, right, lower and upper edge of the map, m: all predictions, and some of the past."""
     shown = [picture.plans.reshape(-1, 2), np.zeros((1, 2))]
     if picture.truth is not None:
         shown.append(picture.truth)
@@ -111,7 +111,7 @@ def _frame(axes: Any, window: Window) -> None:
     axes.set_ylim(low, high)
     axes.set_autoscale_on(False)
     axes.set_aspect("equal")
-    step = next(one for one in (5, 10, 20, 50, 100, 200) if (high - low) / one <= 9 or one == 200)
+    step = next(metres for metres in (5, 10, 20, 50, 100, 200) if (high - low) / metres <= 9 or metres == 200)
     for axis, ends in ((axes.xaxis, "left right"), (axes.yaxis, "behind ahead")):
         negative, positive = ends.split()
         axis.set_major_locator(ticker.MultipleLocator(step))
@@ -123,13 +123,13 @@ def _frame(axes: Any, window: Window) -> None:
 
 
 def _marked(steps: int) -> list[tuple[float, int]]:
-    """Seconds and the steps that they are, of those that plans reach."""
-    found = [(second, round(second / STEP_SECONDS) - 1) for second in MARKED_SECONDS]
-    return [(second, step) for second, step in found if step < steps]
+    """Return the marked seconds that plans reach, with their steps."""
+    marked = [(second, round(second / STEP_SECONDS) - 1) for second in MARKED_SECONDS]
+    return [(second, step) for second, step in marked if step < steps]
 
 
 def _spreads(axes: Any, picture: Picture) -> None:
-    """Ellipses about the mean of the plans: as large as the spread of all samples, in the shape of the plans."""
+    """Draw ellipses about the mean of the plans: as large as the spread of all samples, in the shape of the plans."""
     patches = need("matplotlib.patches", _PURPOSE)
     for _, step in _marked(picture.plans.shape[1]):
         points = picture.plans[:, step].astype(np.float64)
@@ -143,7 +143,7 @@ def _spreads(axes: Any, picture: Picture) -> None:
 
 
 def ellipse(points: Points, variance: float) -> tuple[tuple[float, float], Points]:
-    """Standard deviations along and across an axis, m, and the axis, [2]: the shape is that of the points.
+    """Return standard deviations along and across the main axis of points, m, and the axis, [2].
 
     Args:
         points: [D, 2], m.
@@ -191,7 +191,7 @@ def _plans(axes: Any, picture: Picture) -> None:
 
 
 def strength(picture: Picture, number: int) -> tuple[float, float]:
-    """Width, points, and opacity of a plan: both grow with its confidence."""
+    """Return width, points, and opacity of a plan: both grow with its confidence."""
     share = float(picture.confidences[number]) / max(float(picture.confidences.max()), 1e-12)
     return 1.0 + 3.0 * share, 0.3 + 0.65 * share
 
@@ -272,8 +272,8 @@ def _variances(axes: Any, picture: Picture) -> None:
 def _words(figure: Any, picture: Picture) -> None:
     width, height = _SIZE
 
-    def text(inches: float, what: str, **style: Any) -> None:
-        figure.text(_MAP[0] / width, 1 - inches / height, what, va="baseline", parse_math=False, **style)
+    def text(inches: float, content: str, **style: Any) -> None:
+        figure.text(_MAP[0] / width, 1 - inches / height, content, va="baseline", parse_math=False, **style)
 
     text(0.37, picture.title, color=INK, fontsize=13, fontweight="bold")
     for number, line in enumerate(picture.details):

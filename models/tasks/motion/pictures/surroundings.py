@@ -1,4 +1,4 @@
-"""What is around an agent, for a picture: places in its frame, of a scene or as the cells of a feature map."""
+"""Surroundings of an agent for a picture: positions in its frame from a scene, or the cells of a feature map."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A vehicle or pedestrian."""
+    """Vehicle or pedestrian."""
 
     outline: Points
     """Corners now, [4, 2]."""
     past: Points
-    """Where it was, oldest first, the last is now; NaN where it was not seen."""
+    """Past positions, oldest first, the last is now; NaN where it was not seen."""
 
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Places around an agent, as a scene has them."""
+    """Surroundings from a scene."""
 
     agent: Body
     vehicles: tuple[Body, ...]
@@ -42,12 +42,12 @@ class Surroundings:
     crosswalks: tuple[Points, ...]
     """Outlines."""
     lanes: tuple[tuple[Points, float], ...]
-    """Centre lines in the direction of driving, each with what its lights say (values of ``lights``)."""
+    """Centre lines in the direction of driving, each with the state of its lights (values of ``lights``)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Places around an agent, as a feature map has them."""
+    """Surroundings from a feature map."""
 
     values: Float32
     """[17, y, x] in the released layout."""
@@ -56,12 +56,12 @@ class Cells:
 
     @property
     def reach(self) -> float:
-        """From the agent to the map's edge, m."""
+        """Distance from the agent to the map's edge, m."""
         return float(self.values.shape[-1] * self.resolution / 2)
 
 
 def surroundings(scene: Scene, agent: Agent) -> Surroundings:
-    """Everything of a scene in the frame of one of its vehicles."""
+    """Return everything in a scene in the frame of one of its vehicles."""
 
     def here(points: NDArray[Any]) -> Points:
         return agent.in_agent_frame(points)
@@ -85,9 +85,9 @@ def surroundings(scene: Scene, agent: Agent) -> Surroundings:
 
 
 def future(scene: Scene, agent: Agent) -> Points | None:
-    """Where the agent was in each future step that came with the scene, [T, 2], NaN where it was not seen; None: never.
+    """Return the agent's future positions in the scene, [T, 2], NaN where it was not seen; None where it never was.
 
-    For those who judge or draw; no model sees it.
+    For evaluation and pictures; models do not see it.
     """
     steps = scene.message.future_vehicle_tracks
     track = _places(step.tracks for step in steps).get(agent.track_id)
@@ -95,22 +95,22 @@ def future(scene: Scene, agent: Agent) -> Points | None:
 
 
 def _places(steps: Iterable[Any]) -> dict[int, Points]:
-    """Where each track was in each step, in the scene's frame, NaN where it was not seen."""
+    """Return the position of each track at each step, in the scene's frame, NaN where it was not seen."""
     steps = list(steps)
-    found: dict[int, Points] = defaultdict(lambda: np.full((len(steps), 2), np.nan))
+    positions: dict[int, Points] = defaultdict(lambda: np.full((len(steps), 2), np.nan))
     for number, tracks in enumerate(steps):
         for track in tracks:
-            found[track.track_id][number] = track.position.x, track.position.y
-    return found
+            positions[track.track_id][number] = track.position.x, track.position.y
+    return positions
 
 
 def _bodies(tracks: Any, read: Any, pasts: dict[int, Points], agent: Agent, but: int | None = None) -> list[Body]:
-    """The objects of now but one track, without those with impossible numbers."""
+    """Return the present objects except one track and those with impossible numbers."""
     others = [track for track in tracks if track.track_id != but]
-    found: Objects = read(others)
+    present: Objects = read(others)
     return [
-        Body(agent.in_agent_frame(found.corners[place]), agent.in_agent_frame(pasts[others[place].track_id]))
-        for place in np.flatnonzero(objects.possible(found)).tolist()
+        Body(agent.in_agent_frame(present.corners[place]), agent.in_agent_frame(pasts[others[place].track_id]))
+        for place in np.flatnonzero(objects.possible(present)).tolist()
     ]
 
 

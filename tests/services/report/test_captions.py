@@ -1,4 +1,4 @@
-"""What the report says about its files."""
+"""Sentences of the report and names of files."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from models.assessment.figures import Rules
 from models.evaluation.compare import Interval
 from models.evaluation.evaluate import evaluate
 from models.evaluation.judged import ErrorColumn, Judged
-from services.report import naming, words
+from services.report import captions, naming
+from services.report.comparison_section import reading
 from services.report.curves import retention_curves
-from services.report.judgement import reading
 
 
 def said(errors: list[float], uncertainty: list[float], unit: str = "kW") -> str:
     column = ErrorColumn(np.array(errors), unit, None)
     judged = Judged("generic", "f.csv", {"absolute_error": column}, {"u": np.array(uncertainty)})
-    return words.result(evaluate(judged), retention_curves(judged)["full"])
+    return captions.result(evaluate(judged), retention_curves(judged)["full"])
 
 
 def test_the_result_is_a_sentence_with_the_mean_error_of_what_is_answered() -> None:
@@ -110,10 +110,10 @@ def test_an_infinite_error_is_not_called_equal_to_the_others() -> None:
 
 def test_conventions_speak_of_the_figures_that_are_there() -> None:
     rules = Rules(PAPER, released_area="trapezoid", released_groups_ties=False)
-    said = " ".join(words.convention_in_words(rules, ["macro_f1", "rmse"]))
+    said = " ".join(captions.conventions(rules, ["macro_f1", "rmse"]))
     assert "Macro-F1 is the mean over all declared classes" in said
     assert "nDSC" not in said
-    official = " ".join(words.convention_in_words(replace(rules, convention=OFFICIAL), ["ndsc", "lesion_f1"]))
+    official = " ".join(captions.conventions(replace(rules, convention=OFFICIAL), ["ndsc", "lesion_f1"]))
     assert "nDSC is the harmonic mean" in official
     assert "at least one half" in official
     assert "units of equal uncertainty keep the order of the file" in official

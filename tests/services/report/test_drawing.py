@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from services.report.ranges import LARGEST, apart, drawn
+from services.report.drawing import LARGEST, apart, drawn
 
 
 def test_ends_that_are_apart_stay() -> None:

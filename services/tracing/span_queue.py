@@ -1,6 +1,6 @@
-"""The way of recorded spans out of the process: a bounded queue and a thread, so that no answer waits for a collector.
+"""Bounded queue of spans with a background exporter, so that no answer waits for a collector.
 
-What does not fit into the queue, and what the collector does not take, is dropped and counted.
+Spans that do not fit into the queue, or that the collector does not accept, are dropped and counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from services.runtime.logging import get_logger
 from services.runtime.system import lower_priority
 from services.runtime.variables import SettingsError
-from services.tracing.recorded import Bundle
+from services.tracing.recording import Bundle
 
 _log = get_logger(__name__)
 _NICENESS = 10
@@ -23,40 +23,40 @@ _NICENESS = 10
 
 @dataclass(frozen=True)
 class Limits:
-    """Of the queue."""
+    """Limits of the queue."""
 
     spans: int = 8192
-    """That may wait. A call has about ten."""
+    """Queued spans at most. A call has about ten."""
     batch: int = 512
-    """Spans of one message to the collector, about."""
+    """Approximate number of spans in one message to the collector."""
     seconds: float = 2.0
-    """That a span waits for others to go with it."""
+    """Time that a span waits for others of its message."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Limits:
-        """Of the standard variables: OTEL_BSP_MAX_QUEUE_SIZE, …_MAX_EXPORT_BATCH_SIZE, …_SCHEDULE_DELAY (milliseconds).
+        """Read OTEL_BSP_MAX_QUEUE_SIZE, …_MAX_EXPORT_BATCH_SIZE and …_SCHEDULE_DELAY (milliseconds).
 
         Raises:
-            SettingsError: one is no number, or below 1.
+            SettingsError: a value is no whole number from 1.
         """
         spans = _number(environment, "OTEL_BSP_MAX_QUEUE_SIZE", cls.spans)
         batch = _number(environment, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", cls.batch)
         return cls(spans, batch, _number(environment, "OTEL_BSP_SCHEDULE_DELAY", round(cls.seconds * 1000)) / 1000)
 
 
-class Outlet:
-    """Takes bundles from the event loop and gives them to the exporter in a thread of its own."""
+class SpanQueue:
+    """Queue from the event loop to the exporter, which runs in a thread of its own."""
 
     def __init__(
         self, export: Callable[[Sequence[Bundle]], bool], close: Callable[[], None], limits: Limits | None = None
     ) -> None:
         """
         Args:
-            export: sends, and may take long; False where the collector did not take them.
-            close: has a running ``export`` give up, where it can.
+            export: sends bundles, may block; returns False if the collector did not accept them.
+            close: makes a running ``export`` stop early, where it can.
         """
         self.counts: Counter[str] = Counter(exported=0, queue_full=0, not_taken=0, at_the_end=0)
-        """Spans by what became of them."""
+        """Spans by outcome."""
         self._export, self._close = export, close
         self._limits = limits or Limits()
         self._bundles: deque[Bundle] = deque()
@@ -69,7 +69,7 @@ class Outlet:
         self._thread.start()
 
     def put(self, bundle: Bundle) -> None:
-        """Queues spans, or drops them where the queue is full."""
+        """Queue spans, or drop them where the queue is full."""
         size = len(bundle.spans)
         with self._lock:
             if self._ending or self._waiting + size > self._limits.spans:
@@ -82,7 +82,7 @@ class Outlet:
             self._wake.set()
 
     def stop(self, seconds: float) -> None:
-        """Sends what waits, for so long at most; the rest is dropped."""
+        """Send queued spans for at most ``seconds`` and drop the rest."""
         with self._lock:
             self._ending = True
         self._wake.set()

@@ -1,4 +1,4 @@
-"""Numbers as people read them: four significant digits, thin spaces between thousands, real minus signs."""
+"""Formats of numbers: four significant digits, thin spaces between thousands, typographic minus signs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def numeral(value: float | None, unit: str = "") -> str:
-    """Four significant digits; four decimals for shares (unit ``1``); an en dash for None and NaN."""
+    """Return four significant digits; four decimals for shares (unit ``1``); an en dash for None and NaN."""
     if value is None or math.isnan(value):
         return MISSING
     if math.isinf(value):
@@ -31,12 +31,12 @@ def numeral(value: float | None, unit: str = "") -> str:
 
 
 def count(value: int) -> str:
-    """A whole number with all its digits."""
+    """Return a whole number with all its digits."""
     return _grouped(f"{value:,}")
 
 
 def percent(share: float) -> str:
-    """A share in per cent, without decimals above 1 % and below 99 %."""
+    """Return a share in per cent, without decimals above 1 % and below 99 %."""
     if math.isnan(share):
         return MISSING
     if not math.isfinite(share):
@@ -46,7 +46,7 @@ def percent(share: float) -> str:
 
 
 def change(share: float) -> str:
-    """A relative change in per cent, a rise with its sign as a fall with its own."""
+    """Return a relative change in per cent, a rise with its plus sign."""
     text = percent(share)
     if math.isnan(share):
         return text
@@ -56,19 +56,19 @@ def change(share: float) -> str:
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """A number and its unit; shares have none."""
-    text, known = numeral(value, unit), shown(unit)
-    return f"{text}{THIN}{known}" if known and text != MISSING else text
+    """Return a number and its unit; shares have none."""
+    text, suffix = numeral(value, unit), shown(unit)
+    return f"{text}{THIN}{suffix}" if suffix and text != MISSING else text
 
 
-def given(value: float, unit: str) -> str:
-    """A number that somebody chose, as short as it was given, and its unit."""
-    text, known = _grouped(f"{value:,.6g}"), shown(unit)
-    return f"{text}{THIN}{known}" if known else text
+def as_given(value: float, unit: str) -> str:
+    """Return a number that a user chose, no longer than it was written, and its unit."""
+    text, suffix = _grouped(f"{value:,.6g}"), shown(unit)
+    return f"{text}{THIN}{suffix}" if suffix else text
 
 
 def tick(value: float) -> str:
-    """A number at an axis: short, and without zeros behind it; nothing where an axis runs out of numbers."""
+    """Return a number at an axis, without trailing zeros; empty for NaN and infinity."""
     if not math.isfinite(value):
         return ""
     if value and not 1e-3 <= abs(value) < 1e5:
@@ -80,7 +80,7 @@ def tick(value: float) -> str:
 
 
 def shown(unit: str) -> str:
-    """The unit as it stands behind a number, without its scale; "the unit of the file" says nothing there."""
+    """Return the unit as it stands behind a number, without its scale; empty for shares and for unknown units."""
     return "" if unit == "1" or "unit of" in unit else unit.partition(", ")[0]
 
 

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from services.tracing.outlet import Limits, Outlet
-from services.tracing.recorded import Bundle, Recorded
+from services.tracing.recording import Bundle, SpanRecord
+from services.tracing.span_queue import Limits, SpanQueue
 
 PATIENCE_SECONDS = 60
 
 
 def bundle(spans: int = 1) -> Bundle:
-    return Bundle(1, "", False, 0, [Recorded("a", 1, 0, 0.0, 1.0) for _ in range(spans)])
+    return Bundle(1, "", False, 0, [SpanRecord("a", 1, 0, 0.0, 1.0) for _ in range(spans)])
 
 
 class Exporting:
@@ -41,13 +41,13 @@ class Exporting:
         self._go.set()
 
 
-def outlet(exporting: Exporting, limits: Limits) -> Outlet:
-    return Outlet(exporting, exporting.close, limits)
+def queue(exporting: Exporting, limits: Limits) -> SpanQueue:
+    return SpanQueue(exporting, exporting.close, limits)
 
 
 def test_what_waits_at_the_end_is_sent() -> None:
     exporting = Exporting()
-    made = outlet(exporting, Limits(seconds=60, batch=2))
+    made = queue(exporting, Limits(seconds=60, batch=2))
     made.put(bundle())
     time.sleep(0.05)
     assert exporting.batches == [], "it waits for company"
@@ -59,7 +59,7 @@ def test_what_waits_at_the_end_is_sent() -> None:
 
 def test_a_full_batch_goes_at_once_and_no_message_is_much_larger() -> None:
     exporting = Exporting()
-    made = outlet(exporting, Limits(seconds=60, batch=4))
+    made = queue(exporting, Limits(seconds=60, batch=4))
     for _ in range(10):
         made.put(bundle(2))
     end = time.monotonic() + PATIENCE_SECONDS
@@ -73,7 +73,7 @@ def test_a_full_batch_goes_at_once_and_no_message_is_much_larger() -> None:
 def test_a_collector_that_hangs_costs_spans_and_no_time() -> None:
     """Whoever waited for the exporter would wait beyond the time that a test has."""
     exporting = Exporting(held=True)
-    made = outlet(exporting, Limits(spans=10, batch=1, seconds=0.01))
+    made = queue(exporting, Limits(spans=10, batch=1, seconds=0.01))
     made.put(bundle())
     end = time.monotonic() + PATIENCE_SECONDS
     while not exporting.batches and time.monotonic() < end:
@@ -89,7 +89,7 @@ def test_a_collector_that_hangs_costs_spans_and_no_time() -> None:
 
 @pytest.mark.parametrize("exporting", [Exporting(taken=False), Exporting(fails=True)], ids=["refuses", "fails"])
 def test_what_is_not_taken_is_counted_and_said_once(exporting: Exporting, caplog: pytest.LogCaptureFixture) -> None:
-    made = outlet(exporting, Limits(batch=1, seconds=0.01))
+    made = queue(exporting, Limits(batch=1, seconds=0.01))
     for number in range(3):
         made.put(bundle())
         end = time.monotonic() + PATIENCE_SECONDS
@@ -99,5 +99,5 @@ def test_what_is_not_taken_is_counted_and_said_once(exporting: Exporting, caplog
     made.put(bundle())
     made.stop(PATIENCE_SECONDS)
     assert (made.counts["not_taken"], made.counts["exported"]) == (3, 1)
-    said = [record.getMessage() for record in caplog.records if record.name == "services.tracing.outlet"]
+    said = [record.getMessage() for record in caplog.records if record.name == "services.tracing.span_queue"]
     assert said.count("the collector takes no spans; they are dropped") == 1

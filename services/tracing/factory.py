@@ -1,4 +1,4 @@
-"""Puts tracing together, as settings and the environment want it."""
+"""Build the tracer of a service from settings and the variables of OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -12,38 +12,37 @@ from prometheus_client.core import CounterMetricFamily, Metric
 from services import __version__
 from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
-from services.tracing.outlet import Outlet
-from services.tracing.recording import Clocks, Means
-from services.tracing.sampling import Sampler
-from services.tracing.tracer import OFF, Recorder, Tracer
+from services.tracing.recording import Backend
+from services.tracing.span_queue import SpanQueue
+from services.tracing.tracer import OFF, Recorder, Sampler, Tracer
 
 FLUSH_SECONDS = 3.0
-"""For what waits when the process ends."""
+"""Longest time to send queued spans when the process ends."""
 _PROTOCOL = "http/protobuf"
 
 
 @dataclass(frozen=True)
 class Tracing:
-    """A tracer, and what has to be closed behind it."""
+    """Tracer and the queue of its spans."""
 
     tracer: Tracer
-    outlet: Outlet | None = None
+    queue: SpanQueue | None = None
 
     def stop(self, seconds: float = FLUSH_SECONDS) -> None:
-        """Sends what waits, within bounds. Blocks."""
-        if self.outlet is not None:
-            self.outlet.stop(seconds)
+        """Send queued spans, for at most ``seconds``. Blocks."""
+        if self.queue is not None:
+            self.queue.stop(seconds)
 
 
 def tracing(settings: Settings, model: str, registry: CollectorRegistry, environment: Mapping[str, str]) -> Tracing:
-    """Traces of a service.
+    """Return the tracing of a service.
 
     Args:
         model: tag of the artefact.
-        registry: takes the counts of spans, where there are any.
+        registry: gets the counts of spans, unless tracing is off.
 
     Raises:
-        SettingsError: a variable of OpenTelemetry is none that is understood here, or its packages are missing.
+        SettingsError: a variable of OpenTelemetry has an unsupported value, or its packages are missing.
     """
     if settings.tracing == "off" or environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return Tracing(OFF)
@@ -59,17 +58,17 @@ def tracing(settings: Settings, model: str, registry: CollectorRegistry, environ
     name, _, version = model.partition(":")
     attributes = {"demur.task": settings.task, "demur.model": name, "demur.model.version": version}
     own = {"service.name": f"demur-{settings.task}", "service.namespace": "demur", **attributes}
-    outlet = otlp.outlet(__version__, own, environment)
-    registry.register(TraceMetrics(settings.task, outlet))
-    means = Means(outlet, Clocks(time.monotonic, time.time_ns))
-    return Tracing(Recorder(means, sampler, attributes), outlet)
+    queue = otlp.span_queue(__version__, own, environment)
+    registry.register(TraceMetrics(settings.task, queue))
+    backend = Backend(queue, time.monotonic, time.time_ns)
+    return Tracing(Recorder(backend, sampler, attributes), queue)
 
 
 class TraceMetrics:
-    """``demur_trace_spans_total``."""
+    """Collector of ``demur_trace_spans_total``."""
 
-    def __init__(self, task: str, outlet: Outlet) -> None:
-        self._task, self._outlet = task, outlet
+    def __init__(self, task: str, queue: SpanQueue) -> None:
+        self._task, self._queue = task, queue
 
     def collect(self) -> Iterator[Metric]:
         family = CounterMetricFamily(
@@ -77,13 +76,13 @@ class TraceMetrics:
             "Spans by what became of them: exported, or dropped and why.",
             labels=("task", "outcome"),
         )
-        for outcome, count in self._outlet.counts.items():
+        for outcome, count in self._queue.counts.items():
             family.add_metric((self._task, outcome), count)
         yield family
 
 
 def _check_protocol(environment: Mapping[str, str]) -> None:
     for name in ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"):
-        given = environment.get(name, "").strip() or _PROTOCOL
-        if given != _PROTOCOL:
-            raise SettingsError(f"{name} = {given!r}: spans are sent as {_PROTOCOL} (port 4318 of most collectors)")
+        protocol = environment.get(name, "").strip() or _PROTOCOL
+        if protocol != _PROTOCOL:
+            raise SettingsError(f"{name} = {protocol!r}: spans are sent as {_PROTOCOL} (port 4318 of most collectors)")

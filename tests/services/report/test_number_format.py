@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from services.report.numerals import change, count, given, numeral, percent, shown, tick, with_unit
+from services.report.number_format import as_given, change, count, numeral, percent, shown, tick, with_unit
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_unit_follows_its_number_and_not_a_dash() -> None:
     assert with_unit(0.5, "1") == "0.5000"
     assert with_unit(2.5, "the unit of the file") == "2.500"
     assert with_unit(math.nan, "kW") == "–"
-    assert given(250000.0, "kW²") == "250\u202f000\u202fkW²"
+    assert as_given(250000.0, "kW²") == "250\u202f000\u202fkW²"
 
 
 def test_counts_keep_all_digits() -> None:

@@ -1,4 +1,4 @@
-"""What the report says: the sentence of result, why a figure is missing, conventions in words."""
+"""Sentences of the report: the result, why a figure is missing, and the conventions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from models.evaluation.evaluate import Evaluation
 from models.evaluation.judged import Judged
 from services.report import glossary
 from services.report.curves import OPERATING_POINT, Curves
-from services.report.numerals import count, numeral, percent, shown, with_unit
+from services.report.number_format import count, numeral, percent, shown, with_unit
 
 DOMAINS = {"full": "All units", "in": "In-domain", "shifted": "Shifted"}
 NEEDS_THE_LABEL = "needs the label: not a deferral measure"
@@ -20,7 +20,7 @@ FEWEST = 20  # of fewer units, the most certain 95 % are all of them
 
 
 def why_missing(name: str, judged: Judged) -> str:
-    """Why a figure does not exist."""
+    """Return the reason why a figure does not exist."""
     if name.startswith("f1_a"):
         if judged.error.acceptable is None:
             return "no acceptable limit is named for this error"
@@ -35,17 +35,17 @@ def why_missing(name: str, judged: Judged) -> str:
 
 
 def mean_error(judged: Judged) -> str:
-    """What the headline figure is called, such as “mean squared error”."""
+    """Return the name of the headline figure, such as “mean squared error”."""
     return glossary.mean_error(judged.error_name)
 
 
 def axis(name: str, unit: str) -> str:
-    """A quantity and its unit, for an axis or a heading."""
+    """Return a quantity and its unit, for an axis or a heading."""
     return f"{name}, {shown(unit)}" if shown(unit) else name
 
 
 def result(evaluation: Evaluation, curves: Curves) -> str:
-    """What the first file amounts to, in one sentence of plain words."""
+    """Return the result of a file in one sentence."""
     judged, figures = evaluation.judged, evaluation.full.headline
     unit = judged.error.unit
     name, before = mean_error(judged), numeral(figures.error, unit)
@@ -68,8 +68,8 @@ def result(evaluation: Evaluation, curves: Curves) -> str:
 
 
 def verdict(evaluations: Sequence[Evaluation], names: Sequence[str]) -> str:
-    """Which of several files ranks best with small errors."""
-    areas = [one.full.headline.r_auc for one in evaluations]
+    """Return the sentence that names the file with the smallest area under the error-retention curve."""
+    areas = [evaluation.full.headline.r_auc for evaluation in evaluations]
     best = min(range(len(areas)), key=lambda place: areas[place])
     others = [area for place, area in enumerate(areas) if place != best]
     unit = evaluations[best].judged.error.unit
@@ -79,18 +79,25 @@ def verdict(evaluations: Sequence[Evaluation], names: Sequence[str]) -> str:
     return f"Of {len(areas)} files, {least}: {with_unit(areas[best], unit)}."
 
 
+def no_f1(judged: Judged) -> str:
+    """Return the sentence that says why there is no F1-retention."""
+    if judged.error.acceptable is None:
+        return "There is no F1-retention: the papers name no acceptable limit for this error."
+    return "There is no F1-retention: no error of these units is acceptable."
+
+
 def count_units(n: int) -> str:
-    """So many units."""
+    """Return a number of units in words."""
     return f"{count(n)} unit{'' if n == 1 else 's'}"
 
 
 def mean_of_answered(curves: Curves) -> float:
-    """Mean error of the most certain 95 %, in the error's unit; the curve divides by all units."""
+    """Return the mean error of the most certain 95 %, in the error's unit; the curve divides by all units."""
     return curves.error_at_95 / OPERATING_POINT
 
 
-def convention_in_words(rules: Rules, figures: Collection[str]) -> list[str]:
-    """How the figures of this report are taken, those of the task's own by name among them."""
+def conventions(rules: Rules, figures: Collection[str]) -> list[str]:
+    """Return how the figures of this report are computed, those that only some tasks have among them."""
     convention, area = rules.convention, rules.area
     edge = "<" if convention.strict_limit else "≤"
     axis = "k / n" if convention.f_axis_to_one else "k / (n + 1), which ends just below 1"
