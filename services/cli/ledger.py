@@ -27,7 +27,7 @@ from services.ledger.store import Store
 from services.monitor.setup import followed
 from services.runtime.errors import DemurError
 from services.runtime.settings import Settings
-from services.streaming_output import complete
+from services.runtime.streaming_output import complete
 
 ledger = LazyGroup(
     name="ledger",

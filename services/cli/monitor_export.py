@@ -18,7 +18,7 @@ from services.monitor.follow import Follower
 from services.monitor.setup import followed
 from services.monitor.stream import SOURCES
 from services.runtime.settings import Settings
-from services.streaming_output import complete
+from services.runtime.streaming_output import complete
 
 _ROWS = 100_000
 

@@ -13,7 +13,7 @@ from models.evaluation.files import need
 from models.tasks.lesion.data import inputs
 from models.tasks.lesion.data.inputs import Input
 from models.workbench import Option
-from services.streaming_output import summary
+from services.runtime.streaming_output import summary
 from services.tasks.lesion.figure import figure
 from services.tasks.lesion.grand_challenge import Submission, sent
 from services.tasks.scoring import Outcome, Scorer, ScoreRequest, summary_row

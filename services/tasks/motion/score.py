@@ -14,7 +14,7 @@ from models.evaluation.files import need
 from models.tasks.motion.data import scene_files
 from models.tasks.motion.inference.scenes import STEP_S, Scene
 from models.workbench import Option
-from services.streaming_output import growing, summary
+from services.runtime.streaming_output import growing, summary
 from services.tasks.motion.figure import figure, read
 from services.tasks.scoring import Outcome, Scorer, ScoreRequest, counted, summary_row
 

@@ -18,7 +18,7 @@ from models.tasks.translation.data.lines import text_lines
 from models.tasks.translation.inference.translator import Said, Translation
 from models.tasks.translation.text.documents import as_one, cut_at
 from models.workbench import Option
-from services.streaming_output import growing, summary
+from services.runtime.streaming_output import growing, summary
 from services.tasks.scoring import Outcome, Scorer, ScoreRequest, counted, summary_row
 
 SUMMARY, SUBMISSION, TEXT, PRINTED = "summary.csv", "submission.jsonl", "translation.txt", "output.txt"
