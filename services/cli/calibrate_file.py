@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from models.certification.folds import id_draws
 from models.certification.units import Units, units
 from models.evaluation.generic import ERROR, UNCERTAINTY
-from models.evaluation.judged import Asked, BadFile
 from models.evaluation.table import column_names, read_columns
+from models.evaluation.unit_errors import BadFile, Options
 from services.cli.predictions import check_file, companions, read_files
 
 GENERIC = "generic"
@@ -81,7 +81,9 @@ def _task(given: argparse.Namespace) -> File:
     if given.id is not None:
         raise BadFile("--id is for files of columns; leave it out")
     by = () if given.by is None else (given.by,)
-    asked = Asked(error=given.error, acceptable=given.acceptable, by=by, head=given.head, companions=companions(given))
+    asked = Options(
+        error=given.error, acceptable=given.acceptable, by=by, head=given.head, companions=companions(given)
+    )
     judged = read_files(given.task, [given.predictions], asked)[0]
     measure = given.uncertainty or judged.measure_name
     if measure not in judged.measures or measure in judged.diagnostics:

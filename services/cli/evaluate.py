@@ -15,7 +15,7 @@ import numpy as np
 from models.assessment.convention import CONVENTIONS
 from models.evaluation.compare import Comparison, compare, same_units
 from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation, plain
-from models.evaluation.judged import Asked, BadFile, Judged
+from models.evaluation.unit_errors import BadFile, Options, UnitErrors
 from services.cli.evaluate_text import lines
 from services.cli.output import BadInput, ProgressLine, print_json
 from services.cli.predictions import READERS, companion_arguments, companions, read_files
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(given: argparse.Namespace) -> int:
     """Reads all files before it judges any, so that a bad one leaves nothing half done."""
     _check(given)
-    asked = Asked(
+    asked = Options(
         convention=CONVENTIONS[given.convention],
         error=given.error,
         acceptable=given.acceptable,
@@ -124,7 +124,7 @@ def _check_report(report: Path) -> None:
         raise BadInput(f"--report {report} cannot be written: no permission in {there}")
 
 
-def _judge(judged: Judged, by: tuple[str, ...], at: tuple[float, ...]) -> Evaluation:
+def _judge(judged: UnitErrors, by: tuple[str, ...], at: tuple[float, ...]) -> Evaluation:
     try:
         return evaluate(judged, by, at)
     except BadFile:

@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from models.evaluation.files import need
+from models.live.stream import SOURCES
 from services.cli.output import CommandError, ProgressLine, print_json
-from services.monitor.export import Table, Wanted, export
+from services.monitor.export import ExportFilter, Table, export
 from services.monitor.follow import Follower
 from services.monitor.setup import followed
-from services.monitor.stream import SOURCES
 from services.runtime.settings import Settings
 
 EXAMPLE = "demur monitor export --events events.csv --labels labels.csv --head power"
@@ -41,11 +41,11 @@ def run(given: argparse.Namespace) -> int:
     ledgers = followed(Settings.read())
     if not ledgers:
         raise CommandError("there is no ledger to export from; set DEMUR_HOME, or DEMUR_MONITOR_LEDGERS to its URL")
-    wanted = Wanted(given.task, given.head, given.start, given.end, given.source)
+    selected = ExportFilter(given.task, given.head, given.start, given.end, given.source)
     followers: list[Follower] = []
     try:
         followers += [Follower(ledger.engine(), ledger.fetch) for ledger in ledgers]
-        events, labels = export(followers, wanted, lambda note: line(0.5, note))
+        events, labels = export(followers, selected, lambda note: line(0.5, note))
     except (SQLAlchemyError, OSError) as error:
         raise CommandError(f"a ledger cannot be read: {error}") from error
     finally:

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from models.assessment.convention import CONVENTIONS
-from models.estimation.document import document, number
-from models.estimation.judge import Asked, judge
+from models.estimation.estimate_window import EstimationOptions, document, estimate_window, number
 from models.estimation.replay import Arrivals, Replay, Stream, replay
 from models.estimation.weights import ESTIMATORS
-from models.evaluation.judged import BadFile
 from models.evaluation.stream import Events, LabelRows, places, read_events, read_labels
+from models.evaluation.unit_errors import BadFile
 from models.tasks.rules import rules
 from services.cli.output import BadInput, ProgressLine, print_json
 
@@ -53,7 +52,7 @@ def run(given: argparse.Namespace) -> int:
     """Judges; figures that are not valid are printed all the same, with the reasons."""
     _check(given)
     line = ProgressLine("judging")
-    asked = Asked(
+    options = EstimationOptions(
         acceptable=given.acceptable,
         estimator=given.estimator,
         mode=given.mode,
@@ -70,10 +69,10 @@ def run(given: argparse.Namespace) -> int:
     found = _joined(events, labels, given.at)
     line(0.7)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what exceeds float64 is null, and said so
-        result = document(judge(found.window, asked), asked)
+        result = document(estimate_window(found.window, options), options)
         result |= {"at": number(found.at), "repeated": events.repeated, **asdict(found.counts)}
         if given.by:
-            result["groups"] = _groups(events, found, given.by, asked)
+            result["groups"] = _groups(events, found, given.by, options)
     line(1.0)
     if given.json:
         print_json(result)
@@ -109,13 +108,13 @@ def _joined(events: Events, labels: LabelRows, at: float | None) -> Replay:
     return replay(stream, arrivals, at)
 
 
-def _groups(events: Events, found: Replay, column: str, asked: Asked) -> dict[str, Any]:
+def _groups(events: Events, found: Replay, column: str, options: EstimationOptions) -> dict[str, Any]:
     """The same of each value, judged as a stream of its own."""
     values, group = np.unique(events.groups[column][found.units].astype(str), return_inverse=True)
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(group, minlength=len(values)))[:-1]) if len(values) else []
     return {
-        str(value): document(judge(found.window.take(part), asked), asked)
+        str(value): document(estimate_window(found.window.take(part), options), options)
         for value, part in zip(values, parts, strict=True)
     }
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from models.evaluation.judged import Asked, BadFile, Judged
+from models.evaluation.unit_errors import BadFile, Options, UnitErrors
 from services.cli.output import ProgressLine
 from services.tasks import PREDICTIONS
 
@@ -50,7 +50,7 @@ def check_file(path: Path) -> None:
         raise BadFile(f"{path} is a pipe or a device; write it to a file first")
 
 
-def read_files(task: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
+def read_files(task: str, paths: Sequence[Path], asked: Options) -> list[UnitErrors]:
     """The files of a task or form, each as its reader judges it.
 
     Raises:
@@ -58,7 +58,7 @@ def read_files(task: str, paths: Sequence[Path], asked: Asked) -> list[Judged]:
     """
     name, _, function = READERS[task].partition(":")
     module = importlib.import_module(name)
-    read: Callable[[Path, Asked], Judged] = getattr(module, function)
+    read: Callable[[Path, Options], UnitErrors] = getattr(module, function)
     given = {*asked.companions, *(name for name in ("bins", "head") if getattr(asked, name) is not None)}
     if useless := sorted(given - module.OPTIONS):
         raise BadFile(f"--{useless[0].replace('_', '-')} says nothing about files of this task; leave it out")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from models.head import Head
-from services.monitor.judgement import Curve, Judgement
+from models.live.window_evaluator import WindowResult
+from models.live.window_figures import Curve
 from services.report import glossary
 from services.report.charts import Band, Mark, Series, lines
 from services.report.drawing import WIDE, Chart, Frame
@@ -21,7 +22,7 @@ def strokes() -> tuple[tuple[str, Key], ...]:
     return (("Live, with its 95 % band", _LIVE), ("Random", "random"), ("Optimal", "optimal"))
 
 
-def figures(head: Head, one: Judgement, name: str) -> list[Chart]:
+def figures(head: Head, one: WindowResult, name: str) -> list[Chart]:
     """Error- and F1-retention of a valid window; nothing of one that is not.
 
     Args:

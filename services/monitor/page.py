@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from html import escape
 
 from models.estimation.intervals import Estimate
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.head import Head
+from models.live.units import StreamKey
+from models.live.window_evaluator import WindowResult
+from models.live.windows import LAST
 from services import __version__
 from services.monitor.figures import figures, strokes
-from services.monitor.judge import LAST
-from services.monitor.judgement import Judgement
-from services.monitor.published import Published, StreamState
-from services.monitor.units import Key
+from services.monitor.snapshot import Snapshot, StreamState
 from services.report import glossary, numerals
 from services.report.marks import legend
 from services.report.style import SCRIPT, STYLE
@@ -50,7 +50,7 @@ class Pages:
         self._lock = threading.Lock()  # drawing changes settings that all threads share
         self._drawn: dict[tuple[object, ...], str] = {}
 
-    def page(self, known: Published, hindrance: str, now: float) -> str:
+    def page(self, known: Snapshot, hindrance: str, now: float) -> str:
         """The whole document.
 
         Args:
@@ -74,8 +74,8 @@ class Pages:
             f"<code>/v1/what-if</code>.</footer>\n<script>{SCRIPT}</script></body></html>\n"
         )
 
-    def _stream(self, stream: StreamState, known: Published, now: float, newest: bool) -> str:
-        own = [one for one in known.judgements if one.key == stream.key]
+    def _stream(self, stream: StreamState, known: Snapshot, now: float, newest: bool) -> str:
+        own = [one for one in known.windows if one.key == stream.key]
         shown = _shown(own)
         name = f"{stream.key.task}: {stream.key.head}"
         lead = f"<p>Model <code>{escape(stream.key.model)}</code>, {escape(stream.head.label)}.</p>"
@@ -99,7 +99,7 @@ class Pages:
         summary = f"<summary>{escape(name)}, {escape(stream.key.model)}</summary>"
         return f"<section><details>{summary}{inside}</details></section>"
 
-    def _curves(self, stream: StreamState, shown: Judgement) -> str:
+    def _curves(self, stream: StreamState, shown: WindowResult) -> str:
         place = (shown.key, shown.window, shown.source, shown.end, shown.labels, shown.units)
         with self._lock:
             if place not in self._drawn:
@@ -109,7 +109,7 @@ class Pages:
             return self._drawn[place]
 
 
-def _panels(stream: StreamState, shown: Judgement) -> str:
+def _panels(stream: StreamState, shown: WindowResult) -> str:
     try:
         charts = figures(stream.head, shown, "-".join(stream.key))
     except BadFile as error:  # a library that is not installed
@@ -123,10 +123,10 @@ def _panels(stream: StreamState, shown: Judgement) -> str:
     return f'{legend(strokes())}<div class="panels{size}">{inside}</div>'
 
 
-def _newest(known: Published) -> set[Key]:
+def _newest(known: Snapshot) -> set[StreamKey]:
     """The stream of each head that decided last; of those that have decided nothing any one."""
-    found: dict[tuple[str, str], tuple[float, Key]] = {}
-    for one in known.judgements:
+    found: dict[tuple[str, str], tuple[float, StreamKey]] = {}
+    for one in known.windows:
         place = (one.key.task, one.key.head)
         when = one.start if one.window == LAST and one.units else 0.0
         if place not in found or when >= found[place][0]:
@@ -134,16 +134,16 @@ def _newest(known: Published) -> set[Key]:
     return {key for _, key in found.values()}
 
 
-def _shown(own: Sequence[Judgement]) -> Judgement | None:
+def _shown(own: Sequence[WindowResult]) -> WindowResult | None:
     """The window that is drawn: the last units, or the first valid one."""
     order = sorted(own, key=lambda one: (not one.valid, one.window != LAST, one.source != "requested"))
     return order[0] if order else None
 
 
-def _header(known: Published, hindrance: str) -> str:
+def _header(known: Snapshot, hindrance: str) -> str:
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(known.time)) if known.time else "starting"
-    valid = sum(one.valid for one in known.judgements)
-    sentence = f"{valid} of {len(known.judgements)} windows can be believed" if known.judgements else "No window yet"
+    valid = sum(one.valid for one in known.windows)
+    sentence = f"{valid} of {len(known.windows)} windows valid" if known.windows else "No window yet"
     if hindrance:
         sentence = f"Not up to date: {hindrance}"
     return (
@@ -153,7 +153,7 @@ def _header(known: Published, hindrance: str) -> str:
     )
 
 
-def _tiles(head: Head, one: Judgement, stream: StreamState, now: float) -> str:
+def _tiles(head: Head, one: WindowResult, stream: StreamState, now: float) -> str:
     unit = head.error_unit
     tiles: list[tuple[str, str, str]] = [
         ("Deferred", numerals.percent(one.abstained), f"of {numerals.count(one.units)} units ({_window(one)})")
@@ -180,14 +180,14 @@ def _value(value: float, unit: str) -> str:
     return f"{numerals.numeral(value, unit)}{f' <small>{escape(known)}</small>' if known else ''}"
 
 
-def _reasons(one: Judgement) -> str:
+def _reasons(one: WindowResult) -> str:
     if one.valid:
         return ""
     texts = "".join(f"<p>{escape(text)}</p>" for _, text in one.reasons)
     return f'<div class="reasons"><p class="bad">The figures of {escape(_window(one))} are withheld.</p>{texts}</div>'
 
 
-def _table(head: Head, own: Sequence[Judgement]) -> str:
+def _table(head: Head, own: Sequence[WindowResult]) -> str:
     names = [name for name in _FIGURES if any(name in one.figures for one in own if one.valid)]
     headings = "".join(f"<th>{escape(_HEADINGS[name])}</th>" for name in names)
     rows = []
@@ -210,7 +210,7 @@ def _table(head: Head, own: Sequence[Judgement]) -> str:
     )
 
 
-def _cell(one: Judgement, name: str, unit: str) -> str:
+def _cell(one: WindowResult, name: str, unit: str) -> str:
     found = one.figures.get(name)
     if not one.valid or found is None:
         return f'<span class="none">{numerals.MISSING}</span>'
@@ -218,7 +218,7 @@ def _cell(one: Judgement, name: str, unit: str) -> str:
     return f"{numerals.numeral(found.estimate, known)}<br><small>{escape(_interval(found, known))}</small>"
 
 
-def _drift(one: Judgement) -> str:
+def _drift(one: WindowResult) -> str:
     known = one.drift
     said = []
     if known.psi == known.psi:
@@ -235,7 +235,7 @@ def _drift(one: Judgement) -> str:
     return f'<h3>Drift</h3><ul class="notes">{items}</ul>'
 
 
-def _footnotes(known: Published) -> str:
+def _footnotes(known: Snapshot) -> str:
     ledgers = "".join(
         f"<dt><code>{escape(one.url)}</code></dt><dd>{escape(one.problem or _READ[one.caught_up])}</dd>"
         for one in known.ledgers
@@ -251,11 +251,11 @@ def _alarm(given: bool) -> str:
     return "alarm" if given else "no alarm"
 
 
-def _words(one: Judgement) -> str:
+def _words(one: WindowResult) -> str:
     return escape(", ".join(dict.fromkeys(word.replace("_", " ") for word, _ in one.reasons)))
 
 
-def _window(one: Judgement) -> str:
+def _window(one: WindowResult) -> str:
     name = "the last units" if one.window == LAST else f"the last {one.window}"
     return name if one.source == "requested" else f"{name}, {_SOURCES.get(one.source, one.source)}"
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.assessment.retention import acceptable_units
-from models.evaluation.judged import Judged, Mask
+from models.evaluation.unit_errors import Mask, UnitErrors
 from services.report.ranges import LARGEST, apart
 
 _BINS = 48
@@ -36,7 +36,7 @@ class Histogram:
     """Units whose uncertainty is NaN or infinite."""
 
 
-def uncertainty_histogram(judged: Judged) -> Histogram | None:
+def uncertainty_histogram(judged: UnitErrors) -> Histogram | None:
     """In-domain against shifted, else acceptable against unacceptable errors, else all; None without finite values."""
     values = judged.uncertainty
     finite = np.isfinite(values)
@@ -64,7 +64,7 @@ def uncertainty_histogram(judged: Judged) -> Histogram | None:
     return Histogram(edges, shares, counts, logarithmic, above, below, int((~finite).sum()))
 
 
-def _classes(judged: Judged) -> dict[str, Mask]:
+def _classes(judged: UnitErrors) -> dict[str, Mask]:
     if judged.shifted is not None:
         return {"In-domain": ~judged.shifted, "Shifted": judged.shifted}
     error = judged.error

@@ -10,7 +10,7 @@ from typing import Any
 
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation
-from models.evaluation.judged import Judged
+from models.evaluation.unit_errors import UnitErrors
 from services.report import glossary, naming, words
 from services.report.block import File
 from services.report.judgement import compared, reading
@@ -201,11 +201,11 @@ def _table(caption: str, heads: Sequence[str], rows: Sequence[tuple[str, list[st
     )
 
 
-def _cell(value: float | None, unit: str, name: str, judged: Judged, best: bool = False) -> str:
+def _cell(value: float | None, unit: str, name: str, judged: UnitErrors, best: bool = False) -> str:
     return f'<td class="num{" best" if best else ""}">{_number(value, unit, name, judged)}</td>'
 
 
-def _number(value: float | None, unit: str, name: str, judged: Judged) -> str:
+def _number(value: float | None, unit: str, name: str, judged: UnitErrors) -> str:
     if value is None or math.isnan(value):
         return f'<span class="none" title="{escape(words.why_missing(name, judged))}">{MISSING}</span>'
     text = count(int(value)) if name == "n" else numeral(value, unit)
@@ -231,7 +231,7 @@ def _direction(better: str) -> str:
     return f'<abbr title="{better} is better">{sign}</abbr>'
 
 
-def _absent(names: Sequence[str], judged: Judged) -> str:
+def _absent(names: Sequence[str], judged: UnitErrors) -> str:
     reasons: dict[str, list[str]] = {}
     for name in names:
         reasons.setdefault(words.why_missing(name, judged), []).append(glossary.definition(name).label)

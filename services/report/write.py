@@ -11,7 +11,7 @@ import numpy as np
 
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from services import __version__
 from services.report import answers, judgement, naming, retentions
 from services.report.block import Block, File
