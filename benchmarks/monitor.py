@@ -21,7 +21,7 @@ import uvicorn
 
 from benchmarks import machine
 from benchmarks.figures import Figure, table
-from services.monitor.estimates import by_panes, exactly
+from models.live.window_figures import bucket_figures, exact_figures
 from services.monitor.exporter import Exporter
 from services.monitor.http import Routes, application
 from services.monitor.setup import monitor
@@ -46,36 +46,36 @@ def main() -> None:
 
 
 def measure(url: str, units: int) -> Iterator[Figure]:
-    """A history of so many units: reading it, judging it, telling it."""
+    """A history of so many units: reading, evaluation, scrape."""
     asked = fill(url, units)
     part = f"Live monitor, {units:,} units in a week, {asked:,} labels"
     before = _resident()
     made = monitor(Settings(monitor_ledgers=url))
     begin, cpu = time.perf_counter(), time.process_time()
-    published = made.cycle()
-    while not all(ledger.caught_up for ledger in published.ledgers):
-        published = made.cycle()
+    snapshot = made.cycle()
+    while not all(ledger.caught_up for ledger in snapshot.ledgers):
+        snapshot = made.cycle()
     reading, cpu = time.perf_counter() - begin, time.process_time() - cpu
     (stream,) = made.streams.values()
     exporter = Exporter()
-    exporter.publish(published)
-    now = published.time
+    exporter.publish(snapshot)
+    now = snapshot.time
     last = stream.recent.newest(100_000)
     begin_of_all = float(np.floor((now - 30 * 86400) / 86400) * 86400)
-    yield Figure(part, "read and judge the whole history", reading, "s", note=f"{1e6 * cpu / units:.2f} µs CPU/unit")
-    yield Figure(part, "memory", (_resident() - before) / 1e6, "MB", note=f"{len(stream.panes)} panes")
-    routes = Routes(exporter, made.judge)
-    routes.publish(published)
+    yield Figure(part, "read and evaluate the whole history", reading, "s", note=f"{1e6 * cpu / units:.2f} µs CPU/unit")
+    yield Figure(part, "memory", (_resident() - before) / 1e6, "MB", note=f"{len(stream.buckets)} buckets")
+    routes = Routes(exporter)
+    routes.publish(snapshot)
     with served(routes) as url_of_metrics, httpx.Client() as client:
         yield _median(part, "a scrape over HTTP", 1e3, "ms", lambda: client.get(url_of_metrics), 200, at_most=5)
-    yield _median(part, "its text, made once a second beside it", 1e3, "ms", lambda: exporter.publish(published), 50)
+    yield _median(part, "its text, made once a second beside it", 1e3, "ms", lambda: exporter.publish(snapshot), 50)
     yield _median(part, "a look at the ledger without news", 1e3, "ms", made.cycle, 20)
-    exact = lambda: exactly(stream, "requested", last, now, "aipw", 0)  # noqa: E731
-    panes = lambda: by_panes(stream, "requested", begin_of_all, now, "aipw", 0)  # noqa: E731
-    yield _median(part, f"judge the last {len(last):,} exactly", 1e3, "ms", exact, 10)
-    yield _median(part, "judge 30 days from panes", 1e3, "ms", panes, 10)
+    exact = lambda: exact_figures(stream, "requested", last, now, "aipw", 0)  # noqa: E731
+    buckets = lambda: bucket_figures(stream, "requested", begin_of_all, now, "aipw", 0)  # noqa: E731
+    yield _median(part, f"evaluate the last {len(last):,} exactly", 1e3, "ms", exact, 10)
+    yield _median(part, "evaluate 30 days from buckets", 1e3, "ms", buckets, 10)
     piece = stream.recent.newest(10_000)
-    yield _median(part, "ingest into panes", 1e9 / len(piece), "ns/unit", lambda: stream.panes.add_units(piece), 50)
+    yield _median(part, "ingest into buckets", 1e9 / len(piece), "ns/unit", lambda: stream.buckets.add_units(piece), 50)
     made.close()
 
 

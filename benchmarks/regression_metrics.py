@@ -24,7 +24,7 @@ from models.assessment import regression_calibration as calibration
 from models.assessment import retention
 from models.assessment.convention import CONVENTIONS
 from models.evaluation.evaluate import Evaluation, evaluate, select
-from models.evaluation.judged import Asked, Judged
+from models.evaluation.unit_errors import ErrorOptions, UnitErrors
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.data import predictions
 from models.tasks.vessel.inference.scoring import predict_members, rows_per_pass
@@ -60,7 +60,8 @@ def main() -> None:
             path = Path(folder) / f"{kind}.npz"
             np.savez(path, **{**arrays, "members": arrays["members"][kept]})
             found[kind] = {
-                name: evaluate(predictions.read(path, Asked(convention))) for name, convention in CONVENTIONS.items()
+                name: evaluate(predictions.read(path, ErrorOptions(convention)))
+                for name, convention in CONVENTIONS.items()
             }
     draw(found, out / "regression-metrics.png")
     page = out / "regression-metrics.md"
@@ -97,7 +98,7 @@ def results(found: dict[str, dict[str, Evaluation]]) -> Results:
     )
 
 
-def _in_domain_r3(judged: Judged) -> list[float]:
+def _in_domain_r3(judged: UnitErrors) -> list[float]:
     assert judged.normals is not None
     kept = ~_shifted(judged)
     return _at_fractions(calibration.r3_curve(judged.error.values[kept], judged.normals.variance[kept]))
@@ -252,7 +253,7 @@ def _thin(curve: Any, points: int = 300, skip: int = 0) -> tuple[Any, Any]:
     return kept / (len(curve) - 1), curve[kept]
 
 
-def _shifted(judged: Judged) -> Any:
+def _shifted(judged: UnitErrors) -> Any:
     assert judged.shifted is not None
     return judged.shifted
 

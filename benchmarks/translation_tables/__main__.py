@@ -21,7 +21,7 @@ from benchmarks.translation_tables.findings import Findings
 from benchmarks.translation_tables.nearness import Nearness
 from benchmarks.translation_tables.plan import Plan
 from benchmarks.translation_tables.tokens import tokenisation
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.resume import claim
 
 QUICK = {"cap": 30, "public": 30, "compared": 30}

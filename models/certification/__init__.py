@@ -1,1 +1,1 @@
-"""Thresholds with a promise: retention, certified risk, capacity, cost; and the certificate that states it."""
+"""Thresholds with a guarantee (retention, certified risk, capacity, cost) and their certificates."""

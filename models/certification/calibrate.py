@@ -1,4 +1,4 @@
-"""The way from labelled units to a threshold that was also judged: fold, choose, judge, for all and for each group."""
+"""Calibration of thresholds: split units into folds, choose a threshold, evaluate it, for all units and by group."""
 
 from __future__ import annotations
 
@@ -10,26 +10,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.certification.certificate import About
-from models.certification.choose import Chosen, Goal, JointRisk, LeastCost, SelectiveRisk, choose
+from models.certification.choose import (
+    Capacity,
+    Chosen,
+    Goal,
+    JointRisk,
+    LeastCost,
+    SelectiveRisk,
+    TargetRetention,
+    choose,
+)
 from models.certification.folds import split
-from models.certification.groups import shared_goal, split_by
-from models.certification.judge import Judgement, judge
+from models.certification.threshold_evaluation import ThresholdEvaluation, evaluate_threshold
 from models.certification.units import Units, answered, losses
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What was chosen on one fold, and what it does on the other and on all n units."""
+    """Threshold that was chosen on one fold, evaluated on the other and on all n units."""
 
     chosen: Chosen
-    """From the units of the calibrate fold; its retention is theirs."""
+    """Choice on the calibrate fold, with the retention of that fold."""
     n: int
     retention: float
     """Share of all n units answered at the threshold."""
-    seen: Judgement
-    """All n units: risks are those the threshold was chosen on, and too good by that."""
-    judged: Judgement | None
-    """The judge fold; None where no unit was kept for it."""
+    seen: ThresholdEvaluation
+    """Evaluation on all n units, with a risk that is too good: the threshold was chosen on them."""
+    judged: ThresholdEvaluation | None
+    """Evaluation on the judge fold; None if that is empty."""
     groups: Mapping[str, Calibrated] = field(default_factory=dict)
 
 
@@ -43,14 +51,14 @@ def calibrate(
     acceptable: float | None = None,
     bound: float | None = None,
 ) -> Calibrated:
-    """A threshold for all units, and where ``by`` [n] is given one for each of its values.
+    """Calibrate a threshold for all units, and with ``by`` [n] one for each of its values.
 
-    The two statements stand side by side: that of all units with 1 - delta, those of the groups, together, too.
+    The guarantee for all units holds with 1 - delta, and so do those of the groups together.
 
     Args:
-        judge_share: of the units that judge, in [0, 1).
-        acceptable: for judging goals that know no loss; goals of risk bring their own.
-        bound: largest loss, likewise; None judges retention only.
+        judge_share: share of the units that are kept for evaluation, in [0, 1).
+        acceptable: largest acceptable error for goals without a loss; goals of risk have their own.
+        bound: largest loss, likewise; None evaluates retention only.
 
     Raises:
         ValueError: as ``choose`` and ``folds.split``.
@@ -87,20 +95,39 @@ def _calibrate(
         chosen = Chosen(None, 0.0, None, "no certifiable threshold: defer all; no unit is left to calibrate on")
     judged = None
     if folds.judge.any():
-        judged = judge(units.part(folds.judge), chosen.threshold, acceptable=acceptable, bound=bound)
+        judged = evaluate_threshold(units.part(folds.judge), chosen.threshold, acceptable=acceptable, bound=bound)
     return Calibrated(
         chosen,
         len(units),
         float(np.mean(answered(units.scores, chosen.threshold))),
-        judge(units, chosen.threshold, acceptable=acceptable, bound=bound),
+        evaluate_threshold(units, chosen.threshold, acceptable=acceptable, bound=bound),
         judged,
     )
 
 
-def default_judge_share(goal: Goal, n: int) -> float:
-    """One unit in twenty judges a risk, where that is fifty: fewer would say nothing, and the certificate needs them.
+def shared_goal(goal: Goal, groups: int) -> Goal:
+    """Return the goal of each of G groups, so that all hold together with confidence 1 - delta: delta / G (Bonferroni).
 
-    Of retention and capacity the law is known exactly; nothing is kept.
+    Each group then has its own procedure (Mondrian). A group with too few units for its delta gets no threshold and is
+    deferred: the threshold of all units has no guarantee for it.
+    """
+    if isinstance(goal, SelectiveRisk | TargetRetention | Capacity):
+        return replace(goal, delta=goal.delta / max(groups, 1))
+    return goal
+
+
+def split_by(values: NDArray[Any]) -> Mapping[str, NDArray[np.intp]]:
+    """Return the indices [k] of the units of each value, by the value as text, in order."""
+    names, inverse = np.unique(values.astype(str), return_inverse=True)
+    order = np.argsort(inverse, kind="stable")
+    cuts = np.cumsum(np.bincount(inverse))[:-1]
+    return dict(zip(names.tolist(), np.split(order, cuts), strict=True))
+
+
+def default_judge_share(goal: Goal, n: int) -> float:
+    """Return the share of units that are kept for evaluation: one in twenty for a risk, if that is fifty units.
+
+    The law of retention and capacity is known exactly; nothing is kept.
     """
     risk = isinstance(goal, SelectiveRisk | JointRisk | LeastCost)
     return 0.05 if risk and n >= 1000 else 0.0

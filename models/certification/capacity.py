@@ -1,4 +1,4 @@
-"""Thresholds for a desk of reviewers: as few deferrals as they can take, and how long those wait."""
+"""Thresholds for a team of reviewers with a given capacity, and their waiting time."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from scipy.special import gammaincc
 
-from models.certification.finding import Finding, nothing
+from models.certification.certificate import Finding, nothing
 from models.certification.retention import target_retention
 from models.certification.units import Units
 
 MOST_BUSY = 0.85
-"""Share of the time that reviewers may be busy: above it queues grow out of all proportion."""
+"""Largest share of the time that reviewers are busy: above it, waiting times grow steeply."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Desk:
 
     reviewers: int
     handling_seconds: float
-    """Mean time that one deferred unit takes."""
+    """Mean handling time of a deferred unit."""
 
     def __post_init__(self) -> None:
         if self.reviewers < 1:
@@ -35,11 +35,11 @@ class Desk:
 
     @property
     def per_hour(self) -> float:
-        """Deferrals an hour that keep the desk ``MOST_BUSY``."""
+        """Deferrals per hour that keep the reviewers ``MOST_BUSY``."""
         return MOST_BUSY * self.reviewers * 3600 / self.handling_seconds
 
     def wait(self, deferrals_per_hour: float) -> float:
-        """Mean wait in seconds before somebody starts, infinite at an overloaded desk (Erlang C).
+        """Return the mean wait in seconds before the review starts, infinite under overload (Erlang C).
 
         For Poisson arrivals and exponential handling times: C / (c mu - lambda), where C is the probability that all
         c reviewers are busy (Erlang 1917).
@@ -58,10 +58,10 @@ class Desk:
 
 
 def within_capacity(units: Units, per_hour: float, arrivals_per_hour: float, delta: float = 0.05) -> Finding:
-    """The strictest threshold that defers at most ``per_hour`` of ``arrivals_per_hour`` in expectation.
+    """Find the strictest threshold that defers at most ``per_hour`` of ``arrivals_per_hour`` in expectation.
 
-    That is a target retention of 1 - per_hour / arrivals. Where everything can be deferred there is no threshold:
-    another goal has to say what is worth answering.
+    That is a target retention of 1 - per_hour / arrivals. If everything can be deferred there is no threshold: choose
+    one by another goal.
 
     Raises:
         ValueError: capacity below 0 or not finite, arrivals not above 0, or delta outside (0, 1).

@@ -1,4 +1,4 @@
-"""A certificate: what a threshold promises, on what evidence, for which model, data and time."""
+"""Certificate of a threshold: its promise and evidence, for one model, data and time; and findings of procedures."""
 
 from __future__ import annotations
 
@@ -16,26 +16,56 @@ VALID_DAYS = 90
 
 
 @dataclass(frozen=True)
+class Finding:
+    """Outcome of one procedure on one set of units."""
+
+    procedure: str
+    """Name and source of the method."""
+    threshold: float | None
+    """Threshold by ``units.as_threshold``; None: there is no guarantee, so all units are deferred."""
+    statement: str
+    """Guarantee in words; empty without a threshold."""
+    reason: str
+    """Reason why there is no threshold, and what would help; empty with one."""
+    units: int
+    """Number of units behind the guarantee: for risks those that were tested, without rulers."""
+    answered: int | None = None
+    """Number of these at or below the threshold."""
+    loss: float | None = None
+    """Sum of the losses of the answered ones (their failures); for a log, of their weighted losses."""
+    pvalue: float | None = None
+    """p-value of the test at the threshold."""
+    low: float | None = None
+    high: float | None = None
+    """Interval of the realised retention, where the procedure has one."""
+
+
+def nothing(procedure: str, units: int, reason: str) -> Finding:
+    """Return the finding that no threshold has the guarantee."""
+    return Finding(procedure, None, "", f"no certifiable threshold: defer all; {reason}", units)
+
+
+@dataclass(frozen=True)
 class Certificate:
-    """Void as soon as model, score or numeric profile change, when drift is proven, and after ``expires``."""
+    """Certificate, void after a change of model, score or numeric profile, proven drift, or the day ``expires``."""
 
     procedure: str
     statement: str
-    """The promise in words."""
+    """Guarantee in words."""
     measure: str
     """Score that is compared with the threshold."""
     data: str
     """sha256 of scores and errors of the fold."""
     fold: str
-    """``calibrate``, or ``all`` where no unit was kept for judging."""
+    """``calibrate``, or ``all`` if no unit was kept for evaluation."""
     n: int
-    """Units that the promise rests on."""
+    """Number of units behind the guarantee."""
     issued: str
     """Day, ISO 8601."""
     expires: str
     """Last day on which it holds, ISO 8601."""
     alpha: float | None = None
-    """Largest risk that is promised; None for goals without a risk."""
+    """Largest risk; None for goals without a risk."""
     delta: float | None = None
     """1 - confidence; None for statements in expectation."""
     retention: float | None = None
@@ -50,7 +80,7 @@ class Certificate:
     group: str | None = None
     """Value of the column that it is about; None: all units."""
     answered: int | None = None
-    """Of the n units, at or below the threshold."""
+    """Number of the n units at or below the threshold."""
     loss: float | None = None
     """Summed loss of these; their failures where losses are 0 and 1."""
     pvalue: float | None = None
@@ -59,19 +89,19 @@ class Certificate:
     """Interval of the realised retention with 1 - delta."""
 
     def expired(self, on: date) -> bool:
-        """Whether it no longer holds on a day."""
+        """Return whether it no longer holds on a day."""
         return on > date.fromisoformat(self.expires)
 
     def plain(self) -> dict[str, Any]:
-        """Names and values for JSON."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> Certificate:
-        """The certificate that ``plain`` wrote.
+        """Read the values that ``plain`` wrote.
 
         Raises:
-            ValueError: a field is missing or unknown, or a date is none.
+            ValueError: a field is missing or unknown, or a date is not valid.
         """
         known = {one.name for one in fields(cls)}
         needed = {"procedure", "statement", "measure", "data", "fold", "n", "issued", "expires"}
@@ -87,7 +117,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class About:
-    """What a certificate is bound to, as far as the caller knows."""
+    """Binding of a certificate to measure, model and time, as far as the caller knows."""
 
     measure: str
     issued: date
@@ -99,7 +129,7 @@ class About:
 
 
 def fingerprint(units: Units) -> str:
-    """sha256 of float32 scores, float64 errors and propensities [n], little-endian, in their order."""
+    """Return the sha256 of float32 scores, float64 errors and propensities [n], little-endian, in their order."""
     digest = sha256(np.ascontiguousarray(units.scores, "<f4").data)
     for values in (units.errors, units.propensity):
         if values is not None:

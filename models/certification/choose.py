@@ -1,4 +1,4 @@
-"""From units and a goal to a threshold with its certificate: the one entry for commands and services."""
+"""Choice of a threshold and its certificate for a goal: the entry point for commands and services."""
 
 from __future__ import annotations
 
@@ -9,19 +9,17 @@ from typing import Any
 import numpy as np
 
 from models.certification.capacity import within_capacity
-from models.certification.certificate import About, Certificate, fingerprint
+from models.certification.certificate import About, Certificate, Finding, fingerprint
 from models.certification.cost import Costs, cheapest
 from models.certification.crc import control
-from models.certification.finding import Finding
 from models.certification.retention import target_retention
-from models.certification.selective_risk import certify
+from models.certification.selective_risk import certify, certify_from_log
 from models.certification.units import Floats, Units, answered
-from models.certification.weighted import certify_from_log
 
 
 @dataclass(frozen=True)
 class SelectiveRisk:
-    """Mean loss of the answered at most ``alpha``, with confidence 1 - delta."""
+    """Goal: mean loss of the answered units at most ``alpha``, with confidence 1 - delta."""
 
     alpha: float
     delta: float = 0.05
@@ -32,7 +30,7 @@ class SelectiveRisk:
 
 @dataclass(frozen=True)
 class JointRisk:
-    """Mean loss of all, deferred ones counted 0, at most ``alpha`` in expectation."""
+    """Goal: mean loss of all units, deferred ones counted 0, at most ``alpha`` in expectation."""
 
     alpha: float
     acceptable: float | None = None
@@ -41,7 +39,7 @@ class JointRisk:
 
 @dataclass(frozen=True)
 class TargetRetention:
-    """At least this share is answered, in expectation."""
+    """Goal: at least this share is answered, in expectation."""
 
     retention: float
     delta: float = 0.05
@@ -49,7 +47,7 @@ class TargetRetention:
 
 @dataclass(frozen=True)
 class Capacity:
-    """At most ``per_hour`` of ``arrivals_per_hour`` are deferred, in expectation."""
+    """Goal: at most ``per_hour`` of ``arrivals_per_hour`` are deferred, in expectation."""
 
     per_hour: float
     arrivals_per_hour: float
@@ -58,7 +56,7 @@ class Capacity:
 
 @dataclass(frozen=True)
 class LeastCost:
-    """Answer where that is expected to cost no more than asking."""
+    """Goal: answer if that is expected to cost no more than a review."""
 
     costs: Costs
     acceptable: float | None = None
@@ -69,22 +67,22 @@ Goal = SelectiveRisk | JointRisk | TargetRetention | Capacity | LeastCost
 
 @dataclass(frozen=True)
 class Chosen:
-    """A threshold, or none: then everything is deferred."""
+    """Chosen threshold; without one everything is deferred."""
 
     threshold: float | None
-    """Answered iff the score is at most this, in float32 or in double precision."""
+    """Largest score that is answered, in float32 or in double precision."""
     retention: float
     """Share of the units answered at it; 0 without one."""
     certificate: Certificate | None
     reason: str
-    """Why there is no threshold, and what would help; empty with one."""
+    """Reason why there is no threshold, and what would help; empty with one."""
 
 
 def choose(units: Units, goal: Goal, about: About, unlabelled: Floats | None = None) -> Chosen:
-    """The loosest threshold that keeps the goal (for a capacity: the strictest), from n units.
+    """Choose the loosest threshold that meets the goal (for a capacity: the strictest), from n units.
 
-    Units with propensities are a log of decisions; for them only certified selective risk, retention and capacity
-    can be had.
+    Units with propensities are a log of decisions, for which only certified selective risk, retention and capacity are
+    possible.
 
     Args:
         unlabelled: more scores of the same law, for the candidates of certified risk.

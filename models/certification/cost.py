@@ -1,4 +1,4 @@
-"""Chow's rule: answer where the expected cost of an error is at most that of asking somebody."""
+"""Chow's rule: answer if the expected cost of an error is at most that of a review."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.calibration import ExpectedError, expected_error
-from models.certification.finding import Finding, nothing
+from models.certification.certificate import Finding, nothing
 from models.certification.units import Units, as_threshold, losses
 
 PROCEDURE = "expected cost, isotonic fit of the loss on the score (Chow 1970)"
@@ -16,14 +16,14 @@ PROCEDURE = "expected cost, isotonic fit of the loss on the score (Chow 1970)"
 
 @dataclass(frozen=True)
 class Costs:
-    """In one currency."""
+    """Costs in one currency."""
 
     of_loss: float
-    """Of a loss of 1, > 0."""
+    """Cost of a loss of 1, > 0."""
     of_review: float
-    """Of asking somebody once, >= 0."""
+    """Cost of one review, >= 0."""
     reviewer_loss: float = 0.0
-    """Mean loss of who is asked, >= 0."""
+    """Mean loss of a reviewer, >= 0."""
 
     def __post_init__(self) -> None:
         if not (0 < self.of_loss < math.inf and 0 <= self.of_review < math.inf and 0 <= self.reviewer_loss < math.inf):
@@ -31,14 +31,14 @@ class Costs:
 
     @property
     def largest_loss(self) -> float:
-        """Largest expected loss at which answering is not dearer."""
+        """Largest expected loss at which an answer costs no more than a review."""
         return self.of_review / self.of_loss + self.reviewer_loss
 
 
 def cheapest(units: Units, costs: Costs, *, acceptable: float | None = None, bound: float = math.inf) -> Finding:
-    """The largest score whose expected loss, by an isotonic fit on n units, is at most ``costs.largest_loss``.
+    """Find the largest score whose expected loss, by an isotonic fit on n units, is at most ``costs.largest_loss``.
 
-    Optimal if the fit is right; it promises nothing about finite samples.
+    Optimal if the fit is right; it has no guarantee for finite samples.
 
     Raises:
         ValueError: no errors, a label is missing, or an error is negative, above ``bound`` or not finite.

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.certification.finding import Finding, nothing
+from models.certification.certificate import Finding, nothing
 from models.certification.units import Units, as_threshold, losses
 
 PROCEDURE = "conformal risk control of the joint risk (Angelopoulos et al. 2022)"
 
 
 def control(units: Units, alpha: float, *, acceptable: float | None = None, bound: float = 1.0) -> Finding:
-    """The largest score u with (n R(u) + bound) / (n + 1) <= alpha, R(u) = mean of l 1{score <= u} over n units.
+    """Find the largest score u with (n R(u) + bound) / (n + 1) <= alpha, R(u) = mean of l 1{score <= u} over n units.
 
     E[joint risk] <= alpha over calibration units and the next one. Tied scores are answered together or not at all;
     above the largest score nothing is answered.

@@ -1,6 +1,6 @@
-"""Folds by hash: which units a threshold is computed on, and which judge it afterwards.
+"""Folds by hash: units on which a threshold is chosen, and units on which it is evaluated.
 
-A unit's draw in [0, 1) is a keyed hash of its id, or of its row number where it has none. It knows nothing of scores
+A unit's draw in [0, 1) is a keyed hash of its id, or of its row number where it has none. It does not depend on scores
 and labels, so folds are random whatever the order of the rows; it never changes, so the same file gives the same
 threshold, and rows with one id stay together.
 """
@@ -27,13 +27,13 @@ class Folds:
 
 
 def row_draws(n: int, key: bytes = KEY) -> NDArray[np.float64]:
-    """Draws [n] by row number: Philox, a keyed function of a counter (Salmon et al. 2011)."""
+    """Return draws [n] by row number: Philox, a keyed function of a counter (Salmon et al. 2011)."""
     seed = int.from_bytes(blake2b(key, digest_size=16).digest(), "big")
     return np.random.Generator(np.random.Philox(key=seed)).random(n)
 
 
 def id_draws(ids: Iterable[str], key: bytes = KEY) -> NDArray[np.float64]:
-    """Draws [n] by id: the first 53 bits of keyed BLAKE2b."""
+    """Return draws [n] by id: the first 53 bits of keyed BLAKE2b."""
     keyed = blake2b(digest_size=8, key=key)
 
     def digest(name: str) -> bytes:
@@ -46,7 +46,7 @@ def id_draws(ids: Iterable[str], key: bytes = KEY) -> NDArray[np.float64]:
 
 
 def split(draws: NDArray[np.float64], judge_share: float) -> Folds:
-    """The folds of draws [n]; in expectation a ``judge_share`` of the units judges.
+    """Return the folds of draws [n]; in expectation a ``judge_share`` of the units is in the judge fold.
 
     Raises:
         ValueError: the share is outside [0, 1).

@@ -1,10 +1,10 @@
-"""Candidate thresholds that depend on scores, and on scores of other units than those that are tested.
+"""Candidate thresholds from scores of other units than those that are tested.
 
 Given the thresholds, the answered units among the tested ones are independent draws from the law of answered units,
 so exact tests are exact. With thresholds from the tested units' own scores they would be so only where the risk
-crosses its limit once. Hence a few units, the *rulers*, lend their scores and are not tested; between two rulers the
-thresholds are interpolated, so a few dozen of them are enough. The largest score is a ruler too: above it nothing is
-known, so nothing is answered there.
+crosses its limit once. Hence the thresholds are the scores of a few units, the *rulers*, which are not tested; between
+two rulers they are interpolated, so a few dozen are enough. The largest score is a ruler too: nothing above it is
+answered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_RULERS = 1000
 
 @dataclass(frozen=True)
 class Grid:
-    """Candidate thresholds, and what rulers say of them."""
+    """Candidate thresholds, and the numbers of units expected at them."""
 
     thresholds: NDArray[np.float32]
     """Ascending and distinct, finite [m]."""
@@ -34,7 +34,7 @@ class Grid:
 
 
 def own_grid(units: Units, smallest: int) -> Grid:
-    """Thresholds from rulers among the units: one in forty, at least ten, and the largest finite score.
+    """Return thresholds from rulers among the units: one in forty, at least ten, and the largest finite score.
 
     Where that leaves fewer than the ``smallest`` number that certifies anything, the largest score is the only ruler:
     then only answering everything can be certified.
@@ -56,7 +56,7 @@ def own_grid(units: Units, smallest: int) -> Grid:
 
 
 def other_grid(units: Units, unlabelled: Floats) -> Grid:
-    """Thresholds from scores [k] of other units of the same law, labelled or not: all units are tested."""
+    """Return thresholds from scores [k] of other units of the same law, labelled or not: all units are tested."""
     scores = np.sort(as_scores(unlabelled))
     if len(scores) > MOST_RULERS:
         scores = scores[np.linspace(0, len(scores) - 1, MOST_RULERS).astype(np.intp)]

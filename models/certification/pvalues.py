@@ -17,7 +17,7 @@ _MOST_BET = 0.75  # of the bet that could lose everything (Waudby-Smith & Ramdas
 
 
 def binomial(failures: ArrayLike, units: ArrayLike, alpha: float) -> Float64:
-    """P(Binomial(units, alpha) <= failures), float64 of the broadcast shape; 1 where there are no units.
+    """Return P(Binomial(units, alpha) <= failures), float64 of the broadcast shape; 1 without units.
 
     The exact test behind the upper limit of Clopper & Pearson 1934.
 
@@ -31,7 +31,7 @@ def binomial(failures: ArrayLike, units: ArrayLike, alpha: float) -> Float64:
 
 
 def hoeffding_bentkus(mean: ArrayLike, units: ArrayLike, alpha: float, bound: float = 1.0) -> Float64:
-    """min(exp(-n h(min(r, a), a)), e P(Binomial(n, a) <= ceil(n r))) with r = mean / bound, a = alpha / bound.
+    """Return min(exp(-n h(min(r, a), a)), e P(Binomial(n, a) <= ceil(n r))) with r = mean / bound, a = alpha / bound.
 
     ``mean`` is that of n losses in [0, bound]; h is the divergence of two Bernoulli laws (Bates et al. 2021;
     Angelopoulos et al. 2021, proposition 1).
@@ -50,7 +50,7 @@ def hoeffding_bentkus(mean: ArrayLike, units: ArrayLike, alpha: float, bound: fl
 
 
 def betting(excess: Float64, largest: float, variance: float, delta: float) -> float:
-    """1 / the largest wealth of a bettor against E[excess] >= 0 (Waudby-Smith & Ramdas 2024).
+    """Return 1 / the largest wealth of a bettor against E[excess] >= 0 (Waudby-Smith & Ramdas 2024).
 
     The wealth after t values is the product of 1 - b_s x_s; each bet b_s knows only what came before, so under H0 it
     is a supermartingale and exceeds 1 / p with probability at most p (Ville 1939). The values have to come in an
@@ -59,7 +59,7 @@ def betting(excess: Float64, largest: float, variance: float, delta: float) -> f
     Args:
         excess: loss - alpha [n], or any value with a mean below 0 if the risk is below alpha.
         largest: bound of the values from above, > 0.
-        variance: what is believed of the variance before the first value; any number is valid.
+        variance: prior guess of the variance; any number is valid.
         delta: level at which the bets are strongest; any is valid.
     """
     n = len(excess)
@@ -75,13 +75,13 @@ def betting(excess: Float64, largest: float, variance: float, delta: float) -> f
 
 
 def zero_failure_size(alpha: float, delta: float) -> int:
-    """Units without a single failure that certify a risk of alpha: the least n with (1 - alpha)^n <= delta."""
+    """Return how many units without a failure certify a risk of alpha: the least n with (1 - alpha)^n <= delta."""
     check_risk(alpha, 1.0)
     return math.ceil(math.log(delta) / math.log1p(-alpha) - 1e-9)
 
 
 def exact_interval(successes: int, units: int, level: float = 0.95) -> tuple[float, float]:
-    """Clopper & Pearson 1934: covers a share with at least ``level``; (0, 1) where there are no units."""
+    """Return an interval that covers a share with at least ``level``; (0, 1) without units (Clopper & Pearson 1934)."""
     tail = (1 - level) / 2
     low = float(betaincinv(successes, units - successes + 1, tail)) if successes else 0.0
     high = float(betaincinv(successes + 1, units - successes, 1 - tail)) if successes < units else 1.0
@@ -89,6 +89,6 @@ def exact_interval(successes: int, units: int, level: float = 0.95) -> tuple[flo
 
 
 def check_risk(alpha: float, bound: float) -> None:
-    """Raises ValueError unless 0 < alpha < bound."""
+    """Raise ValueError unless 0 < alpha < bound."""
     if not 0 < alpha < bound:
         raise ValueError(f"risk is {alpha:g}; a value in (0, {bound:g}) is needed: others are never or always met")

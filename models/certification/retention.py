@@ -1,4 +1,4 @@
-"""The threshold that answers a wanted share of units: an order statistic of scores, and the law of what it realises."""
+"""Threshold for a target retention: an order statistic of scores, and the law of the realised retention."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import betaincinv
 
-from models.certification.finding import Finding, nothing
+from models.certification.certificate import Finding, nothing
 from models.certification.selective_risk import check_delta
 from models.certification.units import Units, answered, as_threshold
 
@@ -15,7 +15,7 @@ PROCEDURE = "order statistic (Beta law of the realised retention; Dvoretzky, Kie
 
 
 def target_retention(units: Units, retention: float, delta: float = 0.05) -> Finding:
-    """The k-th smallest of n scores, k = ceil((n + 1) retention).
+    """Return the threshold that answers ``retention`` of units: the k-th smallest score, k = ceil((n + 1) retention).
 
     The realised retention is Beta(k, n + 1 - k) for scores without ties, and larger with them: its mean is at least
     the target, and ``low`` to ``high`` holds it with 1 - delta. The band of Dvoretzky, Kiefer & Wolfowitz holds at

@@ -1,4 +1,4 @@
-"""The loosest threshold whose selective risk is certified: the mean loss of the answered units is at most alpha.
+"""Certified selective risk: the loosest threshold at which the mean loss of the answered units is at most alpha.
 
 P(selective risk <= alpha) >= 1 - delta over the draw of the calibration units, for any model, any score and any law of
 the data, if future units come from the same law. With a loss of 1 for an unacceptable error the risk is
@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from models.certification.finding import Finding, nothing
+from models.certification.certificate import Finding, nothing
 from models.certification.grid import Grid, other_grid, own_grid
 from models.certification.pvalues import betting, binomial, check_risk, hoeffding_bentkus, zero_failure_size
 from models.certification.sequence import last_rejected, starts
@@ -20,6 +20,7 @@ from models.certification.units import Floats, Units, as_threshold, losses
 
 BINOMIAL = "fixed-sequence testing, exact binomial (Angelopoulos et al. 2021; Clopper & Pearson 1934; Wiens 2003)"
 BOUNDED = "fixed-sequence testing, bounded losses (Angelopoulos et al. 2021; Waudby-Smith & Ramdas 2024; Wiens 2003)"
+WEIGHTED = "fixed-sequence testing of weighted losses (Horvitz & Thompson 1952; Waudby-Smith & Ramdas 2024)"
 _MOST_BETS = 100_000  # with more units Hoeffding-Bentkus is hardly wider, and a hundred times faster
 
 
@@ -32,7 +33,7 @@ def certify(
     bound: float = 1.0,
     unlabelled: Floats | None = None,
 ) -> Finding:
-    """Tests H0: selective risk > alpha from strict to loose thresholds; see ``grid`` and ``sequence``.
+    """Test H0: selective risk > alpha from strict to loose thresholds; see ``grid`` and ``sequence``.
 
     Exact binomial tests for losses 0 and 1; betting for losses in [0, bound], Hoeffding-Bentkus for many of them.
 
@@ -81,6 +82,74 @@ def certify(
     )
 
 
+def certify_from_log(
+    units: Units, alpha: float, delta: float, *, acceptable: float | None = None, bound: float = 1.0
+) -> Finding:
+    """Certify from a log of decisions: units [n] with propensities, labelled mostly where they were deferred.
+
+    Each logged unit weighs by the probability that its label was asked for: X = (l - alpha) A R / pi has a mean below 0
+    exactly if the selective risk is below alpha (Horvitz & Thompson 1952), and units without a label are zeros. A
+    betting test on [-alpha / pi_min, (bound - alpha) / pi_min] is valid for it however the labels were selected.
+
+    All logged units lend scores. Requested labels that never came make pi wrong, and have to be corrected before.
+
+    Where all units below a threshold have one propensity, the labelled ones are a simple random sample of them, and
+    losses 0 and 1 are tested exactly: without weights that is the same hypothesis, and the strongest test of it.
+
+    Raises:
+        ValueError: no propensities; otherwise as ``certify``.
+    """
+    check_risk(alpha, bound)
+    check_delta(delta)
+    if units.propensity is None:
+        raise ValueError("a log needs the propensity of each unit")
+    loss = losses(units, acceptable, bound)
+    needed = zero_failure_size(alpha / bound, delta)
+    grid = own_grid(units, needed)
+    kept = np.flatnonzero(grid.tested & ~np.isnan(loss))
+    order = kept[np.argsort(units.draws[kept])]
+    lost, weight, n = loss[order], 1 / units.propensity[order], len(order)
+    if n < needed:
+        return nothing(WEIGHTED, n, too_few(needed, alpha, delta, n) + " with labels")
+    if not len(grid.thresholds):
+        return nothing(WEIGHTED, n, "no unit has a finite uncertainty")
+    answered, failed, place = sums(grid, units.scores[order], lost)
+    even = _even(units.propensity, np.searchsorted(grid.thresholds, units.scores, "left"), len(grid.thresholds))
+    exact = bound == 1 and binary(lost)
+    heaviest = float(1 / units.propensity.min())
+    excess = (lost - alpha) * weight
+
+    def pvalue(j: int) -> float:
+        if exact and even[j]:
+            return float(binomial(failed[j], answered[j], alpha))
+        variance = alpha * (bound - alpha) * heaviest
+        return betting(excess[place <= j], (bound - alpha) * heaviest, variance, delta)
+
+    best = last_rejected(pvalue, starts(grid.expected, grid.expected[-1], needed).tolist(), delta)
+    if best is None:
+        return nothing(WEIGHTED, n, f"{n} labels cannot show that the risk is below {alpha:g}: more audits help")
+    return Finding(
+        WEIGHTED,
+        as_threshold(float(grid.thresholds[best])),
+        f"with confidence {1 - delta:g} over the log, the mean loss among answered units of the same law is at most "
+        f"{alpha:g}, whatever selected the labels",
+        "",
+        n,
+        int(answered[best]),
+        float(np.sum((lost * weight)[place <= best])),
+        pvalue(best),
+    )
+
+
+def _even(propensity: NDArray[np.float64], place: NDArray[np.intp], m: int) -> NDArray[np.bool_]:
+    """Return whether all units that a threshold [m] answers have one propensity."""
+    low, high = np.full(m + 1, np.inf), np.zeros(m + 1)
+    np.minimum.at(low, place, propensity)
+    np.maximum.at(high, place, propensity)
+    found: NDArray[np.bool_] = np.minimum.accumulate(low)[:m] >= np.maximum.accumulate(high)[:m]
+    return found
+
+
 def _bets(
     excess: NDArray[np.float64],
     place: NDArray[np.intp],
@@ -89,21 +158,21 @@ def _bets(
     variance: float,
     delta: float,
 ) -> Callable[[int], float]:
-    """Betting p-values by threshold; the units bet in the order of their draws, which knows nothing of them."""
+    """Return betting p-values by threshold; units bet in the order of their draws, which is independent of them."""
     order = np.argsort(draws)
     excess, place = excess[order], place[order]
     return lambda j: betting(excess[place <= j], largest, variance, delta)
 
 
 def binary(loss: NDArray[np.float64]) -> bool:
-    """Whether all losses are 0 or 1."""
+    """Return whether all losses are 0 or 1."""
     return bool(((loss == 0) | (loss == 1)).all())
 
 
 def sums(
     grid: Grid, scores: NDArray[np.float32], loss: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.intp]]:
-    """Units and summed losses at or below each threshold [m], and the first threshold that answers each unit [n]."""
+    """Return units and summed losses up to each threshold [m], and the first threshold that answers each unit [n]."""
     place = np.searchsorted(grid.thresholds, scores, "left")  # NaN and what is above all go to m
     m = len(grid.thresholds)
     answered = np.cumsum(np.bincount(place, minlength=m + 1)[:m])
@@ -111,7 +180,7 @@ def sums(
 
 
 def too_few(needed: int, alpha: float, delta: float, have: int) -> str:
-    """Why fewer units than the zero-failure size certify nothing."""
+    """Explain why fewer units than the zero-failure size certify nothing."""
     return (
         f"risk {alpha:g} with delta {delta:g} needs at least {needed} units to test even if none fails, and there are "
         f"{have}"
@@ -121,7 +190,7 @@ def too_few(needed: int, alpha: float, delta: float, have: int) -> str:
 def _too_risky(
     answered: NDArray[np.int64], lost: NDArray[np.float64], n: int, alpha: float, delta: float, needed: int
 ) -> str:
-    """What was found instead, and how many units would do if the rates stayed as they are (normal approximation)."""
+    """Describe the best rate, and how many units would suffice at the same rates (normal approximation)."""
     enough = answered >= min(needed, answered[-1])
     k, rate = answered[enough], lost[enough] / np.maximum(answered[enough], 1)
     best = int(np.argmin(rate))
@@ -135,6 +204,6 @@ def _too_risky(
 
 
 def check_delta(delta: float) -> None:
-    """Raises ValueError unless delta is in (0, 1)."""
+    """Raise ValueError unless delta is in (0, 1)."""
     if not 0 < delta < 1:
         raise ValueError(f"delta is {delta:g}; a probability in (0, 1) is needed, such as 0.05")

@@ -1,4 +1,4 @@
-"""Many hypotheses in a fixed order, at one level for all: fixed-sequence testing with several starts.
+"""Fixed-sequence testing with several starts: many hypotheses in a fixed order, at one level for all.
 
 Testing strict thresholds first and stopping at the first that fails spends the whole level at each (learn then test,
 Angelopoulos et al. 2021). One start loses everything where it is unlucky: too strict and it has too few units, too
@@ -20,7 +20,7 @@ FIRST, SECOND = 0.9, 0.1
 
 
 def last_rejected(pvalue: Callable[[int], float], shares: Sequence[float], delta: float) -> int | None:
-    """The last hypothesis that is rejected, None if none is; p-values are asked for only where they matter.
+    """Return the last hypothesis that is rejected, None without one; p-values are computed only as needed.
 
     Args:
         pvalue: of the hypothesis at an index.
@@ -36,7 +36,7 @@ def last_rejected(pvalue: Callable[[int], float], shares: Sequence[float], delta
 
 
 def starts(expected: NDArray[np.float64], units: float, smallest: int) -> NDArray[np.float64]:
-    """Shares [m] of the level for thresholds at or below which so many tested units are expected, ascending [m].
+    """Return the shares [m] of the level for thresholds, by the ascending numbers of tested units expected at them [m].
 
     The first start expects 15 % of all ``units`` and at least four times the zero-failure size, the second 45 % and
     eight times: with fewer, one or two failures by chance end the sequence. The expectations are to come from other

@@ -1,4 +1,4 @@
-"""The units that a threshold is chosen from, and the comparison that decides with it."""
+"""Units for the choice of a threshold, and the comparison of scores with it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class Units:
-    """n units; made by ``units``, which checks them."""
+    """Columns of n units; made by ``units``, which checks them."""
 
     scores: NDArray[np.float32]
     """Uncertainty [n] as it is compared, in float32; NaN is the least certain."""
     errors: NDArray[np.float64] | None
-    """Error [n]; NaN where a label is missing, which needs ``propensity``. None: nobody knows any."""
+    """Error [n]; NaN without a label, which needs ``propensity``. None: all are unknown."""
     draws: NDArray[np.float64]
     """One number in [0, 1) a unit [n], from its id or its row: it decides folds, rulers and the order of bets."""
     propensity: NDArray[np.float64] | None = None
@@ -34,7 +34,7 @@ class Units:
         return len(self.scores)
 
     def part(self, which: Mask | NDArray[np.intp]) -> Units:
-        """The units of a mask [n], or at indices [k]."""
+        """Return the units of a mask [n], or at indices [k]."""
         return Units(
             self.scores[which],
             None if self.errors is None else self.errors[which],
@@ -50,7 +50,7 @@ def units(
     propensity: Floats | None = None,
     draws: NDArray[np.float64] | None = None,
 ) -> Units:
-    """Checks and converts n units.
+    """Check and convert n units.
 
     Args:
         scores: uncertainties [n], larger is less certain.
@@ -83,15 +83,15 @@ def units(
 
 
 def as_scores(values: Floats) -> NDArray[np.float32]:
-    """As the policy compares them: in float32, where what is beyond its range is infinite."""
+    """Convert scores to float32, as the policy compares them; values beyond its range become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 
 
 def as_threshold(value: float) -> float:
-    """The largest Python number that is ``value`` in float32, finite.
+    """Return the largest finite Python number that is ``value`` in float32.
 
-    Scores in double precision are then parted in the same way by comparing doubles as by comparing in float32.
+    Comparing scores with it in double precision gives the same result as in float32.
     """
     with np.errstate(over="ignore"):
         low = np.clip(np.float32(value), np.float32(-LARGEST), np.float32(LARGEST))
@@ -101,7 +101,7 @@ def as_threshold(value: float) -> float:
 
 
 def answered(scores: NDArray[np.float32], threshold: float | None) -> Mask:
-    """Which units [n] are answered: u <= threshold in float32, so NaN defers; None answers nobody."""
+    """Return which units [n] are answered: u <= threshold in float32, so NaN defers; None answers none."""
     if threshold is None:
         return np.zeros(len(scores), bool)
     found: Mask = scores <= np.float32(threshold)
@@ -109,7 +109,7 @@ def answered(scores: NDArray[np.float32], threshold: float | None) -> Mask:
 
 
 def losses(units: Units, acceptable: float | None, bound: float) -> NDArray[np.float64]:
-    """Losses [n] in [0, bound]: 1 where the error exceeds ``acceptable``, or the errors themselves.
+    """Return losses [n] in [0, bound]: 1 where the error exceeds ``acceptable``, or the errors themselves.
 
     NaN stays NaN (no label).
 

@@ -1,13 +1,13 @@
-"""Drift: scores against their reference, and alarms that may be looked at all the time.
+"""Drift: comparison of scores with their reference, and alarms that hold at all times.
 
-Three questions, three answers, none of which replaces another:
+Three tests, none of which replaces another:
 
-- ``psi``: do scores lie elsewhere than on the in-domain data of the artefact? Needs no labels. A test of one window:
-  sees a difference that was there from the start, promises nothing to whoever looks again and again.
-- ``martingale``: has the stream of scores changed since it began? Needs no labels, may be looked at for ever. Knows no
-  reference, so a stream that is different from its first unit on looks quiet.
-- ``risk``: has the risk risen above what calibration found? Needs labels, may be looked at for ever, says nothing of a
-  shift that does no harm.
+- ``psi`` compares the scores of one window with the in-domain data of the artefact. It needs no labels and detects a
+  difference that was there from the start, but has no guarantee for repeated looks.
+- ``martingale`` tests whether a stream of scores has changed since it began. It needs no labels and holds for any
+  number of looks. It has no reference, so it misses a stream that is different from its first unit on.
+- ``risk`` tests whether the risk has risen above that of the calibration data. It needs labels, holds for any number of
+  looks, and ignores a shift that does no harm.
 
-``wealth`` is what the latter two alarm by, and how replicas and strata are combined.
+``wealth`` is the statistic of the latter two, and combines replicas and strata.
 """

@@ -1,4 +1,4 @@
-"""Fixed bins of an uncertainty score: what streams are counted in, so that counts of replicas add up."""
+"""Fixed bins of an uncertainty score, in which streams are counted, so that counts of replicas add up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_EDGES = 250  # a bin and the number of bins fit into a byte
 
 
 class Bins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Bin b holds edges[b - 1] < u <= edges[b]; the outer two are open, one more holds units without a score (NaN)."""
+    """Bins: bin b holds edges[b - 1] < u <= edges[b]; the outer two are open, one more holds NaN."""
 
     edges: tuple[float, ...]
     """Upper edges in the measure's unit, strictly increasing."""
@@ -34,7 +34,7 @@ class Bins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return len(self.edges) + 2
 
     def index(self, scores: Floats) -> NDArray[np.uint8]:
-        """The bin of each score [n]; infinite ones lie in the outer bins.
+        """Return the bin of each score [n]; infinite ones lie in the outer bins.
 
         Raises:
             ValueError: scores have not one axis.
@@ -46,7 +46,7 @@ class Bins(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def count(self, scores: Floats) -> NDArray[np.int64]:
-        """Units in each bin [bins], of scores [n].
+        """Return the number of scores [n] in each bin [bins].
 
         Raises:
             ValueError: as ``index``.
@@ -59,7 +59,7 @@ class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     bins: Bins
     counts: tuple[float, ...]
-    """Units in each bin [bins]; not whole where they were made of quantiles."""
+    """Units in each bin [bins]; fractions if they were made of quantiles."""
 
     def __post_init__(self) -> None:
         if len(self.counts) != len(self.bins):
@@ -67,7 +67,7 @@ class Reference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def of_quantiles(values: Sequence[float], levels: Sequence[float], units: int, bins: int = 20) -> Reference:
-    """Bins of about equal shares, from the quantiles of a score that an artefact carries.
+    """Return bins of about equal shares, from the quantiles of a score in an artefact.
 
     A value that several levels share becomes one edge with the highest of them, as ``Bins`` count ``u <= edge``.
 

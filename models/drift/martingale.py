@@ -1,4 +1,4 @@
-"""Whether a stream of scores is still what it was: an exchangeability martingale, with neither labels nor reference.
+"""Exchangeability martingale: a test for change in a stream of scores, with neither labels nor reference.
 
 Each unit gets the smoothed conformal p-value of its bin among all units so far (Vovk, Gammerman & Shafer 2005, ch. 7):
 ``p = (#{u_j > u_i} + theta #{u_j = u_i}) / i`` over j <= i, theta uniform. Bins are ties, which theta breaks, so while
@@ -10,11 +10,11 @@ wealth depends on the sums of ln p and ln(1 - p) alone. ``wealth`` says how a mi
 Promise: P(wealth ever reaches 1/alpha) <= alpha while the stream is exchangeable, with looks after every block. After
 an alarm start anew; each start is a new promise.
 
-What it does not see, and what else it sees:
+Limits:
 
-- Traffic that differs from the in-domain data from the first unit on is exchangeable with itself. ``psi`` sees that.
+- Traffic that differs from the in-domain data from the first unit on is exchangeable with itself. ``psi`` detects that.
 - Any change of the scores' law counts, harmless and small ones too: after a million quiet units a rise of all scores by
-  a twentieth is found within some ten thousand. How large it is, says ``psi``; whether it does harm, ``risk``.
+  a twentieth is found within some ten thousand. ``psi`` measures how large it is, ``risk`` whether it does harm.
 - Order counts: night after day, and rows of one request (a route, a scene, a document), are not exchangeable. Feed one
   unit of each request, and give daily cycles a state for each part of the day, or expect alarms that are true.
 """
@@ -42,7 +42,7 @@ _ROWS = 255  # counted in one go: running counts fit into a byte
 
 
 class Watched(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that is remembered of a stream of scores."""
+    """State of the test after some units of a stream."""
 
     counts: tuple[int, ...]
     """Units of all whole blocks in each bin [bins]."""
@@ -50,18 +50,18 @@ class Watched(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Bins of the units behind the last whole block, fewer than ``BLOCK``."""
     capital: Capital
     log_wealth: float = 0.0
-    """After the last whole block."""
+    """Log wealth after the last whole block."""
     log_peak: float = 0.0
-    """The largest after any block: the alarm."""
+    """Largest log wealth after any block, which decides on the alarm."""
 
     @property
     def units(self) -> int:
-        """Units seen."""
+        """Number of units seen."""
         return self.capital.blocks * BLOCK + len(self.pending)
 
 
 class Exchangeability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The test of one stream: its bins, and the key of the randomness that breaks ties."""
+    """Test of one stream: its bins, and the key of the random numbers that break ties."""
 
     bins: Bins
     key: int
@@ -72,11 +72,11 @@ class Exchangeability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"the key of a stream is a whole number of at least 0, not {self.key}")
 
     def start(self) -> Watched:
-        """Before the first unit."""
+        """Return the state before the first unit."""
         return Watched((0,) * len(self.bins), (), start(len(_BETS)))
 
     def update(self, watched: Watched, scores: Floats) -> Watched:
-        """After more scores [n], in the order of the stream: one call or many come to the same, to the last bit.
+        """Return the state after more scores [n], in the order of the stream; the same in one call or many, to the bit.
 
         Raises:
             ValueError: scores have not one axis, or the state is of other bins.
@@ -84,7 +84,7 @@ class Exchangeability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.path(watched, scores)[0]
 
     def path(self, watched: Watched, scores: Floats) -> tuple[Watched, Array]:
-        """As ``update``, and the log wealth after each block that became whole [blocks].
+        """Return the state as ``update``, and the log wealth after each block that became whole [blocks].
 
         Raises:
             ValueError: as ``update``.
@@ -106,14 +106,14 @@ class Exchangeability(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Watched(tuple(counts.tolist()), pending, capital, float(path[-1]), peak), path
 
     def _theta(self, first: int, units: int) -> Array:
-        """Uniform on the open interval (0, 1), for units from ``first`` on."""
+        """Return uniform numbers on the open interval (0, 1), for units from ``first`` on."""
         source = np.random.PCG64(self.key)
         source.advance(first)
         return np.random.Generator(source).random(units) + 2.0**-54
 
 
 def _gains(sums: Array) -> Array:
-    """Log of each bet's growth [blocks, bets] from the sums of ln p and ln(1 - p) over each block [2, blocks]."""
+    """Return the log growth of each bet [blocks, bets] from the sums of ln p and ln(1 - p) over blocks [2, blocks]."""
     a, b = _BETS.T
     # term by term, not as a matrix product, whose rounding depends on how many blocks there are
     gains: Array = sums[0][:, None] * (a - 1) + sums[1][:, None] * (b - 1) - BLOCK * betaln(a, b)
@@ -121,7 +121,7 @@ def _gains(sums: Array) -> Array:
 
 
 def _ranked(before: NDArray[np.int64], bins: NDArray[np.uint8], theta: Array) -> tuple[Array, Array]:
-    """p-values and what they lack to 1 [n] of units in these bins, after ``before`` units in each bin [bins]."""
+    """Return p-values and 1 - p [n] of units in these bins, after ``before`` units in each bin [bins]."""
     columns = np.arange(len(before) + 1, dtype=np.uint8)
     at_least = np.append(np.cumsum(before[::-1])[::-1], 0)  # units so far in bin b or higher, [bins + 1]
     higher, same = np.empty(len(bins)), np.empty(len(bins))

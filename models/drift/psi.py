@@ -1,12 +1,12 @@
-"""Population stability index and Jensen-Shannon distance of binned scores, with what they are without any shift.
+"""Population stability index and Jensen-Shannon distance of binned scores, with their values without a shift.
 
 Both compare counts, in O(bins), and both are positive by chance alone: without a shift the index is about
 (B - 1)(1/n + 1/m) on average (Yurdakul & Naranjo 2020), more than the customary limit of 0.1 for 20 bins and 200
 units. So the expectation, the excess over it and a p-value are given beside it.
 
-This is a test of one window against the reference. Whoever looks at many windows finds p < 0.05 in one of twenty; for
-alarms that may be looked at all the time see ``martingale`` and ``risk``. It does see what they do not: traffic that
-differs from the reference from the first unit on.
+This is a test of one window against the reference: of many windows, one in twenty has p < 0.05. For alarms that hold
+at all times see ``martingale`` and ``risk``. Unlike these it detects traffic that differs from the reference from the
+first unit on.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from models.drift.bins import Counts
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far live scores lie from the reference; NaN throughout where there is nothing to compare."""
+    """Distance of live scores from the reference; NaN throughout without live scores."""
 
     psi: float
     """Population stability index (Jeffreys divergence), nats; half a unit is added to each bin, so it is finite."""
     expected: float
-    """The index without any shift, on average: (B - 1)(1/n + 1/m), B bins that hold anything."""
+    """Mean of the index without a shift: (B - 1)(1/n + 1/m), B bins that hold anything."""
     p_value: float
     """Pearson's chi-square test that both were drawn from one distribution; for one look at one window."""
     js_distance: float
     """Jensen-Shannon distance with base 2: 0 for equal shares, 1 for disjoint ones."""
     units: int
-    """Live units compared."""
+    """Number of live units."""
 
     @property
     def excess(self) -> float:
-        """The index without its share of chance; about 0 without a shift, and negative half of the time."""
+        """Index minus its mean without a shift; about 0 without a shift, and negative half of the time."""
         return self.psi - self.expected
 
 
 def shift(reference: Counts, live: Counts) -> Shift:
-    """Live counts against the reference's; counts of replicas and of time panes may be added first.
+    """Compare live counts with the reference's; counts of replicas and of time buckets may be added first.
 
     Args:
         reference: in-domain units in each bin [bins].
@@ -78,7 +78,7 @@ def _psi(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
 
 
 def _chi_square(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
-    """Of the table of two rows, by bins; it keeps its law for smaller counts than the index does."""
+    """Return chi-square of the table of two rows, by bins; its law holds for smaller counts than that of the index."""
     ratio = math.sqrt(float(after.sum()) / float(before.sum()))
     return float(np.sum(np.square(before * ratio - after / ratio) / (before + after)))
 

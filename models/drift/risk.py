@@ -1,4 +1,4 @@
-"""Whether the risk has risen above its baseline: a test by betting on labelled losses, at any time.
+"""Test by betting of whether the risk has risen above its baseline, valid at any time.
 
 Losses lie in [0, bound]: the unacceptable indicator (bound 1), or an error clipped at the bound, as a heavy tail cannot
 be tested: then risk means the mean of the clipped error, before and after. Against "risk <= m" each label multiplies a
@@ -49,24 +49,24 @@ _CELLS = 1 << 20  # factors multiplied in one go, so that temporaries stay small
 
 
 class Labelled(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that is remembered of the labels of a stream."""
+    """State of the test after some labels of a stream."""
 
     pending: tuple[tuple[float, float], ...]
     """Loss and weight of the labels behind the last whole block, fewer than ``BLOCK``."""
     capital: Capital
     log_wealth: float = 0.0
-    """After the last whole block."""
+    """Log wealth after the last whole block."""
     log_peak: float = 0.0
-    """The largest after any block: the alarm."""
+    """Largest log wealth after any block, which decides on the alarm."""
 
     @property
     def labels(self) -> int:
-        """Labels seen."""
+        """Number of labels seen."""
         return self.capital.blocks * BLOCK + len(self.pending)
 
 
 class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The test of one stream of labels; made by ``against_calibration`` or ``against_limit``."""
+    """Test of one stream of labels; made by ``against_calibration`` or ``against_limit``."""
 
     bound: float
     """Largest loss, in its unit; larger ones count as this."""
@@ -79,11 +79,11 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Smallest propensity that a label can have."""
 
     def start(self) -> Labelled:
-        """Before the first label."""
+        """Return the state before the first label."""
         return Labelled((), start(len(self.levels) * len(_BETS)))
 
     def update(self, labelled: Labelled, losses: Floats, propensities: Floats | None = None) -> Labelled:
-        """After more labels [n], in order: one call or many come to the same, to the last bit.
+        """Return the state after more labels [n], in order; the same in one call or many, to the last bit.
 
         Args:
             labelled: the state before.
@@ -97,7 +97,7 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.path(labelled, losses, propensities)[0]
 
     def path(self, labelled: Labelled, losses: Floats, propensities: Floats | None = None) -> tuple[Labelled, Array]:
-        """As ``update``, and the log wealth after each block that became whole [blocks].
+        """Return the state as ``update``, and the log wealth after each block that became whole [blocks].
 
         Raises:
             ValueError: as ``update``.
@@ -124,7 +124,7 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return after, path
 
     def lower_bound(self, labelled: Labelled, alpha: float = 0.05) -> float:
-        """The risk has been at least this at some time: with 1 - alpha for all times at once, in the loss's unit.
+        """Return a lower bound of the largest risk so far: with 1 - alpha for all times at once, in the loss's unit.
 
         For a constant risk the lower end of a confidence sequence. One of ``levels``, or 0 where labels prove none.
 
@@ -141,7 +141,7 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return max((level for level, held in zip(self.levels, proven, strict=True) if held), default=0.0)
 
     def _gains(self, rows: Array) -> Array:
-        """Log growth over each block [blocks, levels * bets] of losses and weights [blocks * BLOCK, 2]."""
+        """Return the log growth over each block [blocks, levels * bets] of losses and weights [blocks * BLOCK, 2]."""
         excess = rows[:, :1] / np.asarray(self.levels) - 1
         excess *= rows[:, 1:]
         factors = 1 + excess[:, :, None] * _BETS
@@ -149,7 +149,7 @@ class RiskTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return gains
 
     def _wealth(self, invested: Array, cash: Array) -> Array:
-        """Log wealth against every baseline [blocks]: the least over cells of baselines."""
+        """Return the log wealth against every baseline [blocks]: the least over cells of baselines."""
         against = mixed(invested.reshape(len(cash), -1, len(_BETS)), cash[:, None])
         credit = np.asarray(self.credit)
         least: Array = np.minimum((against + credit[:-1]).min(axis=1), cash + credit[-1])
@@ -164,7 +164,7 @@ def against_calibration(
     propensities: Floats | None = None,
     least_propensity: float = 1.0,
 ) -> RiskTest:
-    """The test of "the risk is at most the baseline (1 + tolerance)", with the baseline's uncertainty in it.
+    """Make the test of "the risk is at most the baseline (1 + tolerance)", including the baseline's uncertainty.
 
     Args:
         losses: of independent labelled units of the same stratum [n], in-domain or of a time that was found good.
@@ -193,7 +193,7 @@ def against_calibration(
 
 
 def against_limit(limit: float, bound: float, *, least_propensity: float = 1.0) -> RiskTest:
-    """The test of "the risk is at most the limit", e.g. that of a certificate; both in the loss's unit.
+    """Make the test of "the risk is at most the limit", such as a certificate's; both in the loss's unit.
 
     Raises:
         ValueError: the limit lies outside (0, bound), or the bound or the propensity is out of range.
@@ -207,7 +207,7 @@ def against_limit(limit: float, bound: float, *, least_propensity: float = 1.0) 
 
 
 def clipped(losses: Floats, bound: float) -> Array:
-    """Losses [n] as float64, none above the bound.
+    """Return losses [n] as float64, clipped at the bound.
 
     Raises:
         ValueError: losses have not one axis, one is negative or NaN, or the bound is not finite and positive.
@@ -223,7 +223,7 @@ def clipped(losses: Floats, bound: float) -> Array:
 
 
 def weights(losses: Floats, propensities: Floats | None, least: float) -> Array:
-    """Weights in (0, 1] [n]: the least propensity over the label's.
+    """Return weights in (0, 1] [n]: the least propensity over the label's.
 
     Raises:
         ValueError: lengths differ, or a propensity lies outside [least, 1].
@@ -244,7 +244,7 @@ def weights(losses: Floats, propensities: Floats | None, least: float) -> Array:
 
 
 def _credit(loss: Array, weight: Array, bound: float, baseline: float) -> float:
-    """Log of the evidence of calibration losses [n] against "the baseline is at least this"; at least ln 1/2.
+    """Return the log evidence of calibration losses [n] against "the baseline is at least this"; at least ln 1/2.
 
     Half of the capital is kept, half bets on smaller losses: 1 + c w (baseline - loss) / (bound - baseline).
     """

@@ -1,8 +1,8 @@
-"""Wealth of bets against "nothing has changed": the one machine behind ``martingale`` and ``risk``.
+"""Wealth of bets against "nothing has changed": the statistic of ``martingale`` and ``risk``.
 
-A *strategy* multiplies its capital by factors whose expectation is at most 1 while nothing has changed, so no one gets
-rich of it: P(wealth ever reaches 1/alpha) <= alpha (Ville 1939), however often one looks. Bets that fit what has
-changed multiply their capital.
+A *strategy* multiplies its capital by factors whose expectation is at most 1 while nothing has changed, so
+P(wealth ever reaches 1/alpha) <= alpha (Ville 1939), for any number of looks. Bets that fit a change multiply their
+capital.
 
 Capital that was betted for a million quiet units is gone when the change comes. So a little of it enters at the start
 of every block of units, r = 1, 2, …, spread evenly over the strategies: w_r = G(r) - G(r + 1), G(r) = 1/(1 + ln r),
@@ -11,7 +11,7 @@ process: the promise is P(ever) <= alpha, not a mean time between false alarms a
 change in block r costs ln(1/w_r) of log wealth, about ln r + 2 ln(1 + ln r): 14.4 at r = 16 000 (a million units).
 
 Streams of several replicas or strata: see ``average``, ``product`` and ``either``. They combine wealth of *now*; peaks
-must not be combined, since the average of two peaks is no wealth that anybody ever had.
+must not be combined, since the average of two peaks is not the value of a wealth process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOTHING = -1e300  # log of no capital: finite, so that it passes through JSON
 
 
 class Capital(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What S strategies have after a number of whole blocks; all in logs."""
+    """Capital of S strategies after a number of whole blocks; all in logs."""
 
     blocks: int
     grown: tuple[float, ...]
@@ -39,17 +39,17 @@ class Capital(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def log_cash(self) -> float:
-        """What has not entered yet."""
+        """Log of the capital that has not entered yet."""
         return -math.log1p(math.log(self.blocks + 1))
 
 
 def start(strategies: int) -> Capital:
-    """Nothing has entered yet: all is cash."""
+    """Return the capital before the first block: all is cash."""
     return Capital(0, (0.0,) * strategies, (_NOTHING,) * strategies)
 
 
 def grow(capital: Capital, gains: Array) -> tuple[Capital, Array, Array]:
-    """Plays whole blocks, in order; the same in one call or many, to the last bit.
+    """Apply the gains of whole blocks, in order; the same in one call or many, to the last bit.
 
     Args:
         capital: before the blocks.
@@ -70,14 +70,14 @@ def grow(capital: Capital, gains: Array) -> tuple[Capital, Array, Array]:
 
 
 def mixed(invested: Array, cash: Array) -> Array:
-    """Log wealth of an even mixture of strategies [..., K] and the cash [...] beside it."""
+    """Return the log wealth of an even mixture of strategies [..., K] and the cash [...] beside it."""
     top = invested.max(axis=-1)
     spread = top + np.log(np.exp(invested - top[..., None]).mean(axis=-1))
     return np.asarray(np.logaddexp(spread, cash))
 
 
 def alarmed(log_wealth: float, alpha: float = 0.05) -> bool:
-    """Whether wealth has reached 1/alpha.
+    """Return whether wealth has reached 1/alpha.
 
     Raises:
         ValueError: alpha lies outside (0, 1).
@@ -88,7 +88,7 @@ def alarmed(log_wealth: float, alpha: float = 0.05) -> bool:
 
 
 def average(log_wealth: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """Log of the weighted average of wealths of now: valid whatever streams have to do with each other.
+    """Return the log of the weighted average of current wealths, valid under any dependence between streams.
 
     Of k replicas, a change in one costs ln k. Weights are fixed beforehand; even by default.
 
@@ -105,7 +105,7 @@ def average(log_wealth: Sequence[float], weights: Sequence[float] | None = None)
 
 
 def product(log_wealth: Sequence[float]) -> float:
-    """Log of the product of wealths of now: valid for streams that are independent while nothing has changed.
+    """Return the log of the product of current wealths, for streams that are independent while nothing has changed.
 
     Gathers a change that all of them show. Those that show none hold it down, each to its cash at worst.
 
@@ -118,11 +118,11 @@ def product(log_wealth: Sequence[float]) -> float:
 
 
 def either(log_wealth: Sequence[float]) -> float:
-    """Half of the capital on ``average``, half on ``product``; needs the independence of the latter."""
+    """Return the log wealth of half the capital on ``average``, half on ``product``; needs independent streams."""
     return average([average(log_wealth), product(log_wealth)])
 
 
 def _log_entry(restart: Array) -> Array:
-    """Log of w_r = G(r) - G(r + 1), without the cancellation."""
+    """Return the log of w_r = G(r) - G(r + 1), without the cancellation."""
     here = np.log(restart)
     return np.log(np.log1p(1 / restart)) - np.log1p(here) - np.log1p(np.log(restart + 1))

@@ -1,7 +1,7 @@
-"""How long labels take: the probability G that a requested label has arrived at a given age.
+"""Delay of labels: the probability G that a requested label has arrived at a given age.
 
-Late labels are a second selection: what is uncertain is often labelled later, so that the labels there by now are of
-easy units. G is estimated by stratum (answered or deferred, and uncertainty), and a label's probability becomes
+Late labels are a second selection: uncertain units are often labelled later, so the labels that are there by now are
+of easy units. G is estimated by stratum (answered or deferred, and uncertainty), and a label's probability becomes
 propensity times G (inverse probability of censoring weighting; Robins & Rotnitzky 1992).
 
 Where it is known which labels were requested, G is the product-limit estimate (Kaplan & Meier 1958). Where only their
@@ -30,7 +30,7 @@ _FLAT = 0.01  # of all labels: fewer in the last two thirds of the ages means th
 
 @dataclass(frozen=True)
 class Law:
-    """Delays of one stratum."""
+    """Law of the delays of one stratum."""
 
     ages: Doubles
     """Seconds, ascending [J]; G steps up there."""
@@ -45,13 +45,13 @@ class Law:
     completion: float
     """Share of the requests labelled at last; where labels still come, of those labelled so far."""
     completion_se: float
-    """Of what is chance in it; 0 where it is known which labels were requested."""
+    """Standard error of ``completion``; 0 if it is known which labels were requested."""
     score: float = 0.0
-    """Far below 0 where labels dry up before all have come; 0 where that needs no statistics, or cannot be told."""
+    """Score far below 0 if labels stop coming before all have come; 0 if that is certain, or cannot be tested."""
     score_variance: float = 0.0
 
     def at(self, age: Doubles) -> Doubles:
-        """G at some ages in seconds [n]."""
+        """Return G at some ages in seconds [n]."""
         return np.append(0.0, self.arrived)[np.searchsorted(self.ages, age, side="right")]
 
     @property
@@ -70,7 +70,7 @@ class DelayLaw:
     laws: tuple[tuple[Law, ...], tuple[Law, ...]]
 
     def observation(self, uncertainty: Floats, answered: Mask, age: Doubles) -> Doubles:
-        """Probability that a requested label has arrived by now [N]."""
+        """Return the probability that a requested label has arrived by now [N]."""
         found = np.ones(len(age))
         for plane, cuts, laws in zip((answered, ~answered), self.cuts, self.laws, strict=True):
             own = np.flatnonzero(plane)
@@ -92,28 +92,28 @@ class DelayLaw:
 
 @dataclass(frozen=True)
 class Delayed:
-    """A window old enough to be judged, with the probability that each requested label has arrived."""
+    """Window of the mature units, with the probability that each requested label has arrived."""
 
     window: Window
     law: DelayLaw | None
-    """None: no label is late."""
+    """Law of the delays; None if no label is late."""
     mature: Mask
-    """Which of the units given are in the window [N]."""
+    """Mask of the original units that are in the window [N]."""
 
     @property
     def early(self) -> int:
-        """Units too young to be judged."""
+        """Number of units too young for estimates."""
         return int((~self.mature).sum())
 
 
 def corrected(window: Window) -> Delayed:
-    """The window with ``observation`` from its own delays; unchanged where no label can be on its way.
+    """Return the window with ``observation`` from its own delays; unchanged if no label can be late.
 
     That is so where every unit whose label was certainly requested has it and no other draw is open, where no delay
     is known, or all are 0.
 
     Raises:
-        BadWindow: ages are not known though delays are.
+        BadWindow: there are delays but no ages.
     """
     everything = np.ones(len(window), bool)
     if window.delay is None or window.age is None:
@@ -133,7 +133,7 @@ def corrected(window: Window) -> Delayed:
 
 
 def fit(window: Window) -> DelayLaw:
-    """Delay laws of a window with ages and delays: as many strata as there are labels for.
+    """Fit the delay laws of a window with ages and delays, in as many strata as there are labels for.
 
     Where ages do not explain which labels are missing, delays are not what keeps them (they came in one batch, or will
     never come): the law is flat then, and the share that is missing is missing for good.
@@ -157,7 +157,7 @@ def fit(window: Window) -> DelayLaw:
 
 
 def _cuts(labelled: Floats) -> Floats:
-    """Uncertainties between strata of equal numbers of labels; all strata have some."""
+    """Return the uncertainties between strata of equal numbers of labels; all strata have labels."""
     number = min(max(len(labelled) // _LABELS, 1), _STRATA)
     if number == 1:
         return labelled[:0]
@@ -176,9 +176,9 @@ class _Sample:
     there: Mask
     """Whether the label is there [n]."""
     left: Doubles
-    """Seconds from decision to label, or the age where there is none [n]."""
+    """Seconds from decision to label, or the age without a label [n]."""
     known: bool
-    """Whether it is known which labels were requested; then only these are in the sample."""
+    """Whether it is known which labels were requested; the sample has only these then."""
 
     @staticmethod
     def of(window: Window, units: NDArray[np.intp], usable: Mask, known: Mask, requested: Mask) -> _Sample:
@@ -200,12 +200,12 @@ class _Sample:
 
     @property
     def share(self) -> float:
-        """Labels there, of the requests."""
+        """Share of the requests whose labels are there."""
         return float(self.there.sum()) / self.requests if self.requests > 0 else 1.0
 
 
 def _flat(sample: _Sample) -> Law:
-    """No delay: what is not there does not come. Where draws are open, their number is chance and the law is 1."""
+    """Return the law without delay: missing labels do not come. If draws are open, their number is random: G is 1."""
     level = sample.share if sample.known else 1.0
     se = 0.0 if sample.known else float(np.sqrt(sample.there.sum())) / max(sample.requests, 1e-300)
     return Law(np.zeros(1), np.array([level]), sample.requests, sample.known, True, sample.share, se)
@@ -240,7 +240,7 @@ def _delayed(sample: _Sample) -> Law:
 
 
 def _gain(sample: _Sample, law: Law) -> float:
-    """Log likelihood of which labels are there by the law, against a share that no age changes."""
+    """Return the log likelihood ratio of the law against a share of labels that does not depend on age."""
     g = np.clip(law.at(sample.age), 1e-9, 1.0)
     if not sample.known:  # Poisson: as many as the propensities say
         return float(np.log(g[sample.there]).sum() + ((1 - g) * sample.weight).sum())

@@ -1,4 +1,4 @@
-"""Bins of a measure, versioned: sketches add up only where their bins are the same."""
+"""Bins of a measure with an identity: only sketches of the same bins add up."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _FINE = (0.94, 0.96)  # retentions around the one at which F1 is read, cut finer
 
 @dataclass(frozen=True)
 class Edges:
-    """Bin b holds ``values[b - 1] < u <= values[b]``, so that a threshold on an edge parts bins; the last but one holds
-    what is above all, the last one NaN.
+    """Edges of bins: bin b holds ``values[b - 1] < u <= values[b]``, so that a threshold on an edge separates bins.
+
+    The last bin but one holds values above all edges, the last one NaN.
 
     Raises:
         BadWindow: edges that are not finite, not ascending, or not in float32.
@@ -39,8 +40,10 @@ class Edges:
 
     @staticmethod
     def of(sample: Floats) -> Edges:
-        """Edges from a sample of the measure, of any sign: quantiles, finer at both ends and around 95 %, then steps
-        that double beyond the sample. Where the measure has few values, each gets a bin and the sketch is exact.
+        """Return edges for a sample of the measure, of any sign.
+
+        They are quantiles, finer at both ends and around 95 %, then steps that double beyond the sample. If the measure
+        has few values, each gets a bin and the sketch is exact.
 
         Raises:
             BadWindow: the sample has no finite value.
@@ -60,7 +63,7 @@ class Edges:
         return Edges(np.unique(values[np.isfinite(values)]))
 
     def __len__(self) -> int:
-        """Bins."""
+        """Return the number of bins."""
         return len(self.values) + 2
 
     @cached_property
@@ -69,7 +72,7 @@ class Edges:
         return hashlib.sha256(self.values.astype("<f4").tobytes()).hexdigest()[:16]
 
     def bins(self, uncertainty: Floats) -> NDArray[np.intp]:
-        """Bin of each unit [N]; scores are compared in float32, as policies do."""
+        """Return the bin of each unit [N]; scores are compared in float32, as policies do."""
         found = np.searchsorted(self.values, single(uncertainty), side="left")
         missing = np.isnan(uncertainty)
         if missing.any():
@@ -77,7 +80,7 @@ class Edges:
         return found
 
     def below(self, thresholds: Doubles, count: Doubles) -> Doubles:
-        """Units whose measure is at most each threshold [K], spread evenly inside a bin.
+        """Return the number of units whose measure is at most each threshold [K], spread evenly inside a bin.
 
         Args:
             count: units of each bin [B].
@@ -90,13 +93,13 @@ class Edges:
 
 
 def single(values: Floats) -> NDArray[np.float32]:
-    """Values in float32, as policies compare them; what is too large is infinite."""
+    """Convert values to float32, as policies compare them; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
 
 
 def _levels(number: int, n: int) -> Doubles:
-    """Shares at which quantiles of n values are taken [number]: even, closer at both ends and where F1 is read."""
+    """Return levels of quantiles of n values [number]: even, closer at both ends and around the retention of F1@95."""
     tails, fine = number // 16, number // 8
     end = np.geomspace(min(1 / n, 0.005), 0.01, tails)
     even = np.linspace(0.01, 0.99, number - 2 * tails - fine - 2)

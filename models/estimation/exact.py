@@ -1,4 +1,4 @@
-"""Exact mode: every unit of a window at its own place. One sort serves all figures and all estimators."""
+"""Exact mode: estimates from every unit of a window. One sort serves all figures and all estimators."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from models.assessment.figures import Rules
 from models.assessment.ranking import Ranking, ranking, reverse_ties
-from models.estimation.control import halves, monotone, tuned
 from models.estimation.edges import single
 from models.estimation.figures import Sums, View, WhatIf, what_if
 from models.estimation.ladder import Ladder
-from models.estimation.optimum import optimal_area
+from models.estimation.references import Weighted, weighted_errors
 from models.estimation.weights import (
     Cells,
     Estimated,
@@ -24,15 +23,18 @@ from models.estimation.weights import (
     Labels,
     augmented,
     hajek,
+    halves,
     horvitz_thompson,
     label_strata,
+    monotone,
+    tuned,
 )
 from models.estimation.window import BadWindow, Doubles, Mask, Window
 
 
 @dataclass(frozen=True)
 class Exact:
-    """A window, sorted.
+    """Window sorted by uncertainty.
 
     Raises:
         ValueError: no units, or an acceptable limit that is NaN.
@@ -59,7 +61,7 @@ class Exact:
 
     @cached_property
     def sampled(self) -> int:
-        """Labels that are there by chance."""
+        """Number of labels that were drawn at random."""
         return int((self._usable & (self.window.effective < 1)).sum())
 
     @cached_property
@@ -85,14 +87,14 @@ class Exact:
 
     @cached_property
     def coefficients(self) -> Doubles:
-        """Of each unit's error in R-AUC [N]."""
+        """Coefficient of each unit's error in R-AUC [N]."""
         order = self._error_order
         found = np.empty(len(self.window))
         found[order.order] = order.of_places(order.ladder.area_coefficients(self.rules.area))
         return found
 
     def view(self, estimator: Estimator = "aipw") -> View:
-        """What the figures are made of, by one estimator."""
+        """Return the sums of which the figures consist, by one estimator."""
         window = self.window
         errors = self._sums(self._error_order, window.error, estimator, rising=True)
         hits = None
@@ -104,13 +106,13 @@ class Exact:
             human=self._human(),
             answered=float(window.answered.sum()),
             sampled=self.sampled,
-            optimal=self._optimal,
+            weighted=self._weighted_errors,
             rules=self.rules,
             scale="positive" if (window.error[self._usable] >= 0).all() else "real",
         )
 
     def what_if(self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw") -> WhatIf:
-        """Figures had units been answered up to each threshold, compared as a policy does (float32)."""
+        """Return the figures at other thresholds, compared as a policy does (float32)."""
         wanted = np.asarray(thresholds, np.float64)
         scores = single(self.window.uncertainty[self.ranks.order])
         known = len(scores) - int(np.isnan(scores).sum())
@@ -118,23 +120,14 @@ class Exact:
         return what_if(self.view(estimator), wanted, kept)
 
     @cached_property
-    def _optimal(self) -> float:
-        window, usable = self.window, self._usable
-        errors, weights = [], []
-        for plane in (window.answered, ~window.answered):
-            chosen = usable & plane
-            if not chosen.any():
-                if plane.any():
-                    return float("nan")
-                continue
-            weight = 1 / window.effective[chosen]
-            errors.append(window.error[chosen])
-            weights.append(weight * (plane.sum() / weight.sum()))
-        return optimal_area(np.concatenate(errors), np.concatenate(weights), self.rules.area)
+    def _weighted_errors(self) -> Weighted:
+        window = self.window
+        planes = [(int(plane.sum()), self._usable & plane) for plane in (window.answered, ~window.answered)]
+        return weighted_errors((count, window.error[held], 1 / window.effective[held]) for count, held in planes)
 
     @cached_property
     def _expected(self) -> Doubles | None:
-        """The caller's prediction [N], its mean where it has none; None where it says nothing."""
+        """The caller's prediction [N], its mean where it is missing; None without any."""
         given = self.window.expected
         if given is None or not (known := np.isfinite(given)).any():
             return None
@@ -161,7 +154,7 @@ class Exact:
     def _plane(
         self, order: _Order, values: Doubles, estimator: Estimator, predicted: Doubles | None, *, answered: bool
     ) -> Estimated | None:
-        """Estimated sums of the answered or of the deferred units; None where they have no label."""
+        """Return estimated sums of the answered or of the deferred units; None without labels."""
         plane = order.answered if answered else ~order.answered
         own = order.answered[order.places] == answered
         places, unit = order.places[own], order.units[own]
@@ -176,7 +169,7 @@ class Exact:
         return hajek(labels, order.by_cell(plane.astype(np.float64)), label_strata(labels.cell, None, cells))
 
     def _predicted(self, order: _Order, values: Doubles, *, rising: bool) -> Doubles:
-        """Predicted value of the unit at each place [N], made from the labels of the other half of the units."""
+        """Predict the value of the unit at each place [N] from the labels of the other half of the units."""
         half = halves(len(self.window))
         of_place, of_label = half[order.order], half[order.units]
         x, e = values[order.units], self.window.effective[order.units]
@@ -198,12 +191,12 @@ class Exact:
 
 @dataclass(frozen=True)
 class _Order:
-    """One order of the units; places are positions in it."""
+    """Order of the units; places are positions in it."""
 
     order: NDArray[np.integer[Any]]
     """Unit at each place [N]."""
     answered: Mask
-    """Of the unit at each place [N]."""
+    """Whether the unit at each place was answered [N]."""
     places: Cells
     """Places with a usable label, ascending [L]."""
     units: NDArray[np.integer[Any]]
@@ -216,11 +209,11 @@ class _Order:
         return places if self.cell is None else self.cell[places]
 
     def of_places(self, values: Doubles) -> Doubles:
-        """A value of each cell [B] at each place [N]."""
+        """Return the value of each place's cell [N], from values of cells [B]."""
         return values if self.cell is None else values[self.cell]
 
     def by_cell(self, values: Doubles) -> Doubles:
-        """Sums of a value of each place [N] by cell [B]."""
+        """Sum values of places [N] by cell [B]."""
         return values if self.cell is None else np.asarray(np.bincount(self.cell, values, len(self.ladder)), np.float64)
 
 

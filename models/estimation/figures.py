@@ -1,8 +1,8 @@
-"""Figures of a window with their intervals, from sums of estimated values along a ladder: one code for both modes.
+"""Figures of a window with their intervals, from sums of estimated values along a ladder, for both modes.
 
-Exact mode brings a cell a unit (or a group of ties), a sketch brings its bins; what follows is the same. The window's
-design variance says how well the labels that were drawn stand for those that were not; the population's adds what
-another window of the same stream would differ by (influence functions; van der Vaart 1998, chapter 20).
+In exact mode a cell is a unit (or a group of ties), in a sketch it is a bin; the rest is the same. The window's design
+variance measures how well the labels that were drawn stand for those that were not; the population's adds the variance
+between windows of the same stream (influence functions; van der Vaart 1998, chapter 20).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from models.assessment.figures import Rules
 from models.assessment.retention import rejection_ratio
 from models.estimation.intervals import Band, Estimate, Scale, interval, limits, quantile, root
 from models.estimation.ladder import Ladder, f_area, f_position, f_values, partial_sums
+from models.estimation.references import Weighted, optimal_area
 from models.estimation.weights import Cells, Estimated
 from models.estimation.window import Doubles
 
@@ -26,7 +27,7 @@ Variance = Literal["window", "population"]
 
 @dataclass(frozen=True)
 class Sums:
-    """Estimated values of the answered and of the deferred units along one ladder; None where there is no label."""
+    """Estimated values of the answered and of the deferred units along one ladder; None without labels."""
 
     ladder: Ladder
     answered: Estimated | None
@@ -38,7 +39,7 @@ class Sums:
 
     @cached_property
     def totals(self) -> Doubles:
-        """Of all units by cell [B]; NaN where the answered or the deferred have units but no labels."""
+        """Totals of all units by cell [B]; NaN if the answered or the deferred have units but no labels."""
         if self.answered is None or self.deferred is None:
             return np.full(len(self.ladder), np.nan)
         return np.asarray(self.answered.totals + self.deferred.totals)
@@ -47,18 +48,18 @@ class Sums:
         return sum(part.variance(coefficients) for part in self.parts)
 
     def t(self, coefficients: Doubles | float) -> float:
-        """Quantile for the interval of a sum."""
+        """Return the quantile for the interval of a sum."""
         return _t(self.parts, coefficients)
 
     def step_moments(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> tuple[Doubles, Doubles]:
-        """Variances of K sums with a step, and the quantiles for their intervals [K]."""
+        """Return the variances of K sums with a step, and the quantiles for their intervals [K]."""
         found = np.zeros((3, len(cell)))
         for part in self.parts:
             found += part.step_moments(cell, inside, upper, lower)
         return found[0], quantile(found[1], found[2])
 
     def spread(self, coefficients: Doubles | float, shift: Doubles | float = 0.0) -> float:
-        """Variance of a mean over windows: of ``N coefficient value - shift`` between units, divided by N."""
+        """Return the variance of a mean over windows: of ``N coefficient value - shift`` between units, over N."""
         n = self.ladder.n
         c = n * coefficients
         g = np.broadcast_to(np.asarray(shift, np.float64), len(self.ladder))
@@ -75,22 +76,22 @@ def _t(parts: tuple[Estimated, ...], coefficients: Doubles | float) -> float:
 
 @dataclass(frozen=True)
 class View:
-    """What the figures of a window are made of."""
+    """Sums of which the figures of a window consist."""
 
     errors: Sums
     hits: Sums | None
     """Acceptable units, along a ladder of its own: conventions order ties differently. None without a limit."""
     human: Estimated | None
-    """Errors of whoever answered the deferred units; None: they count 0."""
+    """Errors of the answers that others gave for the deferred units; None: they count 0."""
     answered: float
-    """Units answered."""
+    """Number of units answered."""
     sampled: float
-    """Labels that were there by chance."""
-    optimal: float
-    """R-AUC of a ranking by the errors themselves."""
+    """Number of labels that were drawn at random."""
+    weighted: Weighted
+    """Errors of labels and the units that they stand for, for the optimal ranking."""
     rules: Rules
     scale: Scale = "positive"
-    """Of the errors: ``real`` where some are negative."""
+    """Scale of the errors: ``real`` if some are negative."""
 
     @property
     def n(self) -> float:
@@ -114,7 +115,7 @@ class LiveFigures:
     mean_error: Estimate
     """Mean error of the model over all units."""
     system_error: Estimate
-    """Mean error of what was answered, by the model or by somebody else."""
+    """Mean error of all answers, by the model or by whoever answered a deferred unit."""
     r_auc_random: float
     r_auc_optimal: float
     prr: float
@@ -126,7 +127,7 @@ _NONE = Estimate(math.nan, math.nan, math.nan, math.nan)
 
 
 def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
-    """Figures with 95 % intervals.
+    """Return the figures with 95 % intervals.
 
     Args:
         variance: ``window``: of these units; ``population``: of the stream that they are drawn from.
@@ -145,7 +146,7 @@ def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
         spread += errors.spread(weights, (totals.sum() - np.cumsum(totals) + totals / 2) / n)
     mean_error = error(mean, errors.variance(1 / n) + (errors.spread(1 / n) if wide else 0.0), 1 / n)
     f1_auc, f1_at_95, random, optimal = _f_figures(view, wide)
-    random_area = mean / 2
+    random_area, best = mean / 2, optimal_area(view.weighted, view.rules.area)
     at_point, of_answered, of_system = _at_the_point(view, wide)
     return LiveFigures(
         n=round(n),
@@ -158,15 +159,15 @@ def live_figures(view: View, variance: Variance = "window") -> LiveFigures:
         mean_error=mean_error,
         system_error=of_system,
         r_auc_random=random_area,
-        r_auc_optimal=view.optimal,
-        prr=rejection_ratio(area, random_area, view.optimal),
+        r_auc_optimal=best,
+        prr=rejection_ratio(area, random_area, best),
         f1_auc_random=random,
         f1_auc_optimal=optimal,
     )
 
 
 def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]:
-    """Error at the operating point, of the answered units, and of the system."""
+    """Return the error at the operating point, of the answered units, and of the system."""
     n, part = view.n, view.errors.answered
     if part is None:
         return _NONE, _NONE, _NONE
@@ -197,7 +198,7 @@ def _at_the_point(view: View, wide: bool) -> tuple[Estimate, Estimate, Estimate]
 
 
 def _f_figures(view: View, wide: bool) -> tuple[Estimate, Estimate, float, float]:
-    """F1-AUC, F1@95, and F1-AUC at random and optimal."""
+    """Return F1-AUC, F1@95, and F1-AUC of the random and of the optimal ranking."""
     if view.hits is None:
         return _NONE, _NONE, math.nan, math.nan
     hits, convention = view.hits, view.rules.convention
@@ -230,14 +231,14 @@ def _f_figures(view: View, wide: bool) -> tuple[Estimate, Estimate, float, float
 
 
 def _near(totals: Doubles, ladder: Ladder, kept: float) -> float:
-    """Mean value of the units within 1 % of all around a number of retained ones."""
+    """Return the mean value of the units within 1 % of all units around a number of retained ones."""
     ends = np.clip(np.array([kept - 0.01 * ladder.n, kept + 0.01 * ladder.n]), 0, ladder.n)
     low, high = partial_sums(totals, *ladder.steps(ends))
     return float((high - low) / max(ends[1] - ends[0], 1.0))
 
 
 def _f_steps(hits: Sums, kept: Doubles) -> tuple[Doubles, Doubles, Doubles, tuple[Cells, Doubles]]:
-    """F1 with numbers of units retained [K], its variances, quantiles for intervals, and where the steps end."""
+    """Return F1 for numbers of retained units [K], its variances, quantiles for intervals, and ends of the steps."""
     step = hits.ladder.steps(kept)
     total = float(hits.totals.sum())
     value = f_values(partial_sums(hits.totals, *step), kept, total)
@@ -246,7 +247,7 @@ def _f_steps(hits: Sums, kept: Doubles) -> tuple[Doubles, Doubles, Doubles, tupl
 
 
 def error_band(view: View, kept: Doubles) -> Band:
-    """The error-retention curve with numbers of units retained [K]."""
+    """Return the error-retention curve at numbers of retained units [K]."""
     step = view.errors.ladder.steps(kept)
     n, ones = view.n, np.full(len(kept), 1 / view.n)
     value = partial_sums(view.errors.totals, *step) / n
@@ -254,7 +255,7 @@ def error_band(view: View, kept: Doubles) -> Band:
 
 
 def f_band(view: View, kept: Doubles) -> Band | None:
-    """The F1-retention curve with numbers of units retained [K]; None without a limit."""
+    """Return the F1-retention curve at numbers of retained units [K]; None without a limit."""
     if view.hits is None:
         return None
     value, variances, t, _ = _f_steps(view.hits, kept)
@@ -262,7 +263,7 @@ def f_band(view: View, kept: Doubles) -> Band | None:
 
 
 def curves(view: View, points: int = 101) -> tuple[Band, Band | None]:
-    """Error- and F1-retention curves at evenly spaced retentions from 0 to 1."""
+    """Return error- and F1-retention curves at evenly spaced retentions from 0 to 1."""
     share = np.linspace(0, 1, points)
     axis = np.array([f_position(view.n, float(one), view.rules.convention) for one in share])
     return error_band(view, share * view.n), f_band(view, axis)
@@ -270,7 +271,7 @@ def curves(view: View, points: int = 101) -> tuple[Band, Band | None]:
 
 @dataclass(frozen=True)
 class WhatIf:
-    """What other thresholds would have meant [K], from the same log."""
+    """Figures at other thresholds [K], from the same log."""
 
     threshold: Doubles
     retention: Doubles
@@ -280,7 +281,7 @@ class WhatIf:
 
 
 def what_if(view: View, thresholds: Doubles, kept: Doubles) -> WhatIf:
-    """Figures had units been answered up to each threshold.
+    """Return the figures as if units had been answered up to each threshold.
 
     Args:
         thresholds: [K].

@@ -1,11 +1,12 @@
-"""Whether figures may be published, with a reason for each thing that would make them wrong or worth nothing.
+"""Validity gates of a window, with a reason for each condition that makes its figures wrong or useless.
 
-An estimate from few, or heavily weighted, or wrongly weighted labels looks like any other number; so these are stated
-with it, in stable words that alerts can name.
+An estimate from few, or heavily weighted, or wrongly weighted labels looks like any other number. The reasons have
+stable words that alerts can name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +25,7 @@ _PLANES = {True: "answered", False: "deferred"}
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why figures are not valid."""
+    """Reason why figures are not valid."""
 
     word: str
     """``no_units``, ``no_labels``, ``few_labels``, ``heavy_label``, ``positivity``, ``mismatch``, ``incomplete``,
@@ -34,12 +35,11 @@ class Reason:
 
 @dataclass(frozen=True)
 class Gates:
-    """What was found."""
+    """Result of the gates."""
 
     reasons: tuple[Reason, ...]
     ess: float
-    """Effective number of the labels that were there by chance, weighted as in R-AUC (Kish 1965); of all labels where
-    none was."""
+    """Effective number of the randomly drawn labels, weighted as in R-AUC (Kish 1965); of all labels if none was."""
     heaviest: float
     """Largest share of one such label in the sum of all labels' weights."""
 
@@ -55,33 +55,22 @@ class Gates:
 def gates(
     window: Window, coefficients: Doubles, completions: tuple[Completion, ...] = (), *, lost: int = 0, young: int = 0
 ) -> Gates:
-    """Judges a window.
+    """Check a window.
 
     Args:
-        coefficients: of R-AUC by unit [N], in any scale.
-        completions: what ``nonresponse.completion`` found.
+        coefficients: coefficients of R-AUC by unit [N], in any scale.
+        completions: result of ``nonresponse.completion``.
         lost: units that were decided but are not in the window, such as those of a gap in the log.
         young: units left out because labels of their age have not come yet.
     """
-    reasons: list[Reason] = []
     usable = window.usable
     ess, heaviest, sampled = _sizes(window, coefficients, usable)
-    if lost > 0:
-        reasons.append(Reason("gap", f"{lost} units were decided but are not logged; the window does not count them"))
     if not len(window):
-        why = f"all {young} units are too young for labels to have come" if young else "the window is empty"
-        reasons.append(Reason("young" if young else "no_units", why))
-        return Gates((*reasons, *_incomplete(completions)), 0.0, 0.0)
-    for answered, word in _PLANES.items():
-        plane = window.answered == answered
-        if plane.any() and not (usable & plane).any():
-            count = int(plane.sum())
-            text = f"none of the {count} {word} units has a label; audit some of them at random"
-            reasons.append(Reason("no_labels", text))
-    waiting = bool((~usable).any())
-    if waiting and sampled and ess < LEAST_ESS:
-        text = f"the randomly chosen labels count as {ess:.0f}; at least {LEAST_ESS:.0f} are needed: audit more or wait"
-        reasons.append(Reason("few_labels", text))
+        return Gates((*empty_reasons(lost, young), *_incomplete(completions)), 0.0, 0.0)
+    planes = [window.answered == answered for answered in _PLANES]
+    units = [int(plane.sum()) for plane in planes]
+    labels = [int((usable & plane).sum()) for plane in planes]
+    reasons = label_reasons(lost, units, labels, ess if sampled else None)
     if heaviest > MOST_SHARE:
         text = f"one label carries {heaviest:.1%} of all weight; at most {MOST_SHARE:.0%} is trusted: audit more evenly"
         reasons.append(Reason("heavy_label", text))
@@ -89,6 +78,38 @@ def gates(
     reasons += _mismatch(window, usable)
     reasons += _incomplete(completions)
     return Gates(tuple(reasons), ess, heaviest)
+
+
+def empty_reasons(lost: int, young: int) -> list[Reason]:
+    """Return the reasons of a window without mature units."""
+    why = Reason("no_units", "the window is empty")
+    if young:
+        why = Reason("young", f"all {young} units are too young for labels to have come")
+    return [*_gap(lost), why]
+
+
+def label_reasons(lost: int, units: Sequence[int], labels: Sequence[int], ess: float | None) -> list[Reason]:
+    """Return the reasons by numbers of units and labels.
+
+    Args:
+        units: answered and deferred units.
+        labels: their usable labels.
+        ess: effective number of randomly drawn labels; None if none was drawn at random.
+    """
+    reasons = _gap(lost)
+    for word, count, there in zip(_PLANES.values(), units, labels, strict=True):
+        if count and not there:
+            text = f"none of the {count} {word} units has a label; audit some of them at random"
+            reasons.append(Reason("no_labels", text))
+    if ess is not None and ess < LEAST_ESS and sum(labels) < sum(units):
+        text = f"the randomly chosen labels count as {ess:.0f}; at least {LEAST_ESS:.0f} are needed: audit more or wait"
+        reasons.append(Reason("few_labels", text))
+    return reasons
+
+
+def _gap(lost: int) -> list[Reason]:
+    text = f"{lost} units were decided but are not logged; the window does not count them"
+    return [Reason("gap", text)] if lost > 0 else []
 
 
 def _sizes(window: Window, coefficients: Doubles, usable: Mask) -> tuple[float, float, int]:
@@ -106,7 +127,7 @@ def _sizes(window: Window, coefficients: Doubles, usable: Mask) -> tuple[float, 
 
 
 def _positivity(window: Window) -> list[Reason]:
-    """Every unit needs a chance of a label; a label where there was none says that the log is wrong."""
+    """Check that every unit had a chance of a label, and no unit without one has a label."""
     propensity = window.propensity
     missing = int(np.isnan(propensity).sum())
     outside = int(((propensity < 0) | (propensity > 1)).sum())
@@ -130,9 +151,9 @@ def _positivity(window: Window) -> list[Reason]:
 
 
 def _mismatch(window: Window, usable: Mask) -> list[Reason]:
-    """Whether there are as many labels as the propensities say, in all and by uncertainty and by propensity.
+    """Check that there are as many labels as the propensities say, in all and by uncertainty and by propensity.
 
-    With delays only a surplus speaks against the propensities: what is missing may be late, or never come.
+    With delays only a surplus contradicts the propensities: missing labels may be late, or never come.
     """
     known, requested = window.known_requests
     open_draw = (window.propensity > 0) & (window.propensity < 1)

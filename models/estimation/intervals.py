@@ -19,12 +19,12 @@ from models.estimation.window import Doubles
 
 FEW = 1000  # sampled labels below which shares are judged by their logit
 Scale = Literal["positive", "share", "real"]
-"""Of errors above 0, of what lies between 0 and 1, and of errors of any sign."""
+"""Scale of errors above 0, of shares between 0 and 1, and of errors of any sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with its standard error and 95 % interval; NaN where the figure does not exist."""
+    """Figure with its standard error and 95 % interval; NaN if the figure does not exist."""
 
     estimate: float
     se: float
@@ -45,25 +45,25 @@ class Band:
 
 
 def quantile(second: Doubles, fourth: Doubles) -> Doubles:
-    """97.5 % quantile of Student's law with ``2 second² / fourth`` degrees of freedom [K]."""
+    """Return the 97.5 % quantile of Student's law with ``2 second² / fourth`` degrees of freedom [K]."""
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = np.where(fourth > 0, 2 * second * second / fourth, 1e9)
     return np.asarray(stdtrit(np.clip(freedom, 1.0, 1e9), 0.975))
 
 
 def interval(estimate: float, se: float, t: float, sampled: float, scale: Scale) -> Estimate:
-    """An estimate with its interval.
+    """Return an estimate with its interval.
 
     Args:
         t: quantile that the standard error is multiplied by.
-        sampled: labels that were there by chance.
+        sampled: number of labels that were drawn at random.
     """
     low, high = limits(np.array([estimate]), np.array([t * se]), sampled, scale)
     return Estimate(estimate, se, float(low[0]), float(high[0]))
 
 
 def limits(estimate: Doubles, half: Doubles, sampled: float, scale: Scale) -> tuple[Doubles, Doubles]:
-    """Ends of the intervals of estimates [K] with half widths [K]; other arguments as ``interval``."""
+    """Return the ends of the intervals of estimates [K] with half widths [K]; other arguments as ``interval``."""
     low, high = estimate - half, estimate + half
     if scale == "positive" or (scale == "share" and sampled < FEW):
         bent = (estimate > 0) & (half > 0) & ((estimate < 1) if scale == "share" else True)
@@ -83,5 +83,5 @@ def limits(estimate: Doubles, half: Doubles, sampled: float, scale: Scale) -> tu
 
 
 def root(variance: float) -> float:
-    """Standard error of a variance; rounding may leave a small negative one."""
+    """Return the square root of a variance, which rounding may have made slightly negative."""
     return math.sqrt(max(variance, 0.0)) if not math.isnan(variance) else math.nan

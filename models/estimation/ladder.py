@@ -1,6 +1,6 @@
-"""Units in the order of uncertainty, gathered in cells, and the weights with which figures add up their values.
+"""Ladder: cells of units in the order of uncertainty, and the coefficients of their values in figures.
 
-A cell is one unit, a group of ties, or a bin of a sketch: inside a cell nothing is known of the order, so its units
+A cell is one unit, a group of ties, or a bin of a sketch: the order inside a cell is unknown, so its units
 share their values. Every error figure is a sum over units of coefficient times value; an F figure is a ratio of such
 sums, which is linearised for its variance (Shifts 1.0, appendix A; Traub et al. 2024 for the areas).
 
@@ -29,7 +29,7 @@ class Ladder:
     """Cells from most to least certain."""
 
     count: Doubles
-    """Units of each cell [B], all of them, with or without labels."""
+    """Units of each cell, with or without labels [B]."""
     flat: bool = False
     """Whether every cell is one unit, which spares work."""
 
@@ -38,7 +38,7 @@ class Ladder:
 
     @cached_property
     def n(self) -> float:
-        """Units in all."""
+        """Number of all units."""
         return float(len(self.count) if self.flat else self.count.sum())
 
     @cached_property
@@ -51,7 +51,7 @@ class Ladder:
         return below
 
     def area_coefficients(self, area: Area) -> Doubles:
-        """Derivative of R-AUC by the value of a unit in each cell [B]."""
+        """Return the derivative of R-AUC by the value of a unit in each cell [B]."""
         n = self.n
         middle = self.below + self.count / 2
         if area == "mean":
@@ -59,7 +59,7 @@ class Ladder:
         return np.asarray((n - middle) / n**2)
 
     def steps(self, kept: Doubles) -> tuple[NDArray[np.intp], Doubles]:
-        """Cell in which each number of retained units ends [K], and the share of that cell that is retained [K]."""
+        """Return the cell in which each number of retained units ends [K], and the retained share of that cell [K]."""
         if self.flat:
             cell = np.clip(np.ceil(kept).astype(np.intp) - 1, 0, len(self) - 1)
             return cell, np.clip(kept - cell, 0.0, 1.0)
@@ -70,7 +70,7 @@ class Ladder:
         return cell, np.clip(inside, 0.0, 1.0)
 
     def harmonic(self, shift: float) -> Doubles:
-        """Sum of 1 / (k + shift) over the units k of each cell [B], counted from 1."""
+        """Return the sum of 1 / (k + shift) over the units k of each cell [B], counted from 1."""
         if self.flat:
             return np.asarray(1.0 / (self.below + (1.0 + shift)))
         total = np.empty(len(self))
@@ -82,16 +82,16 @@ class Ladder:
 
 
 def partial_sums(totals: Doubles, cell: NDArray[np.intp], inside: Doubles) -> Doubles:
-    """Sum of the cells' totals up to where a step ends [K]."""
+    """Return the sums of the cells' totals up to the ends of steps [K]."""
     running = np.cumsum(totals)
     return np.asarray(running[cell] - (1.0 - inside) * totals[cell])
 
 
 def f_values(hits: Doubles, kept: Doubles, total: float) -> Doubles:
-    """F1 with ``hits`` acceptable among ``kept`` retained units and ``total`` acceptable in all [K]; NaN without any.
+    """Return F1 of ``hits`` acceptable among ``kept`` retained units, with ``total`` acceptable in all [K].
 
-    Linear in the hits, so that an unbiased estimate of them stays one: the released code's small term in the
-    denominator enters in first order.
+    NaN without acceptable units. Linear in the hits, so that an unbiased estimate of them stays unbiased: the released
+    code's small term in the denominator enters in first order.
     """
     if not total > 0:
         return np.full(len(hits), np.nan)
@@ -100,7 +100,7 @@ def f_values(hits: Doubles, kept: Doubles, total: float) -> Doubles:
 
 
 def f_area(ladder: Ladder, hits: Doubles, convention: Convention) -> tuple[float, Doubles]:
-    """Area under the F1 curve, and its derivative by the acceptability of a unit in each cell [B].
+    """Return the area under the F1 curve, and its derivative by the acceptability of a unit in each cell [B].
 
     Args:
         hits: acceptable units of each cell [B], as estimated.
@@ -120,7 +120,7 @@ def f_area(ladder: Ladder, hits: Doubles, convention: Convention) -> tuple[float
 
 
 def _unit_sums(ladder: Ladder, hits: Doubles, total: float, harmonic: Doubles) -> tuple[float, Doubles, float]:
-    """Sum of F over all k; what later points gain by a unit in each cell [B]; what all points lose by it."""
+    """Return the sum of F over all k; the gain of later points by a unit in each cell [B]; the loss of all points."""
     running = np.cumsum(hits)
     known = int(np.argmax(running > 0))
     rest = harmonic[known:]
@@ -134,7 +134,7 @@ def _unit_sums(ladder: Ladder, hits: Doubles, total: float, harmonic: Doubles) -
 
 
 def _cell_sums(ladder: Ladder, hits: Doubles, total: float, harmonic: Doubles) -> tuple[float, Doubles, float]:
-    """The same where the units of a cell share their acceptability."""
+    """Return the same sums if the units of a cell share their acceptability."""
     count, shifted = ladder.count, ladder.below + total
     before = np.cumsum(hits)
     known = before > 0
@@ -154,7 +154,7 @@ def _cell_sums(ladder: Ladder, hits: Doubles, total: float, harmonic: Doubles) -
 
 
 def f_position(n: float, retention: float, convention: Convention) -> float:
-    """Units retained at a retention, as ``models.assessment.retention.f_at`` counts them."""
+    """Return the number of retained units at a retention, as ``models.assessment.retention.f_at`` counts them."""
     if convention.f_axis_to_one:
         return min(math.floor(retention * n + 1e-9), n)
     return min(int(retention * (n + 1)), n)

@@ -1,8 +1,8 @@
-"""Requested labels that never come: measured, and corrected for where a second phase was drawn.
+"""Nonresponse: the share of requested labels that never come, and the correction by a second phase.
 
-Who skips a request does so for a reason, so that what is left is no sample any more. Two things help: to know how many
-are missing (below 98 % of the requests, certainty of a label is no certainty), and to bring in a random part of the
-missing ones by all means, each standing for several (Hansen & Hurwitz 1946).
+Requests are not skipped at random, so the labels that are left are not a random sample. Two measures help: to know how
+many are missing (below 98 % of the requests, a label is not certain), and to draw a random part of the missing ones,
+which must be labelled and stand for the others (Hansen & Hurwitz 1946).
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ _SEEN = 3.5
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Requests of a range of uncertainty and what became of them."""
+    """Completion of the requests in a range of uncertainty."""
 
     answered: bool
     low: float
-    """Uncertainty from which on, exclusive, but for the lowest bin."""
+    """Lower end of the range, exclusive but for the lowest bin."""
     high: float
     requests: float
     share: float
-    """Of the requests that are labelled; the rest may still come if not ``settled``."""
+    """Share of the requests that are labelled; the rest may still come if not ``settled``."""
     se: float
     settled: bool = True
     score: float = 0.0
     score_variance: float = 0.0
     known: bool = True
-    """Whether it is known which labels were requested; otherwise the requests are what propensities say."""
+    """Whether it is known which labels were requested; otherwise ``requests`` is the sum of the propensities."""
 
     def short(self, errors: float = 2.5) -> bool:
-        """Whether labels are missing, or dry up before all have come, by that many standard errors."""
+        """Return whether labels are missing, or stop coming too early, by that many standard errors."""
         if self.settled:
             return self.share + errors * self.se < COMPLETE
         return self.score_variance > 0 and self.score < -errors * float(np.sqrt(self.score_variance))
 
     @property
     def unclear(self) -> bool:
-        """Whether too little has come to see that a third of the requests will never be labelled, if that is so."""
+        """Whether too few labels have come to detect that a third of the requests will never be labelled."""
         if self.settled or self.share >= COMPLETE or not self.known:
             return False
         sure = float(np.sqrt(self.score_variance))
@@ -55,10 +55,10 @@ class Completion:
 
 
 def completion(window: Window, delayed: Delayed | None = None) -> tuple[Completion, ...]:
-    """Completion by uncertainty where it is known which labels were requested, of the deferred and of the answered.
+    """Return the completion by uncertainty of the deferred and of the answered units whose draw is known.
 
     Args:
-        delayed: the window corrected for delay; its strata are the bins then, and what is on its way is not missing.
+        delayed: the window corrected for delay; its strata are the bins then, and late labels are not missing.
     """
     if delayed is not None and delayed.law is not None:
         return _by_law(window, delayed)
@@ -98,7 +98,7 @@ def _by_law(window: Window, delayed: Delayed) -> tuple[Completion, ...]:
 
 
 def pooled(parts: tuple[Completion, ...]) -> Completion | None:
-    """Completion of several bins together, all settled or all not; None without requests."""
+    """Return the completion of several bins together, all settled or all not; None without requests."""
     own = [part for part in parts if part.requests > 0]
     if not own:
         return None
@@ -118,10 +118,10 @@ def pooled(parts: tuple[Completion, ...]) -> Completion | None:
 
 
 def second_phase(window: Window, skipped: Mask, propensity: Doubles) -> Window:
-    """The window with its non-respondents represented by a random part of them.
+    """Return the window with its non-respondents represented by a random part of them.
 
-    Requests that were skipped or expired are drawn again, each with a logged probability, and those drawn are labelled
-    by all means: their labels count 1 / (first propensity times second).
+    Requests that were skipped or expired are drawn again, each with a logged probability, and those drawn must be
+    labelled: their labels count 1 / (first propensity times second).
 
     Args:
         skipped: requests that went without a label in the first phase [N].

@@ -1,4 +1,4 @@
-"""Events and labels of a logged stream as a window: late, doubled, corrected and stray labels put in their place."""
+"""Window of a logged stream as it stood at a time, with late, repeated, corrected and orphan labels counted."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ class Arrivals:
     time: Doubles
     """Seconds [M]."""
     error: Doubles
-    """NaN: the label is taken back [M]."""
+    """Error; NaN withdraws the label [M]."""
     version: Doubles
-    """Corrections count up [M]."""
+    """Version, rising with corrections [M]."""
     volunteered: Mask
-    """Nobody asked for the label [M]."""
+    """Whether the label was not requested [M]."""
     human_error: Doubles | None = None
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of the rows of labels."""
+    """Counts of label rows and events by verdict."""
 
     orphans: int = 0
     """Labels of no event."""
     duplicates: int = 0
-    """Rows that say again what was said."""
+    """Rows that repeat an earlier row."""
     corrected: int = 0
-    """Labels that another took the place of."""
+    """Labels that were replaced."""
     late: int = 0
-    """Labels from after the moment of judging."""
+    """Labels received after the time of the window."""
     volunteered: int = 0
-    """Labels that nobody asked for: their propensity is unknown, so they are counted and left out."""
+    """Labels that were not requested: their propensity is unknown, so they are left out."""
     early: int = 0
-    """Labels from before their event; they count as having come at once."""
+    """Labels received before their event; their delay counts as 0."""
     after: int = 0
-    """Events from after the moment of judging."""
+    """Events after the time of the window."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """N decided units as they were logged, in any order."""
+    """Decided units in the order of the log [N]."""
 
     time: Doubles
-    """Of the decision, seconds [N]."""
+    """Time of the decision, seconds [N]."""
     uncertainty: Doubles
     answered: Mask
     propensity: Doubles
@@ -62,25 +62,25 @@ class Stream:
 
 @dataclass(frozen=True)
 class Replay:
-    """A stream as it stood at a moment."""
+    """Window of a stream at a time."""
 
     window: Window
-    """In the order of the events' times."""
+    """Units in the order of the events' times."""
     units: NDArray[np.intp]
     """Place of each unit of the window in the stream [n]."""
     at: float
-    """Seconds; NaN for a stream of nothing."""
+    """Time, seconds; NaN for an empty stream."""
     counts: Counts
 
 
 def replay(stream: Stream, arrivals: Arrivals, at: float | None = None) -> Replay:
-    """Puts labels to their events.
+    """Join labels to their events.
 
     The state does not depend on the order of rows: of several labels of an event the one of the highest version counts,
     among these the latest, among these the largest error; a row equal to another adds nothing.
 
     Args:
-        at: moment of judging, in seconds: what is later is not known then; None: the latest time of all.
+        at: time of the window, seconds; later rows are ignored. None: the latest time of all rows.
     """
     if at is None:
         at = float(max(stream.time.max(initial=-np.inf), arrivals.time.max(initial=-np.inf)))

@@ -1,8 +1,8 @@
-"""A window in 512 bins of uncertainty, added to as units and labels come, merged by adding: the paired sketch.
+"""Paired sketch: a window in 512 bins of uncertainty, to which units and labels are added, and which add up.
 
-Moments are kept of answered and of deferred units apart, a label's in the bin of its unit, so that errors stay tied to
-ranks. Figures are those of exact mode with a bin for a group of ties; their error falls with the square of the bins
-(0.01 % of the figure at 512). Labels leave as they came, so a correction is remove and add.
+Moments of answered and of deferred units are kept apart, those of a label in the bin of its unit, so that errors stay
+tied to ranks. Figures are those of exact mode with a bin for a group of ties; their error falls with the square of
+the number of bins (0.01 % of the figure at 512). A correction removes a label as it was added, and adds another.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from models.assessment.figures import Rules
 from models.assessment.ranking import Floats
-from models.estimation.control import monotone
 from models.estimation.edges import Edges
 from models.estimation.figures import Sums, View, WhatIf, what_if
 from models.estimation.ladder import Ladder
-from models.estimation.optimum import optimal_area
+from models.estimation.references import Weighted, weighted_errors
 from models.estimation.weights import (
     Estimated,
     Estimator,
@@ -28,6 +27,7 @@ from models.estimation.weights import (
     hajek,
     horvitz_thompson,
     label_strata,
+    monotone,
 )
 from models.estimation.window import BadWindow, Doubles, Mask
 
@@ -37,6 +37,11 @@ _HITS = ("weight", "hits", "v0", "hits_v", "hits_v", "hits", "hits_fourth")  # w
 _HUMAN = ("human_weight", "human", "human_v0", "human_v1", "human_v2", "human_second", "human_fourth")
 SUMS = (*_ERRORS, "hits", "hits_v", "hits_fourth", *_HUMAN)
 """Names of the moments in ``Sketch.sums``, in their order."""
+_PAIRS = (  # sum of (1 - e) / e² times a power of x, and of that power / e
+    *(("v0", "weight"), ("v1", "value"), ("v2", "second"), ("hits_v", "hits")),
+    *(("human_v0", "human_weight"), ("human_v1", "human"), ("human_v2", "human_second")),
+)
+_FOURTHS = (("fourth", "v2"), ("hits_fourth", "hits_v"), ("human_fourth", "human_v2"))
 _SIZES = np.geomspace(1e-6, 1e12, 433)  # of errors, for the optimal ranking: 24 bins a decade
 _ERROR_EDGES = np.concatenate([-_SIZES[::-1], [0.0], _SIZES])
 
@@ -57,13 +62,13 @@ class Sketch:
         self.labels: NDArray[np.int64] = np.zeros((2, len(edges)), np.int64)
         """Labels of each plane and bin."""
         self.sampled = 0
-        """Labels that were there by chance."""
+        """Number of labels that were drawn at random."""
         self.sums: Doubles = np.zeros((len(SUMS), 2, len(edges)))
         self.sizes: Doubles = np.zeros((2, 2, len(_ERROR_EDGES) + 1))
         """Sum of weights and of weighted errors by plane and size of the error."""
 
     def add_units(self, uncertainty: Floats, answered: Mask) -> None:
-        """Counts units [n] when they are decided."""
+        """Count decided units [n]."""
         self.units += np.bincount(self._places(uncertainty, answered), minlength=self.units.size).reshape(2, -1)
 
     def add_labels(
@@ -74,11 +79,11 @@ class Sketch:
         probability: Doubles,
         human_error: Doubles | None = None,
     ) -> None:
-        """Adds the labels of units that were counted before; all [n].
+        """Add the labels of units that were counted before; all [n].
 
         Args:
-            probability: that the label is there: propensity times observation, in (0, 1].
-            human_error: of whoever answered a deferred unit; NaN where not known.
+            probability: probability that the label is there: propensity times observation, in (0, 1].
+            human_error: error of the answer that somebody gave for a deferred unit; NaN if unknown.
 
         Raises:
             BadWindow: an error that is not finite, or a probability outside (0, 1].
@@ -93,11 +98,11 @@ class Sketch:
         probability: Doubles,
         human_error: Doubles | None = None,
     ) -> None:
-        """Takes away labels as they were added; arguments and errors as ``add_labels``."""
+        """Remove labels as they were added; arguments and errors as ``add_labels``."""
         self._labels(uncertainty, answered, error, probability, human_error, -1)
 
     def merge(self, other: Sketch) -> None:
-        """Adds the counts and moments of another sketch to this one.
+        """Add the counts and moments of another sketch to this one.
 
         Raises:
             BadWindow: other edges or another limit.
@@ -119,7 +124,7 @@ class Sketch:
         self.sizes += other.sizes
 
     def view(self, estimator: Estimator = "aipw", rules: Rules | None = None) -> View:
-        """What the figures are made of.
+        """Return the sums of which the figures consist.
 
         Raises:
             BadWindow: no units, or a convention whose limit is not this sketch's.
@@ -138,7 +143,7 @@ class Sketch:
             human=self._human(sums),
             answered=float(self.units[0].sum()),
             sampled=self.sampled,
-            optimal=self._optimal(rules),
+            weighted=self._weighted_errors(),
             rules=rules,
             scale="real" if (self.sizes[0, :, : len(_SIZES)] > 0.5).any() else "positive",
         )
@@ -146,13 +151,13 @@ class Sketch:
     def what_if(
         self, thresholds: Sequence[float] | Doubles, estimator: Estimator = "aipw", rules: Rules | None = None
     ) -> WhatIf:
-        """Figures had units been answered up to each threshold; exact where that is an edge."""
+        """Return the figures at other thresholds; exact for thresholds that are edges."""
         wanted = np.asarray(thresholds, np.float64)
         view = self.view(estimator, rules)
         return what_if(view, wanted, self.edges.below(wanted, view.errors.ladder.count))
 
     def to_bytes(self) -> bytes:
-        """All of it, to be kept or sent."""
+        """Serialise the sketch."""
         head = {"edges": len(self.edges.values), "acceptable": self.acceptable, "strict": self.strict}
         arrays = (self.edges.values, self.units, self.labels, self.sums, self.sizes)
         body = b"".join(array.astype(array.dtype.newbyteorder("<")).tobytes() for array in arrays)
@@ -160,10 +165,10 @@ class Sketch:
 
     @staticmethod
     def from_bytes(data: bytes) -> Sketch:
-        """What ``to_bytes`` wrote.
+        """Read the bytes that ``to_bytes`` wrote.
 
         Raises:
-            BadWindow: something else, or a part of it.
+            BadWindow: other bytes, or a part of a sketch.
         """
         try:
             if not data.startswith(_MAGIC):
@@ -241,20 +246,56 @@ class Sketch:
         return Sums(ladder, plane(0), plane(1))
 
     def _human(self, sums: dict[str, Doubles]) -> Estimated:
-        """Of the deferred: one cell."""
+        """Return the sum over the deferred units, as one cell."""
         moments = (np.array([sums[name][1].sum()]) for name in _HUMAN)
         return horvitz_thompson(Labels(np.zeros(1, np.intp), *moments), 1)
 
-    def _optimal(self, rules: Rules) -> float:
-        weight, value = self.sizes
-        units = np.zeros(weight.shape)
-        for plane in (0, 1):
-            whole = weight[plane].sum()
-            if not whole > 0 and self.units[plane].any():
-                return float("nan")
-            units[plane] = weight[plane] * (self.units[plane].sum() / whole if whole > 0 else 0.0)
-        there = units > 0
-        return optimal_area(value[there] / weight[there], units[there], rules.area)
+    def _weighted_errors(self) -> Weighted:
+        weights, values = self.sizes
+        errors = np.divide(values, weights, out=np.zeros(weights.shape), where=weights > 0)
+        return weighted_errors(zip(self.units.sum(axis=1).tolist(), errors, weights, strict=True))
+
+
+def observed(sketch: Sketch, probability: Doubles) -> Sketch:
+    """Return the sketch with each label's probability e replaced by e G, so that labels stand also for late ones.
+
+    Exact for all moments but the fourth, which only widen intervals.
+
+    With 1 / e² = (1 - e) / e² + 1 / e, the sums of x² / e and of (1 - e) / e² x² give those with e G in place of e.
+
+    Args:
+        sketch: labels added with their propensity; stays as it is.
+        probability: G, that a requested label has arrived by now, by plane (answered, deferred) and bin [2, B], in
+            (0, 1] where there are labels.
+
+    Raises:
+        BadWindow: another shape, or a G outside (0, 1] where there are labels.
+    """
+    if probability.shape != sketch.labels.shape:
+        raise BadWindow(f"probability has the shape {list(probability.shape)}; {list(sketch.labels.shape)} is needed")
+    held = sketch.labels != 0
+    if not ((probability > 0) & (probability <= 1))[held].all():
+        raise BadWindow("a probability of arrival is outside (0, 1] in a bin with labels; leave out units so young")
+    g = np.where(held, probability, 1.0)
+    found = Sketch(sketch.edges, sketch.acceptable, strict=sketch.strict)
+    found.units += sketch.units
+    found.labels += sketch.labels
+    before = dict(zip(SUMS, sketch.sums, strict=True))
+    after = dict(zip(SUMS, found.sums, strict=True))
+    for name, linear in _PAIRS:
+        after[linear] += before[linear] / g
+        after[name] += (before[name] + before[linear]) / g**2 - before[linear] / g
+    for name, square in _FOURTHS:
+        # of squares that the sums do not give: as they were spread before, or evenly where there were none
+        grown = np.divide(after[square], before[square], out=np.ones_like(g), where=before[square] > 0)
+        even = np.divide(after[square] ** 2, sketch.labels, out=np.zeros_like(g), where=held)
+        after[name] += np.where(before[square] > 0, before[name] * grown**2, even)
+    certain = bool((g == 1).all())
+    found.sampled = sketch.sampled if certain else int(sketch.labels.sum())
+    # sizes of errors are kept without their bins: they grow as their plane does
+    old, new = (part["weight"].sum(axis=1) for part in (before, after))
+    found.sizes += sketch.sizes * np.divide(new, old, out=np.ones(2), where=old > 0)[None, :, None]
+    return found
 
 
 def _moments(labels: Labels) -> list[Doubles]:

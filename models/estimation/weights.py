@@ -7,6 +7,11 @@ pseudo-value whose expectation is its value, and the design variance of a sum wi
 
 with b = 0 (Horvitz & Thompson 1952), the stratum's mean of c x (Hájek 1971), or c m for a prediction m of x made
 without the unit's own label (Robins, Rotnitzky & Zhao 1994). Labels that are certain (e = 1) add no variance.
+
+The predictions of AIPW are monotone in uncertainty, or the caller's own. Each unit's prediction is made from the labels
+of the other half of the units, so that the estimate stays unbiased however good the prediction is (cross-fitting:
+Chernozhukov et al. 2018). The caller's own prediction is rescaled so that it adds no variance where it predicts nothing
+(power tuning: Angelopoulos, Duchi & Zrnic 2023, "PPI++").
 """
 
 from __future__ import annotations
@@ -23,11 +28,12 @@ from models.estimation.window import Doubles
 Estimator = Literal["ht", "hajek", "aipw"]
 ESTIMATORS: tuple[Estimator, ...] = ("ht", "hajek", "aipw")
 Cells = NDArray[np.intp]
+_LEAST = 25  # labels of a step, so that one large error does not predict its neighbours
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels by the cell of a ladder: one each, or sums over those of a bin. x is a unit's value."""
+    """Records of labels by the cell of a ladder: one each, or sums over a bin. x is a unit's value."""
 
     cell: Cells
     """[L]."""
@@ -48,11 +54,11 @@ class Labels:
 
     @staticmethod
     def of(cell: Cells, probability: Doubles, values: Doubles) -> Labels:
-        """One record a label.
+        """Make one record for each label.
 
         Args:
             cell: the unit's cell [L].
-            probability: that its label is there, e, in (0, 1] [L].
+            probability: probability e that its label is there, in (0, 1] [L].
             values: x [L].
         """
         weight = 1.0 / probability
@@ -67,7 +73,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Ratio:
-    """What the variance of a ratio estimator needs beside the squares: labels by stratum."""
+    """Labels by stratum, which the variance of a ratio estimator needs besides the squares."""
 
     stratum: Cells
     """[L]."""
@@ -86,7 +92,7 @@ class Estimated:
     squares: Doubles
     """(1 - e) / e² times the squared value, or squared residual [L]."""
     labels: Labels
-    """As they were before the estimator."""
+    """Labels before the estimator was applied."""
     ratio: Ratio | None = None
 
     @cached_property
@@ -98,7 +104,7 @@ class Estimated:
         return 1 if self.ratio is None else int(self.ratio.stratum.max(initial=0)) + 1
 
     def variance(self, coefficients: Doubles | float) -> float:
-        """Design variance of the sum of coefficient [B] times value; one number stands for all cells."""
+        """Return the design variance of the sum of coefficient [B] times value; a number stands for all cells."""
         c = self.at(coefficients)
         whole = float(np.sum(self.squares * c * c))
         if self.ratio is None:
@@ -109,17 +115,17 @@ class Estimated:
         return max(whole + float(np.sum(mean * (mean * zero - 2 * cross))), 0.0)
 
     def tails(self, coefficients: Doubles | float) -> tuple[float, float]:
-        """Sums of second and of fourth moments of the same sum: how much of its variance rests on a few labels."""
+        """Return second and fourth moments of the same sum, which show how much of its variance few labels carry."""
         c = self.at(coefficients)
         square = c * c
         return float(np.sum(square * self.labels.v2)), float(np.sum(square * square * self.labels.fourth))
 
     def at(self, coefficients: Doubles | float) -> Doubles | float:
-        """Coefficients of the records [L]."""
+        """Return the coefficients of the records [L]."""
         return coefficients[self.labels.cell] if isinstance(coefficients, np.ndarray) else coefficients
 
     def step_moments(self, cell: Cells, inside: Doubles, upper: Doubles, lower: Doubles) -> tuple[Doubles, ...]:
-        """Variances and ``tails`` [K] of K sums whose coefficient is ``upper`` up to a step, ``lower`` beyond.
+        """Return variances and ``tails`` [K] of K sums whose coefficient is ``upper`` up to a step, ``lower`` beyond.
 
         Args:
             cell: cell in which each step ends [K].
@@ -134,7 +140,7 @@ class Estimated:
         weights = upper, lower + (upper - lower) * inside, lower
 
         def added(values: Doubles, power: int, strata: int = 1) -> Doubles:
-            """Sums by stratum with a power of the coefficients [S, K]."""
+            """Sum by stratum with a power of the coefficients [S, K]."""
             where = bucket if strata == 1 else bucket + width * self.ratio.stratum  # type: ignore[union-attr]
             sums = np.bincount(where, values, strata * width).reshape(strata, width)
             running = np.cumsum(sums, axis=1)
@@ -155,12 +161,12 @@ class Estimated:
 
 
 def horvitz_thompson(labels: Labels, cells: int) -> Estimated:
-    """Weights 1 / e, exactly unbiased (Horvitz & Thompson 1952)."""
+    """Estimate with weights 1 / e, exactly unbiased (Horvitz & Thompson 1952)."""
     return Estimated(_by(labels.cell, labels.value, cells), labels.v2, labels)
 
 
 def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
-    """Weights 1 / e scaled so that they add up to the number of units of each stratum (Hájek 1971).
+    """Estimate with weights 1 / e, scaled so that they add up to the number of units of each stratum (Hájek 1971).
 
     Args:
         count: units of each cell [B], of the plane (answered or deferred) that the labels are of.
@@ -177,7 +183,7 @@ def hajek(labels: Labels, count: Doubles, strata: Cells) -> Estimated:
 
 
 def augmented(labels: Labels, predicted: Doubles, base: Doubles) -> Estimated:
-    """The prediction of every unit plus the weighted residuals: unbiased for any prediction made without the label.
+    """Estimate by predictions plus weighted residuals: unbiased for predictions that do not use the unit's label.
 
     Args:
         predicted: m of each record's units [L].
@@ -190,7 +196,7 @@ def augmented(labels: Labels, predicted: Doubles, base: Doubles) -> Estimated:
 
 
 def label_strata(cell: Cells, number: Doubles | None, cells: int, most: int = 8, least: int = 50) -> Cells:
-    """Neighbouring cells with about equal numbers of labels: the stratum of each cell [B]; every stratum has labels.
+    """Return the stratum of each cell [B]: neighbouring cells with about equal numbers of labels, none without.
 
     Args:
         cell: cell of each record, ascending [L].
@@ -208,6 +214,79 @@ def label_strata(cell: Cells, number: Doubles | None, cells: int, most: int = 8,
     return np.searchsorted(cuts, np.arange(cells), side="left").astype(np.intp)
 
 
+@dataclass(frozen=True)
+class Steps:
+    """Monotone step function of the cell."""
+
+    last: Cells
+    """Last cell of each step but the final one [S - 1]."""
+    value: Doubles
+    """Value of each step [S]."""
+
+    def at(self, cell: Cells) -> Doubles:
+        """Return the values at some cells [L]."""
+        return np.asarray(self.value[np.searchsorted(self.last, cell, side="left")])
+
+    def everywhere(self, cells: int) -> Doubles:
+        """Return the values at the cells 0 to cells - 1 [cells]."""
+        lengths = np.diff(self.last, prepend=-1, append=cells - 1)
+        return np.repeat(self.value, lengths)
+
+
+def monotone(
+    cell: Cells, weight: Doubles, value: Doubles, *, number: Doubles | None = None, rising: bool = True
+) -> Steps:
+    """Fit an isotonic regression of a value on the cell (pool adjacent violators), in steps of at least 25 labels.
+
+    Args:
+        cell: ascending [L].
+        weight: sum of 1 / e of each record [L].
+        value: sum of x / e [L].
+        number: labels of each record [L]; None: one each.
+    """
+    from scipy.optimize import isotonic_regression
+
+    if not len(cell):
+        return Steps(np.empty(0, np.intp), np.zeros(1))
+    running = np.arange(1, len(cell) + 1) if number is None else np.cumsum(number)
+    step = np.minimum((running - 1) // _LEAST, max(running[-1] // _LEAST - 1, 0))
+    starts = np.flatnonzero(np.diff(step, prepend=-1))
+    weights = np.add.reduceat(weight, starts)
+    means = np.add.reduceat(value, starts) / weights
+    fitted = np.asarray(isotonic_regression(means, weights=weights, increasing=rising).x)
+    lasts = cell[np.append(starts[1:], len(cell)) - 1]
+    keep = np.append(np.flatnonzero((np.diff(fitted) != 0) & (np.diff(lasts) > 0)), len(fitted) - 1)
+    return Steps(lasts[keep[:-1]], fitted[keep])
+
+
+def tuned(predicted: Doubles, values: Doubles, weight: Doubles) -> tuple[float, float]:
+    """Return intercept and slope of the prediction with the smallest residual variance: weighted least squares [L].
+
+    Args:
+        weight: weight of each label's squared residual in the variance [L].
+    """
+    total = float(weight.sum())
+    if not total > 0:
+        return 0.0, 0.0
+    x, y = float(weight @ predicted) / total, float(weight @ values) / total
+    spread = float(weight @ (predicted - x) ** 2)
+    if not spread > 1e-12 * total * max(x * x, 1e-300):
+        return y, 0.0
+    slope = float(weight @ ((predicted - x) * (values - y))) / spread
+    return y - slope * x, slope
+
+
+def halves(n: int) -> NDArray[np.bool_]:
+    """Return the half of each of n units: a hash of its place, which depends on no measurement."""
+    key = np.arange(n, dtype=np.uint64)  # splitmix64 (Steele, Lea & Flood 2014)
+    key += np.uint64(0x9E3779B97F4A7C15)
+    key ^= key >> np.uint64(30)
+    key *= np.uint64(0xBF58476D1CE4E5B9)
+    key ^= key >> np.uint64(27)
+    key *= np.uint64(0x94D049BB133111EB)
+    return (key >> np.uint64(63)).astype(bool)
+
+
 def _by(cell: Cells, values: Doubles, cells: int) -> Doubles:
-    """Sums of values [L] by cell [B]."""
+    """Sum values [L] by cell [B]."""
     return np.asarray(np.bincount(cell, values, cells), np.float64)

@@ -1,4 +1,4 @@
-"""A window: the units of one head that were decided between two moments, and the labels that have come for them."""
+"""Window: the units of one head that were decided between two times, and their labels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Doubles = NDArray[np.float64]
 
 
 class BadWindow(ValueError):
-    """A window cannot be judged; the message names the field, what was found and what is needed."""
+    """The fields of a window are not valid; the message names the field, its value and what is needed."""
 
 
 @dataclass(frozen=True)
 class Window:
-    """N units. What is None is not known; nothing is assumed in its place but where a field says so.
+    """Columns of N units. None means unknown; nothing is assumed in its place unless a field says so.
 
     Raises:
         BadWindow: fields of different length, or of the wrong kind.
@@ -29,7 +29,7 @@ class Window:
     uncertainty: Floats
     """Larger is less certain [N]; NaN is the least certain of all."""
     answered: Mask
-    """Whether the unit was answered, by whatever policy was in force; otherwise it was deferred [N]."""
+    """Whether the unit was answered by the policy in force; otherwise it was deferred [N]."""
     propensity: Doubles
     """Probability that a label is requested, given all that was known at the decision [N], in (0, 1]."""
     labelled: Mask
@@ -43,10 +43,10 @@ class Window:
     requested: Mask | None = None
     """Outcome of the draw [N]; None: known only where the propensity is 0 or 1."""
     second: Doubles | None = None
-    """Probability that a request which went without a label was drawn once more, to be labelled by all means [N]; NaN
-    where the first request was not given up, or nobody drew again."""
+    """Probability that a request without a label was drawn again, and then had to be labelled [N]; NaN if the first
+    request was not given up, or there was no second draw."""
     human_error: Doubles | None = None
-    """Error of whoever answered a deferred unit [N], NaN where not known; None: 0."""
+    """Error of the answer that somebody gave for a deferred unit [N], NaN if unknown; None: 0."""
     age: Doubles | None = None
     """Seconds since the decision [N]."""
     delay: Doubles | None = None
@@ -86,7 +86,7 @@ class Window:
 
     @property
     def usable(self) -> Mask:
-        """Labels that can be weighted [N]: a finite error, and a probability above 0 that it is there."""
+        """Whether the label can be weighted [N]: it has a finite error, and a probability above 0 that it is there."""
         good = self.labelled & self.good_propensity & np.isfinite(self.error)
         if self.observation is not None:
             good &= self.observation > 0
@@ -96,7 +96,7 @@ class Window:
 
     @property
     def drawn_again(self) -> Mask:
-        """Units whose request was given up and that others of their kind stand for [N]."""
+        """Whether the request was given up and drawn again [N]; those drawn stand for the others."""
         return np.zeros(len(self), bool) if self.second is None else ~np.isnan(self.second)
 
     @property
@@ -108,7 +108,7 @@ class Window:
         return sure | (self.propensity == 0), sure
 
     def strict(self) -> Window:
-        """The window itself, for callers to whom a bad propensity is a defect rather than a matter of gates.
+        """Return the window itself after a check, for callers that treat bad propensities as errors.
 
         Raises:
             BadWindow: a propensity is NaN, below 0 or above 1, or a labelled unit has no finite error.
@@ -127,6 +127,6 @@ class Window:
         return self
 
     def take(self, chosen: NDArray[Any]) -> Window:
-        """The units of a mask [N] or of indices, in their order."""
+        """Return the units of a mask [N] or of indices, in their order."""
         parts = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(self, **{name: values[chosen] for name, values in parts.items() if values is not None})

@@ -1,1 +1,1 @@
-"""Judging a file of predictions: readers turn files into ``Judged``, ``evaluate`` turns that into figures."""
+"""Evaluation of files of predictions: readers return labelled units, ``evaluate`` returns their figures."""

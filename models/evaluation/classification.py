@@ -1,9 +1,8 @@
-"""Files of predicted class probabilities: NPZ with ``members`` [M, N, C] and ``target`` [N] (classes 0 to C - 1)."""
+"""Reader of files of class probabilities: NPZ with ``members`` [M, N, C] and ``target`` [N] (classes 0 to C - 1)."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,21 @@ from numpy.typing import NDArray
 from models.assessment import classification
 from models.assessment.figures import Rules
 from models.evaluation import files, scored
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
+from models.evaluation.unit_errors import (
+    BadFile,
+    ErrorColumn,
+    ErrorOptions,
+    Mask,
+    UnitErrors,
+    ordered,
+    with_singles,
+    without_errors,
+)
 from models.predictive import Categorical
 from models.uncertainty import categorical, score
 
 OPTIONS: frozenset[str] = frozenset()
-"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+"""ErrorOptions that this reader uses besides error, limit, groups and convention."""
 
 ENSEMBLE_MEASURES = ("confidence", "entropy", "data_entropy", "mi", "epkl", "rmi")
 SINGLE_MEASURES = ("entropy", "confidence")
@@ -29,17 +37,17 @@ CORRECT = 0.5
 """Limit of the error rate: a prediction is acceptable if it is right, under either convention."""
 
 
-def read(path: Path, asked: Asked) -> Judged:
-    """Any classification.
+def read(path: Path, options: ErrorOptions) -> UnitErrors:
+    """Read any classification.
 
     Raises:
         BadFile: see ``read_as``.
     """
-    return read_as(path, asked, "classification")
+    return read_as(path, options, "classification")
 
 
-def read_as(path: Path, asked: Asked, task: str, arrays: Mapping[str, Any] | None = None) -> Judged:
-    """Members and classes; optional ``shifted`` [N] and columns [N] to break figures down by.
+def read_as(path: Path, options: ErrorOptions, task: str, arrays: Mapping[str, Any] | None = None) -> UnitErrors:
+    """Read members and classes; optional ``shifted`` [N] and columns [N] to break figures down by.
 
     ``arrays`` are those of the file where they have been read already.
 
@@ -53,31 +61,17 @@ def read_as(path: Path, asked: Asked, task: str, arrays: Mapping[str, Any] | Non
     _check_distributions(path, members)
     members = _summing_to_one(members)
     shifted = files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target))
-    whole = Judged(
-        task=task,
-        source=str(path),
-        errors={},
-        measures={},
-        shifted=shifted,
-        groups=files.group_columns(path, arrays, asked.by, len(target)),
-        rules=Rules(asked.convention),
-        labels=hashlib.sha256(target.tobytes()).hexdigest(),
-        members=len(members),
+    groups = files.group_columns(path, arrays, options.by, len(target))
+    whole = without_errors(
+        path, task, target, Rules(options.convention), shifted=shifted, groups=groups, members=len(members)
     )
-    judged = _judge(whole, members, target, asked)
-    if len(members) == 1:
-        return judged
-    return replace(judged, singles=lambda: _singles(whole, members, target, asked))
+    return with_singles(whole, len(members), lambda units, part: _judge(units, members[part], target, options))
 
 
-def _singles(whole: Judged, members: Any, target: NDArray[np.int64], asked: Asked) -> Iterator[Judged]:
-    for one in range(len(members)):
-        named = replace(whole, source=f"{whole.source}, member {one + 1}", members=1)
-        yield _judge(named, members[one : one + 1], target, asked)
-
-
-def read_scored(path: Path, asked: Asked, task: str, label: str, prefix: str, classes: int, step: int = 1) -> Judged:
-    """A table that ``demur score`` wrote, with labels in a column of it; the first measure is the one that decided.
+def read_scored(
+    path: Path, options: ErrorOptions, task: str, label: str, prefix: str, classes: int, step: int = 1
+) -> UnitErrors:
+    """Read a table that ``demur score`` wrote, with a column of labels; its first measure is the one of the policy.
 
     Without the members' columns there are no measures that need them: ``epkl`` and ``rmi``, and no members one by one.
 
@@ -88,45 +82,32 @@ def read_scored(path: Path, asked: Asked, task: str, label: str, prefix: str, cl
         BadFile: a column is missing or not numeric; probabilities or classes out of range.
     """
     names = [f"p{place}" for place in range(classes)]
-    found = scored.read(path, asked, prefix=prefix, predictions=names, of_member=r"p\d+", label=label)
+    found = scored.read(path, options, prefix=prefix, predictions=names, of_member=r"p\d+", label=label)
     target = _classes(path, found.target / step, classes)
     probabilities = np.stack([found.columns[name] for name in names], axis=-1)
     members = found.stacked(*names) if found.members else None
     checked = probabilities[None] if members is None else members
     _check_distributions(path, checked)
-    whole = Judged(
-        task=task,
-        source=str(path),
-        errors={},
-        measures={},
-        shifted=found.shifted,
-        groups=found.groups,
-        rules=Rules(asked.convention),
-        labels=hashlib.sha256(target.tobytes()).hexdigest(),
-        members=len(found.members) or (None if found.ensemble else 1),
-        notes=found.notes,
-    )
+    whole = found.units(path, task, target, Rules(options.convention))
     if members is not None:
-        members = _summing_to_one(members)
-        judged = _judge(whole, members, target, asked)
-        if len(members) > 1:
-            judged = replace(judged, singles=lambda: _singles(whole, members, target, asked))
+        normal = _summing_to_one(members)
+        judged = with_singles(whole, len(normal), lambda units, part: _judge(units, normal[part], target, options))
     else:
         data = found.columns["data"] if found.ensemble else None
         statistics = Categorical(_summing_to_one(probabilities), data)
         known = [name for name in (ENSEMBLE_MEASURES if found.ensemble else SINGLE_MEASURES) if name not in _OF_MEMBERS]
-        judged = _of_statistics(whole, statistics, known, target, asked)
+        judged = _of_statistics(whole, statistics, known, target, options)
     return replace(judged, measures={"uncertainty": found.columns["uncertainty"], **judged.measures})
 
 
-def _judge(whole: Judged, members: Any, target: NDArray[np.int64], asked: Asked) -> Judged:
+def _judge(whole: UnitErrors, members: Any, target: NDArray[np.int64], options: ErrorOptions) -> UnitErrors:
     names = SINGLE_MEASURES if len(members) == 1 else ENSEMBLE_MEASURES
-    return _of_statistics(whole, categorical.predictive(members), names, target, asked)
+    return _of_statistics(whole, categorical.predictive(members), names, target, options)
 
 
 def _of_statistics(
-    whole: Judged, statistics: Categorical, names: Sequence[str], target: NDArray[np.int64], asked: Asked
-) -> Judged:
+    whole: UnitErrors, statistics: Categorical, names: Sequence[str], target: NDArray[np.int64], options: ErrorOptions
+) -> UnitErrors:
     probabilities = np.asarray(statistics.probabilities, np.float64)
     classes = probabilities.shape[1]
     wrong = classification.error_indicator(target, probabilities)
@@ -138,10 +119,10 @@ def _of_statistics(
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
         labels, rows = target[part], probabilities[part]
-        most = classification.majority(labels, classes, convention=asked.convention)
+        most = classification.majority(labels, classes, convention=options.convention)
         return {
             "accuracy": 1.0 - float(np.mean(wrong[part])),
-            "macro_f1": classification.macro_f1(labels, rows, convention=asked.convention),
+            "macro_f1": classification.macro_f1(labels, rows, convention=options.convention),
             "nll": float(np.mean(classification.nll(labels, rows))),
             "brier": float(np.mean(columns["brier"].values[part])),
             "majority_accuracy": most.accuracy,
@@ -150,7 +131,7 @@ def _of_statistics(
 
     return replace(
         whole,
-        errors=ordered(asked, columns, whole.source),
+        errors=ordered(options, columns, whole.source),
         measures={name: score(statistics, name) for name in names},
         own=own,
         own_units={**dict.fromkeys(("accuracy", "macro_f1", "brier"), "1"), "nll": "nats"}
@@ -159,8 +140,7 @@ def _of_statistics(
 
 
 def _summing_to_one(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Distributions [..., C] that were rounded far are made whole, so that no likelihood exceeds 1; others stay to the
-    last digit."""
+    """Normalise distributions [..., C] that were rounded coarsely, so that no likelihood exceeds 1; keep others."""
     sums = rows.sum(axis=-1, keepdims=True)
     return np.where(np.abs(sums - 1) > _ROUNDED, rows / sums, rows)
 

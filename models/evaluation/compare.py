@@ -1,6 +1,6 @@
-"""Several files side by side: differences of their figures with paired-bootstrap intervals.
+"""Comparison of files: differences of their figures with paired-bootstrap intervals.
 
-Units are resampled together for all files, so that what is hard for everybody cancels out. Figures are computed on
+Units are resampled together for all files, so that the difficulty that they share cancels out. Figures are computed on
 the resampled units' multiplicities over rankings made once: O(n) a resample.
 """
 
@@ -18,10 +18,10 @@ from models.assessment.convention import Area
 from models.assessment.figures import Rules
 from models.assessment.ranking import Ranking, ranking, reverse_ties
 from models.assessment.retention import acceptable_units, f_at, f_auc, f_of_hits, rejection_ratio
-from models.evaluation.judged import BadFile, Judged
+from models.evaluation.unit_errors import BadFile, UnitErrors
 
 FIGURES = ("error", "r_auc", "prr", "f1_auc", "f1_at_95", "roc_auc", "augrc")
-"""What is compared; figures that do not exist for the data are left out."""
+"""Figures that are compared; those that do not exist for the data are left out."""
 LEVEL = 0.95
 MOST_DRAWS = 400_000_000
 """Units drawn in all: with more than 400,000 units there are fewer than 1000 resamples."""
@@ -30,7 +30,7 @@ Progress = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A difference (this file minus the reference) and its percentile interval, in the figure's unit."""
+    """Difference (this file minus the reference) and its percentile interval, in the figure's unit."""
 
     difference: float
     low: float
@@ -39,13 +39,13 @@ class Interval:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All files against the first."""
+    """Comparison of all files with the first."""
 
     reference: str
     level: float
     resamples: int
     differences: dict[str, dict[str, Interval]]
-    """File to figure to difference from the reference."""
+    """Difference from the reference, by file and figure."""
 
     def document(self) -> dict[str, Any]:
         return {
@@ -59,8 +59,8 @@ class Comparison:
         }
 
 
-def compare(files: Sequence[Judged], progress: Progress | None = None, seed: int = 0) -> Comparison:
-    """Differences of the headline figures of all files from those of the first.
+def compare(files: Sequence[UnitErrors], progress: Progress | None = None, seed: int = 0) -> Comparison:
+    """Return the differences of the headline figures of all files from those of the first.
 
     Copies of a unit are ties; they rank where the file's unit ranks among its ties.
 
@@ -94,7 +94,7 @@ def compare(files: Sequence[Judged], progress: Progress | None = None, seed: int
 
 
 def _interval(difference: float, drawn: NDArray[np.float64]) -> Interval:
-    """Percentiles of the resamples in which the figure exists (one of few units may hold nothing acceptable)."""
+    """Return percentiles of the resamples in which the figure exists (one of few units may hold nothing acceptable)."""
     exist = drawn[np.isfinite(drawn)]
     if not len(exist):
         return Interval(difference, math.nan, math.nan)
@@ -103,8 +103,8 @@ def _interval(difference: float, drawn: NDArray[np.float64]) -> Interval:
     return Interval(difference, float(low), float(high))
 
 
-def same_units(one: Judged, other: Judged) -> None:
-    """Refuses files that cannot be judged side by side, row by row.
+def same_units(one: UnitErrors, other: UnitErrors) -> None:
+    """Check that two files can be compared row by row.
 
     Raises:
         BadFile: other numbers of units, labels, domains or errors, as far as the files tell.
@@ -123,7 +123,7 @@ def same_units(one: Judged, other: Judged) -> None:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """One file in the order of its ranks: what a resample needs besides how often each unit was drawn."""
+    """One file in the order of its ranks, prepared for resamples."""
 
     ranks: Ranking
     starts: NDArray[np.intp] | None
@@ -139,7 +139,7 @@ class _Prepared:
     rules: Rules
 
     @classmethod
-    def of(cls, judged: Judged) -> _Prepared:
+    def of(cls, judged: UnitErrors) -> _Prepared:
         ranks = ranking(judged.uncertainty)
         column = judged.error
         values = np.asarray(column.values, np.float64)
@@ -163,7 +163,7 @@ class _Prepared:
         )
 
     def figures(self, counts: NDArray[np.int64]) -> dict[str, float]:
-        """Figures of the sample that holds each unit so many times, in O(n)."""
+        """Return the figures of the sample that holds each unit so many times, in O(n)."""
         n = len(counts)
         weights = counts[self.ranks.order]
         sums, sizes = self._by_group(self.ranked * weights), self._by_group(weights)
@@ -205,7 +205,7 @@ class _Prepared:
 
 
 def _area(sums: NDArray[Any], sizes: NDArray[Any], n: int, area: Area) -> float:
-    """R-AUC of groups in rank order from their sums of errors and sizes: each error counts at every rank behind it."""
+    """Return R-AUC of groups in rank order by their sums of errors and sizes; an error counts at every later rank."""
     before = np.cumsum(sizes) - sizes / 2
     if area == "mean":
         return float(sums @ (n + 0.5 - before)) / n / (n + 1)

@@ -1,4 +1,4 @@
-"""From judged units to the figures of a report: all measures, all domains, all groups."""
+"""Evaluation of labelled predictions: the figures of a report by measure, domain and group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.assessment.figures import Errors, Figures, OperatingPoint, figures, operating_points
-from models.evaluation.judged import BadFile, Judged, Mask
+from models.evaluation.unit_errors import BadFile, Mask, UnitErrors
 
 UNITS = {"n": "units", "prr": "1", "f1_auc": "1", "f1_auc_random": "1", "f1_auc_optimal": "1", "f1_at_95": "1"}
 UNITS |= {"roc_auc": "1", "aupr": "1"}
@@ -21,31 +21,31 @@ class Section:
     """Figures of a part of the units: a domain, a group, or all."""
 
     headline: Figures
-    """Of the first error under the first measure."""
+    """Figures of the first error under the first measure."""
     own: dict[str, float]
-    """The task's own."""
+    """The task's own figures."""
     measures: dict[str, Figures]
-    """Of the first error, under every measure."""
+    """Figures of the first error, by measure."""
     errors: dict[str, Figures]
-    """Of every error, under the first measure."""
+    """Figures under the first measure, by error."""
     points: tuple[OperatingPoint, ...] = ()
-    """Of the first error under the first measure, at the retentions asked for."""
+    """Operating points of the first error under the first measure, at the chosen retentions."""
 
     def scalars(self) -> dict[str, float]:
-        """Headline and own figures by name."""
+        """Return headline and own figures by name."""
         return {**asdict(self.headline), **self.own}
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One file, judged."""
+    """Evaluation of one file."""
 
-    judged: Judged
+    judged: UnitErrors
     full: Section
     domains: dict[str, Section]
-    """``in`` and ``shifted`` where the file says which is which."""
+    """Domains ``in`` and ``shifted``, if the file has them."""
     groups: dict[str, dict[str, Section]]
-    """Column to value to figures."""
+    """Figures by column and value."""
     singles: tuple[Section, ...]
     """Each member on its own, on all units."""
 
@@ -56,7 +56,7 @@ class Evaluation:
         return {**of_error, **UNITS, **self.judged.own_units}
 
     def document(self) -> dict[str, Any]:
-        """The evaluation as nested names and numbers, units with them; NaN and infinities stay."""
+        """Return the evaluation with units as nested names and numbers; NaN and infinities stay."""
         judged = self.judged
         return {
             "task": judged.task,
@@ -94,11 +94,11 @@ class Evaluation:
         }
 
 
-def evaluate(judged: Judged, by: tuple[str, ...] = (), at: tuple[float, ...] = ()) -> Evaluation:
-    """Judges all units, the two domains, the groups of each column in ``by``, and the members one by one.
+def evaluate(judged: UnitErrors, by: tuple[str, ...] = (), at: tuple[float, ...] = ()) -> Evaluation:
+    """Evaluate all units, the two domains, the groups of each column in ``by``, and the members one by one.
 
     Args:
-        at: retentions in [0, 1] to give operating points for.
+        at: retentions in [0, 1] of the operating points.
 
     Raises:
         BadFile: a column in ``by`` does not exist.
@@ -117,8 +117,8 @@ def evaluate(judged: Judged, by: tuple[str, ...] = (), at: tuple[float, ...] = (
     )
 
 
-def section(judged: Judged, mask: Mask | None, at: tuple[float, ...] = ()) -> Section:
-    """Figures of the units in a mask [n]; None takes all without copying them."""
+def section(judged: UnitErrors, mask: Mask | None, at: tuple[float, ...] = ()) -> Section:
+    """Return the figures of the units in a mask [n]; None takes all without copying them."""
     part = judged if mask is None else select(judged, mask)
     columns = {name: Errors(column.values, column.acceptable, part.rules) for name, column in part.errors.items()}
     errors = columns[part.error_name]
@@ -134,8 +134,8 @@ def section(judged: Judged, mask: Mask | None, at: tuple[float, ...] = ()) -> Se
     )
 
 
-def select(judged: Judged, mask: Mask) -> Judged:
-    """The units in a mask; figures that need more than errors and measures stay with the whole."""
+def select(judged: UnitErrors, mask: Mask) -> UnitErrors:
+    """Return the units in a mask; figures that need more than errors and measures stay with the whole."""
     return replace(
         judged,
         errors={name: replace(column, values=column.values[mask]) for name, column in judged.errors.items()},
@@ -144,8 +144,8 @@ def select(judged: Judged, mask: Mask) -> Judged:
     )
 
 
-def domains(judged: Judged) -> Iterator[tuple[str, Mask]]:
-    """``in`` and ``shifted`` with their units; a domain without units is left out."""
+def domains(judged: UnitErrors) -> Iterator[tuple[str, Mask]]:
+    """Yield ``in`` and ``shifted`` with their units; a domain without units is left out."""
     if judged.shifted is None:
         return
     for name, mask in (("in", ~judged.shifted), ("shifted", judged.shifted)):
@@ -154,7 +154,7 @@ def domains(judged: Judged) -> Iterator[tuple[str, Mask]]:
 
 
 def mean_and_deviation(sections: tuple[Section, ...]) -> dict[str, dict[str, float]]:
-    """Mean and standard deviation (ddof 0) over single models, of each figure that all of them have."""
+    """Return mean and standard deviation (ddof 0) over single models, of each figure that all of them have."""
     rows = [one.scalars() for one in sections]
     names = [name for name in rows[0] if name != "n" and all(name in row for row in rows)]
     values = {name: np.array([row[name] for row in rows], float) for name in names}
@@ -162,14 +162,14 @@ def mean_and_deviation(sections: tuple[Section, ...]) -> dict[str, dict[str, flo
         return {name: {"mean": float(np.mean(one)), "sd": float(np.std(one))} for name, one in values.items()}
 
 
-def _groups(judged: Judged, column: str, at: tuple[float, ...]) -> Iterator[tuple[str, Section]]:
+def _groups(judged: UnitErrors, column: str, at: tuple[float, ...]) -> Iterator[tuple[str, Section]]:
     values = judged.groups[column].astype(str)  # NaN, which equals nothing, is a group too
     for value in np.unique(values):
         yield str(value), section(judged, values == value, at)
 
 
 def plain(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The same with None instead of NaN and infinities, which JSON does not know."""
+    """Return a document with None instead of NaN and infinities, which JSON does not have."""
 
     def clean(value: Any) -> Any:
         if isinstance(value, dict):

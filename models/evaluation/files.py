@@ -1,4 +1,4 @@
-"""Reading numbers from files that people bring, and refusing what is wrong with file, field and place."""
+"""Readers of arrays from files, with errors that name file, field and place."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile, Mask
+from models.evaluation.unit_errors import BadFile, Mask
 from models.extras import library
 
 Array = NDArray[Any]
 
 
 def read_npz(path: Path) -> dict[str, Array]:
-    """All arrays of an NPZ file; nothing is unpickled.
+    """Read all arrays of an NPZ file; nothing is unpickled.
 
     Raises:
         BadFile: no such file, or no NPZ file of plain arrays.
@@ -47,12 +47,12 @@ def _array(path: Path, archive: Mapping[str, Array], name: str) -> Array:
 
 
 def numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str, sizes: dict[str, int]) -> Array:
-    """The named array as float64; otherwise as ``stored_numbers``."""
+    """Return the named array as float64; otherwise as ``stored_numbers``."""
     return np.asarray(stored_numbers(path, arrays, name, axes, sizes), np.float64)
 
 
 def stored_numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str, sizes: dict[str, int]) -> Array:
-    """The named array in the precision of the file, which for large ones saves memory, its axes checked.
+    """Return the named array in the precision of the file, which saves memory, and check its axes.
 
     Args:
         axes: one word an axis, such as ``"M N 2"``; digits are fixed lengths, words must agree with ``sizes``.
@@ -81,7 +81,7 @@ def stored_numbers(path: Path, arrays: Mapping[str, Array], name: str, axes: str
 
 
 def finite(path: Path, name: str, values: Array) -> Array:
-    """The array itself.
+    """Return the array itself if all values are finite.
 
     Raises:
         BadFile: a value is NaN or infinite; the first place is named.
@@ -94,10 +94,10 @@ def finite(path: Path, name: str, values: Array) -> Array:
 
 
 def within(path: Path, name: str, values: Array, largest: float) -> None:
-    """Refuses values beyond ``largest`` in size; the first place is named.
+    """Check that no value is beyond ``largest`` in size.
 
     Raises:
-        BadFile: there is one.
+        BadFile: one is; the first place is named.
     """
     wrong = np.abs(values) > largest
     if wrong.any():
@@ -106,7 +106,7 @@ def within(path: Path, name: str, values: Array, largest: float) -> None:
 
 
 def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask | None:
-    """0 and 1 as a mask [n]; None stays None.
+    """Convert 0 and 1 to a mask [n]; None stays None.
 
     Raises:
         BadFile: another length, or a value that is neither 0 nor 1.
@@ -122,7 +122,7 @@ def shifted_flags(path: Path, name: str, values: Array | None, n: int) -> Mask |
 
 
 def group_columns(path: Path, arrays: Mapping[str, Array], wanted: Sequence[str], n: int) -> dict[str, Array]:
-    """The columns [n] that figures are broken down by.
+    """Return the columns [n] that figures are broken down by.
 
     Raises:
         BadFile: a column is missing or has another length.
@@ -137,7 +137,7 @@ def group_columns(path: Path, arrays: Mapping[str, Array], wanted: Sequence[str]
 
 
 def variances(path: Path, name: str, values: Array) -> Array:
-    """The array itself; a variance of zero is one.
+    """Return the array itself if all values are variances; zero is allowed.
 
     Raises:
         BadFile: a variance that is negative or not finite.
@@ -150,7 +150,7 @@ def variances(path: Path, name: str, values: Array) -> Array:
 
 
 def need(module: str, purpose: str) -> Any:
-    """Imports an optional library.
+    """Import an optional library.
 
     Raises:
         BadFile: it is not installed; the message says how to install it.

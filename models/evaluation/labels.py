@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.files import Array, shifted_flags
-from models.evaluation.judged import Asked, BadFile, Mask
 from models.evaluation.table import column_names, read_columns
+from models.evaluation.unit_errors import BadFile, ErrorOptions, Mask
 
 IDENTITY, SHIFTED = "time_id", "shifted"
 
@@ -32,18 +32,18 @@ class Labels:
         return len(self.ids)
 
 
-def read(predictions: Path, asked: Asked, label: str) -> Labels:
-    """Read the file that ``asked`` names as the ground truth, which needs a label in each row.
+def read(predictions: Path, options: ErrorOptions, label: str) -> Labels:
+    """Read the file that ``options`` names as the ground truth, which needs a label in each row.
 
     Raises:
         BadFile: no file is named; a column is missing or not numeric; a row has no label.
     """
-    ground_truth = asked.companions.get("ground_truth")
+    ground_truth = options.companions.get("ground_truth")
     if ground_truth is None:
         raise BadFile(f"{predictions} has no labels: give --ground-truth, the official file with the column {label}")
     path = Path(ground_truth)
     have = column_names(path)
-    groups = [name for name in asked.by if name not in (label, SHIFTED)]
+    groups = [name for name in options.by if name not in (label, SHIFTED)]
     others = list(dict.fromkeys([*([IDENTITY] if IDENTITY in have else []), *groups]))
     table = read_columns(path, [label, *([SHIFTED] if SHIFTED in have else [])], others)
     values = table[label]
@@ -55,7 +55,7 @@ def read(predictions: Path, asked: Asked, label: str) -> Labels:
         ids,
         values,
         shifted_flags(path, SHIFTED, table.get(SHIFTED), len(values)),
-        {n: table[n] for n in asked.by},
+        {n: table[n] for n in options.by},
     )
 
 

@@ -1,9 +1,9 @@
-"""Files of predicted normal distributions: NPZ with ``members`` [M, N, 2] (mean, variance) and ``target`` [N]."""
+"""Reader of files of normal distributions: NPZ with ``members`` [M, N, 2] (mean, variance) and ``target`` [N]."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,18 +16,27 @@ from models.assessment import errors
 from models.assessment import regression_calibration as calibration
 from models.assessment.figures import Rules
 from models.evaluation import files, scored
-from models.evaluation.judged import Asked, ErrorColumn, Judged, Mask, Normals, ordered
+from models.evaluation.unit_errors import (
+    ErrorColumn,
+    ErrorOptions,
+    Mask,
+    Normals,
+    UnitErrors,
+    ordered,
+    with_singles,
+    without_errors,
+)
 from models.predictive import Gaussian
 from models.uncertainty import gaussian, score
 
 OPTIONS = frozenset({"bins"})
-"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+"""ErrorOptions that this reader uses besides error, limit, groups and convention."""
 
 Float64 = NDArray[np.float64]
 
 DIAGNOSTIC = "ll_fu"
 UNCERTAINTY = "uncertainty"
-"""The measure by which a served model decided, or that a submission holds."""
+"""Measure of a served model's policy, or of a submission."""
 LARGEST = 1e150
 """Of means and targets: their squared differences are to be finite."""
 ENSEMBLE_MEASURES = ("tvar", "mvar", "varm", "epkl", "entropy")
@@ -36,7 +45,7 @@ SINGLE_MEASURES = ("variance", "tvar", "mvar", "entropy")
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What is predicted, and how the papers judge it."""
+    """Predicted quantity, with the limits and rules of the papers."""
 
     task: str
     unit: str
@@ -51,17 +60,19 @@ class Quantity:
     """Whether the official Cv leaves out variances above 10: the limit was chosen for temperatures in °C."""
 
 
-def read(path: Path, asked: Asked) -> Judged:
-    """Any regression, in the unit of the file; no limit unless one is asked for.
+def read(path: Path, options: ErrorOptions) -> UnitErrors:
+    """Read any regression, in the unit of the file; no limit unless the options have one.
 
     Raises:
         BadFile: see ``read_as``.
     """
-    return read_as(path, asked, Quantity("regression", "(unit of the target)", None, Rules(asked.convention)))
+    return read_as(path, options, Quantity("regression", "(unit of the target)", None, Rules(options.convention)))
 
 
-def read_as(path: Path, asked: Asked, quantity: Quantity, arrays: Mapping[str, Any] | None = None) -> Judged:
-    """Members and targets of a quantity; optional ``shifted`` [N] and columns [N] to break figures down by.
+def read_as(
+    path: Path, options: ErrorOptions, quantity: Quantity, arrays: Mapping[str, Any] | None = None
+) -> UnitErrors:
+    """Read members and targets of a quantity; optional ``shifted`` [N] and columns [N] to break figures down by.
 
     ``arrays`` are those of the file where they have been read already.
 
@@ -77,78 +88,53 @@ def read_as(path: Path, asked: Asked, quantity: Quantity, arrays: Mapping[str, A
         files.within(path, name, values, LARGEST)
     variance = files.variances(path, "members (variance)", members[..., 1])
     shifted = files.shifted_flags(path, "shifted", arrays.get("shifted"), len(target))
-    groups = files.group_columns(path, arrays, asked.by, len(target))
-    whole = Judged(
-        task=quantity.task,
-        source=str(path),
-        errors={},
-        measures={},
-        shifted=shifted,
-        groups=groups,
-        rules=quantity.rules,
-        labels=hashlib.sha256(target.tobytes()).hexdigest(),
-        members=len(mean),
+    groups = files.group_columns(path, arrays, options.by, len(target))
+    whole = without_errors(
+        path, quantity.task, target, quantity.rules, shifted=shifted, groups=groups, members=len(mean)
     )
-    judged = _judge(whole, mean, variance, target, asked, quantity)
-    if len(mean) == 1:
-        return judged
-    return replace(judged, singles=lambda: _singles(whole, mean, variance, target, asked, quantity))
+    return with_singles(
+        whole,
+        len(mean),
+        lambda units, part: _judge(units, mean[part], variance[part], target, options, quantity),
+    )
 
 
-def _singles(
-    whole: Judged, mean: Float64, variance: Float64, target: Float64, asked: Asked, quantity: Quantity
-) -> Iterator[Judged]:
-    for one in range(len(mean)):
-        part = slice(one, one + 1)
-        named = replace(whole, source=f"{whole.source}, member {one + 1}", members=1)
-        yield _judge(named, mean[part], variance[part], target, asked, quantity)
-
-
-def read_scored(path: Path, asked: Asked, quantity: Quantity, label: str, prefix: str = "") -> Judged:
-    """A table that ``demur score`` wrote, with labels in a column of it; the first measure is the one that decided.
+def read_scored(path: Path, options: ErrorOptions, quantity: Quantity, label: str, prefix: str = "") -> UnitErrors:
+    """Read a table that ``demur score`` wrote, with a column of labels; its first measure is the one of the policy.
 
     Without the members' columns there are no figures that need them: ``epkl``, ``nll``, and members one by one.
 
     Raises:
         BadFile: a column is missing or not numeric, or not finite; a negative variance.
     """
-    found = scored.read(path, asked, prefix=prefix, predictions=("mean",), of_member="mean|variance", label=label)
+    found = scored.read(path, options, prefix=prefix, predictions=("mean",), of_member="mean|variance", label=label)
     mean, total = found.columns["mean"], found.columns["total"]
     for name, values in ((label, found.target), (f"{prefix}mean", mean)):
         files.within(path, name, files.finite(path, name, values), LARGEST)
     files.variances(path, f"{prefix}total", total)
-    whole = Judged(
-        task=quantity.task,
-        source=str(path),
-        errors={},
-        measures={},
-        shifted=found.shifted,
-        groups=found.groups,
-        rules=quantity.rules,
-        labels=hashlib.sha256(found.target.tobytes()).hexdigest(),
-        members=len(found.members) or (None if found.ensemble else 1),
-        notes=found.notes,
-    )
+    whole = found.units(path, quantity.task, found.target, quantity.rules)
     if found.members:
         members = found.stacked("mean", "variance")
         means = files.finite(path, f"{prefix}member.mean", members[..., 0])
         variances = files.variances(path, f"{prefix}member.variance", members[..., 1])
-        judged = _judge(whole, means, variances, found.target, asked, quantity)
-        if len(means) > 1:
-            judged = replace(judged, singles=lambda: _singles(whole, means, variances, found.target, asked, quantity))
+        judged = with_singles(
+            whole,
+            len(means),
+            lambda units, part: _judge(units, means[part], variances[part], found.target, options, quantity),
+        )
     else:
         data = total if np.isnan(found.columns["data"]).all() else found.columns["data"]
         knowledge = found.columns["knowledge"] if found.ensemble else None
         statistics = Gaussian(mean, data, knowledge)
         names = [name for name in (ENSEMBLE_MEASURES if found.ensemble else SINGLE_MEASURES) if name != "epkl"]
-        judged = _of_statistics(whole, statistics, names, found.target, asked, quantity)
+        judged = _of_statistics(whole, statistics, names, found.target, options, quantity)
     return replace(judged, measures={UNCERTAINTY: found.columns[UNCERTAINTY], **judged.measures})
 
 
 def judge_points(
-    whole: Judged, mean: Float64, target: Float64, uncertainty: Float64, asked: Asked, quantity: Quantity
-) -> Judged:
-    """Predictions without a distribution [n], as submissions have them: errors, and how well ``uncertainty`` ranks."""
+    whole: UnitErrors, mean: Float64, target: Float64, uncertainty: Float64, options: ErrorOptions, quantity: Quantity
+) -> UnitErrors:
+    """Return the errors of point predictions [n], such as those of submissions, ranked by ``uncertainty``."""
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
@@ -156,7 +142,7 @@ def judge_points(
 
     return replace(
         whole,
-        errors=ordered(asked, _errors(mean, target, quantity), whole.source),
+        errors=ordered(options, _errors(mean, target, quantity), whole.source),
         measures={UNCERTAINTY: uncertainty},
         own=own,
         own_units=_units(quantity.unit),
@@ -165,26 +151,26 @@ def judge_points(
 
 
 def _judge(
-    whole: Judged, mean: Float64, variance: Float64, target: Float64, asked: Asked, quantity: Quantity
-) -> Judged:
-    """Errors, measures and figures of an ensemble, or of a single model if there is one member."""
-    statistics = gaussian.predictive(mean, variance, asked.convention)
+    whole: UnitErrors, mean: Float64, variance: Float64, target: Float64, options: ErrorOptions, quantity: Quantity
+) -> UnitErrors:
+    """Return errors, measures and figures of an ensemble, or of a single model if there is one member."""
+    statistics = gaussian.predictive(mean, variance, options.convention)
     names = SINGLE_MEASURES if len(mean) == 1 else ENSEMBLE_MEASURES
     likelihood = gaussian.ensemble_nll(target, mean, variance)
-    return _of_statistics(whole, statistics, names, target, asked, quantity, likelihood)
+    return _of_statistics(whole, statistics, names, target, options, quantity, likelihood)
 
 
 def _of_statistics(
-    whole: Judged,
+    whole: UnitErrors,
     statistics: Gaussian,
     names: Sequence[str],
     target: Float64,
-    asked: Asked,
+    options: ErrorOptions,
     quantity: Quantity,
     likelihood: Float64 | None = None,
-) -> Judged:
-    """The same of statistics [n]; ``likelihood`` (negative, logarithmic [n]) needs the members."""
-    convention = asked.convention
+) -> UnitErrors:
+    """Return the same from statistics [n]; ``likelihood`` (negative, logarithmic [n]) needs the members."""
+    convention = options.convention
     measures: dict[str, Any] = {name: score(statistics, name) for name in names}
     # calibration is, as released, that of the mean of the members' variances, whatever the members' spread
     width = np.asarray(statistics.mvar, np.float64)
@@ -197,7 +183,7 @@ def _of_statistics(
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
         rows = squared[part]
-        bins = asked.bins
+        bins = options.bins
         if bins is not None and mask is not None:
             bins = min(bins, len(rows))
         found = calibration.ence(calibration.bins_by_variance(rows, width[part], bins=bins))
@@ -219,13 +205,13 @@ def _of_statistics(
 
     return replace(
         whole,
-        errors=ordered(asked, columns, whole.source),
+        errors=ordered(options, columns, whole.source),
         measures=measures,
         diagnostics=frozenset({DIAGNOSTIC}),
         impossible=plausibility.impossible(quantity, statistics),
         own=own,
         own_units=_units(quantity.unit),
-        normals=Normals(mean, width, target, quantity.unit, asked.bins),
+        normals=Normals(mean, width, target, quantity.unit, options.bins),
     )
 
 

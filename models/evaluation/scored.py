@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from models.assessment.figures import Rules
 from models.evaluation.files import Array, shifted_flags
-from models.evaluation.judged import Asked, BadFile, Mask, unranked
 from models.evaluation.table import column_names, read_columns
+from models.evaluation.unit_errors import BadFile, ErrorOptions, Mask, UnitErrors, unranked, without_errors
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
 """Suffixes of tables; other files of predictions are NPZ, or a submission."""
@@ -39,6 +40,20 @@ class ScoredHead:
         """Whether there is knowledge uncertainty, which needs several members."""
         return not np.isnan(self.columns["knowledge"]).all()
 
+    def units(self, path: Path, task: str, target: Array, rules: Rules) -> UnitErrors:
+        """Return the units, to which errors and measures are added."""
+        members = len(self.members) or (None if self.ensemble else 1)
+        return without_errors(
+            path,
+            task,
+            target,
+            rules,
+            shifted=self.shifted,
+            groups=self.groups,
+            members=members,
+            notes=self.notes,
+        )
+
     def stacked(self, *names: str) -> Array:
         """Stack columns of the members as float64 [M, n, len(names)]."""
         return np.stack([np.stack([member[name] for name in names], axis=-1) for member in self.members])
@@ -50,7 +65,7 @@ def is_table(path: Path) -> bool:
 
 
 def read(
-    path: Path, asked: Asked, *, prefix: str, predictions: Sequence[str], of_member: str, label: str
+    path: Path, options: ErrorOptions, *, prefix: str, predictions: Sequence[str], of_member: str, label: str
 ) -> ScoredHead:
     """Read one head of a table.
 
@@ -75,7 +90,7 @@ def read(
     members = {name: match for name in have if (match := pattern.fullmatch(name))}
     own = [prefix + name for name in (*predictions, *_ALWAYS)]
     numeric = [*own, label, *members, *([SHIFTED] if SHIFTED in have else [])]
-    groups = [name for name in asked.by if name not in numeric]
+    groups = [name for name in options.by if name not in numeric]
     table = read_columns(path, numeric, groups)
     predicted = ~np.isnan(np.stack([table[prefix + name] for name in predictions])).any(axis=0)
     labelled = ~np.isnan(table[label])
@@ -92,7 +107,7 @@ def read(
         ),
         target=table[label],
         shifted=shifted_flags(path, SHIFTED, table.get(SHIFTED), int(kept.sum())),
-        groups={name: table[name] for name in asked.by},
+        groups={name: table[name] for name in options.by},
         notes=(
             *_left_out(~predicted, "have no prediction (refused, or withheld)"),
             *_left_out(predicted & ~labelled, f"have no label in column {label}"),

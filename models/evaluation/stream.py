@@ -1,4 +1,4 @@
-"""Logged streams that somebody kept: decided units and the labels that came for them, CSV or Parquet, joined by id."""
+"""Reader of logged streams: decided units and their labels, CSV or Parquet, joined by id."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from models.estimation.window import Doubles, Mask
 from models.evaluation.files import Array, need, shifted_flags
-from models.evaluation.judged import BadFile
 from models.evaluation.table import column_names, read_columns
+from models.evaluation.unit_errors import BadFile
 
 ID, TIME = "event_id", "time"
 ANSWERED, DEFERRED = ("answer",), ("defer", "caller_deferred")
@@ -28,7 +28,7 @@ class Events:
     ids: Array
     """Text, or numbers, as the file has them [N]."""
     time: Doubles
-    """Of the decision, seconds [N]."""
+    """Time of the decision, seconds [N]."""
     uncertainty: Doubles
     answered: Mask
     propensity: Doubles
@@ -37,7 +37,7 @@ class Events:
     expected: Doubles | None
     groups: dict[str, Array]
     repeated: int = 0
-    """Rows that were left out because an earlier one says the same, as logs written at least once have them."""
+    """Number of rows that repeat an earlier one and were left out, as in logs with at-least-once delivery."""
 
 
 @dataclass(frozen=True)
@@ -46,18 +46,20 @@ class LabelRows:
 
     ids: Array
     time: Doubles
-    """Of the label, seconds [M]."""
+    """Time of the label, seconds [M]."""
     error: Doubles
-    """NaN where the row takes the label back [M]."""
+    """Error; NaN withdraws the label [M]."""
     version: Doubles
     """Order of corrections [M]; 0 where the file has none."""
     human_error: Doubles | None
     volunteered: Mask
-    """Labels that nobody asked for [M]: shown, never pooled."""
+    """Whether the label was not requested [M]: such labels are shown, never pooled."""
 
 
 def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
-    """Columns ``event_id``, ``time``, ``uncertainty``, ``decision`` (answer or defer), ``propensity``; optional
+    """Read decided units.
+
+    Columns ``event_id``, ``time``, ``uncertainty``, ``decision`` (answer or defer), ``propensity``; optional
     ``requested`` (0 or 1), ``expected`` (error predicted without the label), and columns to break figures down by.
 
     Raises:
@@ -85,8 +87,10 @@ def read_events(path: Path, groups: Sequence[str] = ()) -> Events:
 
 
 def read_labels(path: Path) -> LabelRows:
-    """Columns ``event_id``, ``time``, ``error`` (empty: the label is taken back); optional ``version``,
-    ``human_error`` and ``source``.
+    """Read labels.
+
+    Columns ``event_id``, ``time``, ``error`` (empty withdraws the label); optional ``version``, ``human_error`` and
+    ``source``.
 
     Raises:
         BadFile: a column is missing or not numeric, a time is empty, an error is infinite, an id is empty.
@@ -115,7 +119,7 @@ def read_labels(path: Path) -> LabelRows:
 
 
 def places(wanted: Array, known: Array) -> NDArray[np.intp]:
-    """Place of each id among known ones [M], the first where it comes twice; -1 where it is not among them."""
+    """Return the place of each id among known ones [M], the first if it comes twice; -1 if it is not among them."""
     if not len(wanted):
         return np.empty(0, np.intp)
     arrow, compute = need("pyarrow", "joining labels"), need("pyarrow.compute", "joining labels")
@@ -124,7 +128,7 @@ def places(wanted: Array, known: Array) -> NDArray[np.intp]:
 
 
 def _once(path: Path, events: Events) -> Events:
-    """Without rows that say again what an earlier one said."""
+    """Return the events without rows that repeat an earlier one."""
     first = places(events.ids, events.ids)
     again = first != np.arange(len(first))
     if not again.any():
@@ -158,7 +162,7 @@ def _ids(path: Path, ids: Array) -> None:
 
 
 def _answered(path: Path, decisions: Array) -> Mask:
-    """Whether each decision is to answer [N]; words are compared without regard to case."""
+    """Return whether each decision is to answer [N]; case does not matter."""
     words, word = np.unique(decisions, return_inverse=True)
     plain = [str(one).strip().lower() for one in words]
     for number, one in enumerate(plain):

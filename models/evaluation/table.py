@@ -1,4 +1,4 @@
-"""Columns of a CSV or Parquet file, read in pieces so that memory stays near that of the columns kept."""
+"""Reader of columns of CSV and Parquet files, in pieces so that memory stays near that of the columns kept."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from models.evaluation.files import Array, need
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 
 _PIECE_BYTES = 1 << 20
 _PARQUET_BYTES = 1 << 25
 
 
 def column_names(path: Path) -> list[str]:
-    """Names of the columns, in the order of the file.
+    """Return the names of the columns, in the order of the file.
 
     Raises:
         BadFile: no such file, or neither CSV with a header nor Parquet.
@@ -43,7 +43,7 @@ def column_names(path: Path) -> list[str]:
 def read_columns(
     path: Path, numeric: Sequence[str], other: Sequence[str] = (), *, may_be_empty: bool = False
 ) -> dict[str, Array]:
-    """Columns as float64 [n] (an empty cell is NaN), and others as text.
+    """Read columns as float64 [n] (an empty cell is NaN), and others as text.
 
     Args:
         may_be_empty: a header alone is a table too.
@@ -74,7 +74,7 @@ def read_columns(
 def read_pieces(
     path: Path, numeric: Sequence[str], other: Sequence[str] = (), *, piece_bytes: int = _PIECE_BYTES
 ) -> Iterator[dict[str, Array]]:
-    """The same columns piece by piece, as ``read_columns`` gives them whole.
+    """Yield the columns of ``read_columns`` piece by piece.
 
     Args:
         piece_bytes: of CSV text in a piece; Parquet is read in pieces of rows.
@@ -131,7 +131,7 @@ def _numbers(path: Path, name: str, column: Any, start: int) -> Array:
 
 
 def _texts(path: Path, name: str, column: Any) -> Array:
-    """Values of a column as text; an empty cell is the empty text."""
+    """Return the values of a column as text; an empty cell is the empty text."""
     arrow = need("pyarrow", "reading CSV and Parquet")
     try:
         values = column.cast(arrow.string()).to_pylist()
@@ -141,7 +141,7 @@ def _texts(path: Path, name: str, column: Any) -> Array:
 
 
 def _is_parquet(path: Path) -> bool:
-    """By name or, whatever the name, by its first bytes."""
+    """Return whether a file is Parquet, by its name or its first bytes."""
     if path.suffix == ".parquet":
         return True
     try:
@@ -156,7 +156,7 @@ def _column(batch: Any, name: str) -> Any:
 
 
 def _in_words(message: str, names: list[str]) -> str:
-    """pyarrow counts columns; people know them by name."""
+    """Replace pyarrow's column numbers by names in an error message."""
     for number, name in enumerate(names):
         message = message.replace(f"In CSV column #{number}:", f"column {name}:")
     return message

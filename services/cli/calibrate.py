@@ -20,7 +20,7 @@ from models.certification.certificate import VALID_DAYS, About
 from models.certification.choose import Capacity, Goal, JointRisk, SelectiveRisk, TargetRetention
 from models.certification.selective_risk import binary
 from models.evaluation.evaluate import plain
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from services.cli.options import Options, command, json_option, require
 from services.cli.output import BadInput, print_json, table
 from services.cli.predictions import GENERIC, READERS, File, companion_options, read

@@ -16,7 +16,7 @@ from models.assessment.convention import CONVENTIONS
 from models.evaluation import evaluate as evaluating
 from models.evaluation.compare import Comparison, Interval, compare, same_units
 from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation, plain
-from models.evaluation.judged import Asked, BadFile, Judged
+from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
 from services.cli.options import Options, command, convention_option, json_option, many, require, switch
 from services.cli.output import BadInput, ProgressLine, print_json, table
 from services.cli.predictions import READERS, companion_options, companions, read_files
@@ -39,7 +39,7 @@ from services.cli.predictions import READERS, companion_options, companions, rea
 def evaluate(options: Options) -> int:
     """Evaluate predictions: their errors, and how well their uncertainty ranks them."""
     _check(options)
-    request = Asked(
+    request = ErrorOptions(
         convention=CONVENTIONS[options.convention],
         error=options.error,
         acceptable=options.acceptable,
@@ -106,7 +106,7 @@ def _check_report(report: Path) -> None:
         raise BadInput(f"--report {report} cannot be written: no permission in {there}")
 
 
-def _judge(judged: Judged, by: tuple[str, ...], at: tuple[float, ...]) -> Evaluation:
+def _judge(judged: UnitErrors, by: tuple[str, ...], at: tuple[float, ...]) -> Evaluation:
     try:
         return evaluating.evaluate(judged, by, at)
     except BadFile:

@@ -11,12 +11,12 @@ from click import Choice, option
 from sqlalchemy.exc import SQLAlchemyError
 
 from models.evaluation.files import need
+from models.live.stream import SOURCES
 from services.cli.options import Options, command, json_option
 from services.cli.output import CommandError, ProgressLine, print_json
-from services.monitor.export import Table, Wanted, export
+from services.monitor.export import ExportFilter, Table, export
 from services.monitor.follow import Follower
 from services.monitor.setup import followed
-from services.monitor.stream import SOURCES
 from services.runtime.settings import Settings
 from services.runtime.streaming_output import complete
 
@@ -38,7 +38,7 @@ def export_command(options: Options) -> int:
     ledgers = followed(Settings.read())
     if not ledgers:
         raise CommandError("there is no ledger to export from; set DEMUR_HOME, or DEMUR_MONITOR_LEDGERS to its URL")
-    selection = Wanted(options.task, options.head, options.start, options.end, options.source)
+    selection = ExportFilter(options.task, options.head, options.start, options.end, options.source)
     followers: list[Follower] = []
     try:
         followers += [Follower(ledger.engine(), ledger.fetch) for ledger in ledgers]

@@ -12,12 +12,11 @@ import numpy as np
 from click import Choice, option
 
 from models.assessment.convention import CONVENTIONS
-from models.estimation.document import document, number
-from models.estimation.judge import Asked, judge
+from models.estimation.estimate_window import EstimationOptions, document, number
 from models.estimation.replay import Arrivals, Replay, Stream, replay
 from models.estimation.weights import ESTIMATORS
-from models.evaluation.judged import BadFile
 from models.evaluation.stream import Events, LabelRows, places, read_events, read_labels
+from models.evaluation.unit_errors import BadFile
 from models.tasks.rules import rules
 from services.cli.options import Options, command, convention_option, json_option, require
 from services.cli.output import BadInput, ProgressLine, print_json, table
@@ -44,7 +43,7 @@ def replay_command(options: Options) -> int:
     """
     _check(options)
     line = ProgressLine("judging")
-    request = Asked(
+    request = EstimationOptions(
         acceptable=options.acceptable,
         estimator=options.estimator,
         mode=options.mode,
@@ -61,7 +60,7 @@ def replay_command(options: Options) -> int:
     replayed = _joined(events, labels, options.at)
     line(0.7)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # beyond float64: null
-        result = document(judge(replayed.window, request), request)
+        result = document(estimate_window(replayed.window, request), request)
         result |= {"at": number(replayed.at), "repeated": events.repeated, **asdict(replayed.counts)}
         if options.by:
             result["groups"] = _groups(events, replayed, options.by, request)
@@ -97,13 +96,13 @@ def _joined(events: Events, labels: LabelRows, at: float | None) -> Replay:
     return replay(stream, arrivals, at)
 
 
-def _groups(events: Events, replayed: Replay, column: str, request: Asked) -> dict[str, Any]:
+def _groups(events: Events, replayed: Replay, column: str, request: EstimationOptions) -> dict[str, Any]:
     """Return the figures of each value of a column, each as a stream of its own."""
     values, group = np.unique(events.groups[column][replayed.units].astype(str), return_inverse=True)
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(group, minlength=len(values)))[:-1]) if len(values) else []
     return {
-        str(value): document(judge(replayed.window.take(part), request), request)
+        str(value): document(estimate_window(replayed.window.take(part), request), request)
         for value, part in zip(values, parts, strict=True)
     }
 

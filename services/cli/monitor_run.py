@@ -52,7 +52,7 @@ def run(options: Options) -> int:
         raise CommandError(
             f"{error.filename}: {error.strerror}; DEMUR_HOME has to be a directory that this user may read and write"
         ) from error
-    routes = Routes(Exporter(registry), made.judge)
+    routes = Routes(Exporter(registry))
     stop = threading.Event()
     worker = threading.Thread(
         target=made.run, args=(stop, routes.publish, settings.monitor_seconds), name="monitor", daemon=True

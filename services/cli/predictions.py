@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from models.certification.folds import id_draws
 from models.certification.units import Units, units
 from models.evaluation.generic import ERROR, UNCERTAINTY
-from models.evaluation.judged import Asked, BadFile, Judged
 from models.evaluation.table import column_names, read_columns
+from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
 from services.cli.options import Decorated, Options
 from services.cli.output import ProgressLine
 from services.tasks import PREDICTIONS
@@ -66,7 +66,7 @@ def check_file(path: Path) -> None:
         raise BadFile(f"{path} is a pipe or a device; write it to a file first")
 
 
-def read_files(task: str, paths: Sequence[Path], request: Asked) -> list[Judged]:
+def read_files(task: str, paths: Sequence[Path], request: ErrorOptions) -> list[UnitErrors]:
     """Read the files of a task or form, and judge each.
 
     Raises:
@@ -74,7 +74,7 @@ def read_files(task: str, paths: Sequence[Path], request: Asked) -> list[Judged]
     """
     name, _, function = READERS[task].partition(":")
     module = importlib.import_module(name)
-    read: Callable[[Path, Asked], Judged] = getattr(module, function)
+    read: Callable[[Path, ErrorOptions], UnitErrors] = getattr(module, function)
     present = {*request.companions, *(name for name in ("bins", "head") if getattr(request, name) is not None)}
     if useless := sorted(present - module.OPTIONS):
         raise BadFile(f"--{useless[0].replace('_', '-')} has no effect on files of this task; leave it out")
@@ -159,7 +159,7 @@ def _task(options: Options) -> File:
     if options.id is not None:
         raise BadFile("--id: only for files of columns; leave it out")
     by = () if options.by is None else (options.by,)
-    request = Asked(
+    request = ErrorOptions(
         error=options.error, acceptable=options.acceptable, by=by, head=options.head, companions=companions(options)
     )
     judged = read_files(options.task, [options.predictions], request)[0]

@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from models.head import Head
-from models.judging import FittingJudging, Judging, judging
+from models.label_errors import FittedLabelRule, LabelRule, label_rule
 from models.schema import Schema
 from services.labels.feed import Claimed, Feed, Lease
 from services.labels.fit import Fit
@@ -63,7 +63,7 @@ class Desk:
         *,
         offload: Offload,
         clock: Callable[[], float],
-        eraser: Callable[[Mapping[str, Judging]], Eraser],
+        eraser: Callable[[Mapping[str, LabelRule]], Eraser],
     ) -> None:
         """
         Args:
@@ -77,10 +77,10 @@ class Desk:
         if strange := sorted(set(options.census) - set(self.heads)):
             raise LookupError(f"DEMUR_CENSUS names {strange[0]!r}; the heads of this model are {', '.join(self.heads)}")
         self.options = options
-        self.rules = Rules({head.name: judging(head) for head in heads}, frozenset(options.census))
+        self.rules = Rules({head.name: label_rule(head) for head in heads}, frozenset(options.census))
         self.resolver = Resolver(book.read)
         self.book = book
-        fitting = {name: one for name, one in self.rules.judgings.items() if isinstance(one, FittingJudging)}
+        fitting = {name: one for name, one in self.rules.judgings.items() if isinstance(one, FittedLabelRule)}
         self._fit = Fit(fitting, store, book.read)
         self.clock = clock
         self._store = store

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from models.judging import BadLabel, FittingJudging
+from models.label_errors import BadLabel, FittedLabelRule
 from services.labels.given import Rejection, Row
 from services.labels.identity import Unit
 from services.labels.intake import of_units
@@ -34,7 +34,7 @@ class Evidence(NamedTuple):
 class Fit:
     """Looks whether labels fit, of the heads where that is a question; labels of others pass as they are."""
 
-    judgings: Mapping[str, FittingJudging]
+    judgings: Mapping[str, FittedLabelRule]
     """By head, of the heads whose labels fit some predictions only."""
     store: Blobs
     read: Callable[[Callable[[Connection], dict[Unit, Evidence]]], Awaitable[dict[Unit, Evidence]]]

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from models.judging import BadLabel, Judging
-from models.judging.refusals import shown
+from models.label_errors import BadLabel, LabelRule
+from models.label_errors.bad_label import shown
 from services.labels.identity import Unit, checked_unit, parse_unit
 from services.runtime.errors import InvalidInput
 
@@ -32,7 +32,7 @@ class GivenLabel:
 
     unit: str | Unit
     value: object
-    """What ``models.judging`` takes for the head: number, text, positions, bytes of a file."""
+    """What ``models.label_errors`` takes for the head: number, text, positions, bytes of a file."""
     source: str = "requested"
     head: str = ""
     """Empty: the only head of the task."""
@@ -117,7 +117,7 @@ class Rejection(NamedTuple):
 class Rules:
     """What labels of this service may be."""
 
-    judgings: Mapping[str, Judging]
+    judgings: Mapping[str, LabelRule]
     """By head."""
     census: frozenset[str]
     """Heads whose population is declared to be labelled as a whole."""

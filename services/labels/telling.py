@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from models.head import Head
-from models.judging import Judging
+from models.label_errors import LabelRule
 from services.labels.resolution import Resolution
 from services.labels.words import Blobs, Told
 
@@ -17,7 +17,7 @@ class Teller:
     """Knows heads, and where large labels are."""
 
     heads: Mapping[str, Head]
-    judgings: Mapping[str, Judging]
+    judgings: Mapping[str, LabelRule]
     store: Blobs
 
     async def told(self, resolution: Resolution) -> Told:

@@ -89,7 +89,7 @@ class Told:
     state: str
     head: str
     value: object = None
-    """As ``models.judging`` gives it: number, text, positions, bytes of a file."""
+    """As ``models.label_errors`` gives it: number, text, positions, bytes of a file."""
     label: str = ""
     """What a label is, with its unit."""
     source: Source | None = None

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, func, insert, or_, select, tuple_, update
 
-from models.judging import BadLabel, Judging
+from models.label_errors import BadLabel, LabelRule
 from services.ledger.store import Store
 from services.ledger.tables import OPEN, erasure, item, label, request_event, segment
 from services.ledger.writer import Place
@@ -49,7 +49,7 @@ class Erasure:
     """Erases in one ledger, and in its store."""
 
     def __init__(
-        self, book: Book, judging: Mapping[str, Judging | None], store: Store, clock: Callable[[], float]
+        self, book: Book, judging: Mapping[str, LabelRule | None], store: Store, clock: Callable[[], float]
     ) -> None:
         """``judging`` by head; labels of heads that are none of this service's lose their values without an error."""
         self._book = book

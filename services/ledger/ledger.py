@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
-from models.judging import Judging, judging
+from models.label_errors import LabelRule, label_rule
 from services.ledger.commits import Commits
 from services.ledger.decided import Decided, Key
 from services.ledger.deployments import Deployment, Deployments
@@ -292,10 +292,10 @@ class DurableLedger:
                 raise
 
 
-def _judging(head: Head) -> Judging | None:
+def _judging(head: Head) -> LabelRule | None:
     """None where nothing is known of the head's error: its units keep no evidence."""
     try:
-        return judging(head)
+        return label_rule(head)
     except LookupError as error:
         _log.warning("labels of the head %s will not be judged: %s", head.name, error)
         return None

@@ -175,7 +175,7 @@ label = Table(
     Column("version", Integer, nullable=False),
     Column("observed", Double),
     Column("received", Double, nullable=False),
-    Column("value", LargeBinary),  # as models.judging wrote it; null once erased
+    Column("value", LargeBinary),  # as models.label_errors wrote it; null once erased
     Column("value_ref", String(80)),
     Column("digest", String(64), nullable=False),  # sha256 of the value, the last word among equal labels
     Column("error", Double),  # kept of what was erased

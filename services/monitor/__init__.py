@@ -1,5 +1,4 @@
-"""The monitor: follows ledgers and says what deferral costs and saves, with intervals, or why that is not known.
+"""Live monitor: follows ledgers, and publishes windows of figures with intervals over HTTP.
 
-It reads, and writes nothing: all it holds can be made again from the ledgers. The statistics are those of
-``models.estimation`` and ``models.drift``.
+It only reads: all its state can be made again from the ledgers. The arithmetic is in ``models.live``.
 """

@@ -1,175 +1,114 @@
-"""What is published, as JSON; what does not exist is null."""
+"""JSON documents of the monitor; what does not exist is null."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
-from models.estimation.intervals import Band, Estimate
-from services.monitor.judge import Asked
-from services.monitor.judgement import FIGURES, Curve, Judgement
-from services.monitor.published import Distribution, Published, StreamState
+from models.estimation.estimate_window import what_if_rows
+from models.estimation.figures import WhatIf
+from models.evaluation.evaluate import plain
+from models.live.stream import Histogram
+from models.live.window_evaluator import WindowResult
+from models.live.window_figures import FIGURES, Curve
+from services.monitor.snapshot import Snapshot, StreamState
 
 Json = dict[str, Any]
+_ENDS = ("estimate", "low", "high")
 
 
-def document(known: Published, now: float) -> Json:
-    """All windows, and what they are made of.
+def document(snapshot: Snapshot, now: float) -> Json:
+    """Return all windows, streams, policies, labels, ledgers and errors.
 
     Args:
         now: seconds since 1970.
     """
+    return plain(
+        {
+            "time": snapshot.time,
+            "windows": [_window(window) for window in snapshot.windows],
+            "streams": [_stream(stream, now) for stream in snapshot.streams],
+            "policies": [
+                {"task": task, "head": head, **asdict(policy)} for (task, head), policy in snapshot.policies.items()
+            ],
+            "labels": [
+                {"task": task, "source": source, "verdict": verdict, "count": count}
+                for (task, source, verdict), count in sorted(snapshot.labels.items())
+            ],
+            "ledgers": [asdict(ledger) for ledger in snapshot.ledgers],
+            "errors": snapshot.errors,
+        }
+    )
+
+
+def what_if_document(window: WindowResult, what_if: WhatIf) -> Json:
+    """Return a window's figures at other thresholds."""
+    head = {"valid": window.valid, "reasons": _reasons(window), "units": window.judged}
+    return {**_name(window), **head, "what_if": what_if_rows(what_if)}
+
+
+def _window(window: WindowResult) -> Json:
+    figures = window.figures
     return {
-        "time": known.time,
-        "windows": [_window(one) for one in known.judgements],
-        "streams": [_stream(one, now) for one in known.streams],
-        "policies": [
-            {
-                "task": task,
-                "head": head,
-                "version": policy.version,
-                "measure": policy.measure,
-                "mode": policy.mode,
-                "threshold": _number(policy.threshold),
-                "target_retention": policy.target_retention,
-            }
-            for (task, head), policy in known.policies.items()
-        ],
-        "labels": [
-            {"task": task, "source": source, "verdict": verdict, "count": count}
-            for (task, source, verdict), count in sorted(known.labels.items())
-        ],
-        "ledgers": [
-            {
-                "url": one.url,
-                "complete_until": one.complete_until,
-                "last_success": one.last_success,
-                "problem": one.problem,
-                "caught_up": one.caught_up,
-            }
-            for one in known.ledgers
-        ],
-        "errors": dict(known.errors),
+        **_name(window),
+        "mode": window.mode,
+        "estimator": window.estimator,
+        "valid": window.valid,
+        "reasons": _reasons(window),
+        **{name: {end: getattr(figures[name], end) for end in _ENDS} if name in figures else None for name in FIGURES},
+        **window.references,
+        "units": window.units,
+        "answered": window.answered,
+        "judged": window.judged,
+        "labels": window.labels,
+        "abstain_ratio": window.abstained,
+        "mature_ratio": window.mature,
+        "effective_samples": window.effective_samples,
+        "completion_ratio": window.completion,
+        "baseline": None if window.baseline is None else window.baseline._asdict(),
+        "drift": asdict(window.drift),
+        "risk": asdict(window.risk),
+        "error_curve": None if window.error_curve is None else _curve(window.error_curve),
+        "f1_curve": None if window.f1_curve is None else _curve(window.f1_curve),
     }
 
 
-def what_if_document(asked: Asked) -> Json:
-    """What other thresholds would have meant."""
-    one, found = asked.judgement, asked.found
-    rows = []
-    for place, threshold in enumerate(found.threshold):
-        rows.append(
-            {
-                "threshold": _number(float(threshold)),
-                "retention": _number(float(found.retention[place])),
-                "error": _at(found.error, place),
-                "answered_error": _at(found.answered_error, place),
-                "f1": None if found.f1 is None else _at(found.f1, place),
-            }
-        )
-    return {**_name(one), "valid": one.valid, "reasons": _reasons(one), "units": one.judged, "what_if": rows}
+def _name(window: WindowResult) -> Json:
+    return window.key._asdict() | {name: getattr(window, name) for name in ("window", "source", "start", "end")}
 
 
-def _window(one: Judgement) -> Json:
+def _reasons(window: WindowResult) -> list[Json]:
+    return [{"reason": word, "text": text} for word, text in window.reasons]
+
+
+def _stream(stream: StreamState, now: float) -> Json:
+    head = stream.head
     return {
-        **_name(one),
-        "mode": one.mode,
-        "estimator": one.estimator,
-        "valid": one.valid,
-        "reasons": _reasons(one),
-        **{name: _estimate(one.figures.get(name)) for name in FIGURES},
-        **{name: _number(value) for name, value in one.references.items()},
-        "units": one.units,
-        "answered": one.answered,
-        "judged": one.judged,
-        "labels": one.labels,
-        "abstain_ratio": _number(one.abstained),
-        "mature_ratio": _number(one.mature),
-        "effective_samples": _number(one.effective_samples),
-        "completion_ratio": _number(one.completion),
-        "baseline": None if one.baseline is None else one.baseline._asdict(),
-        "drift": {
-            "psi": _number(one.drift.psi),
-            "psi_expected": _number(one.drift.psi_expected),
-            "log_wealth": _number(one.drift.log_wealth),
-            "alarm": one.drift.alarm,
-        },
-        "risk": {"log_wealth": one.risk.log_wealth, "alarm": one.risk.alarm, "baseline": one.risk.baseline},
-        "error_curve": None if one.error_curve is None else _curve(one.error_curve),
-        "f1_curve": None if one.f1_curve is None else _curve(one.f1_curve),
-    }
-
-
-def _name(one: Judgement) -> Json:
-    return {
-        "task": one.key.task,
-        "head": one.key.head,
-        "model": one.key.model,
-        "window": one.window,
-        "source": one.source,
-        "start": one.start,
-        "end": one.end,
-    }
-
-
-def _reasons(one: Judgement) -> list[Json]:
-    return [{"reason": word, "text": text} for word, text in one.reasons]
-
-
-def _stream(one: StreamState, now: float) -> Json:
-    head = one.head
-    return {
-        "task": one.key.task,
-        "head": one.key.head,
-        "model": one.key.model,
+        **stream.key._asdict(),
         "unit": head.unit,
-        "measure": one.measure,
+        "measure": stream.measure,
         "error": head.error,
         "error_unit": head.error_unit,
         "acceptable": head.acceptable,
-        "requests": dict(one.requests),
-        "oldest_request_age_seconds": None if one.oldest_request is None else max(0.0, now - one.oldest_request),
-        "label_delay_seconds": {source: _distribution(found) for source, found in one.delays.items()},
-        "explored": dict(one.explored),
-        "explored_psi": {purpose: _number(found.psi) for purpose, found in one.explored_shifts.items()},
+        "requests": dict(stream.requests),
+        "oldest_request_age_seconds": None if stream.oldest_request is None else max(0.0, now - stream.oldest_request),
+        "label_delay_seconds": {source: _histogram(delays) for source, delays in stream.delays.items()},
+        "explored": dict(stream.explored),
+        "explored_psi": {purpose: shift.psi for purpose, shift in stream.explored_shifts.items()},
     }
 
 
-def _distribution(found: Distribution) -> Json:
-    bounds = [*map(float, found.bounds), None]
-    return {"upper": bounds, "count": found.counts, "sum": found.sum}
+def _histogram(histogram: Histogram) -> Json:
+    return {"upper": [*map(float, histogram.bounds), None], "count": histogram.counts, "sum": histogram.sum}
 
 
 def _curve(curve: Curve) -> Json:
     band = curve.band
     return {
-        "retention": _numbers(band.retention),
-        "live": _numbers(band.estimate),
-        "low": _numbers(band.low),
-        "high": _numbers(band.high),
-        "random": _numbers(curve.random),
-        "optimal": _numbers(curve.optimal),
+        "retention": band.retention.tolist(),
+        "live": band.estimate.tolist(),
+        "low": band.low.tolist(),
+        "high": band.high.tolist(),
+        "random": curve.random.tolist(),
+        "optimal": curve.optimal.tolist(),
     }
-
-
-def _estimate(found: Estimate | None) -> Json | None:
-    if found is None:
-        return None
-    return {"estimate": _number(found.estimate), "low": _number(found.low), "high": _number(found.high)}
-
-
-def _at(band: Band, place: int) -> Json:
-    return {
-        "estimate": _number(float(band.estimate[place])),
-        "low": _number(float(band.low[place])),
-        "high": _number(float(band.high[place])),
-    }
-
-
-def _numbers(values: Iterable[float]) -> list[float | None]:
-    return [_number(float(value)) for value in values]
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

@@ -1,137 +1,135 @@
-"""Decided units and labels of a ledger as columns, as ``demur monitor replay`` reads them."""
+"""Decided units and labels of ledgers as columns, in the form that ``demur monitor replay`` reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.live.label_requests import RequestedUnits
+from models.live.stream import StreamProfile, read_profile
+from models.live.units import CENSUS, Columns, Labels, StreamKey, Units, no_units
 from services.ledger.deployments import head_of
 from services.monitor.follow import Follower
-from services.monitor.requests import Requested
-from services.monitor.stream import Profile, profile
-from services.monitor.units import CENSUS, Key, Labels, Units, names, no_units
 from services.policy.decision import Decision
 
-_WORDS = np.array([one.name.lower() for one in Decision])
 Table = dict[str, NDArray[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is to be written; empty words and open ends choose all."""
-
-    task: str = ""
-    head: str = ""
-    start: float = -np.inf
-    """Decided from this moment on, seconds since 1970."""
-    end: float = np.inf
-    """Decided before this moment."""
-    source: str = "requested"
-
-    def takes(self, key: Key) -> bool:
-        return self.task in ("", key.task) and self.head in ("", key.head)
-
-
-def export(
-    followers: list[Follower], wanted: Wanted, progress: Callable[[str], None] = lambda text: None
-) -> tuple[Table, Table]:
-    """Events and labels, each a column by its name; events in the order of time.
-
-    Raises:
-        sqlalchemy.exc.SQLAlchemyError, OSError: a ledger cannot be read.
-    """
-    profiles: dict[Key, Profile] = {}
-    units: dict[Key, list[Units]] = {}
-    asked: dict[Key, list[Requested]] = {}
-    labels: dict[Key, list[Labels]] = {}
-    for follower in followers:
-        behind = True
-        while behind:
-            news = follower.read(wanted.start)
-            behind = any(writer.behind for writer in news.writers)
-            for one in news.deployed:
-                if one.key not in profiles:
-                    profiles[one.key] = profile(one.key, head_of(one.document), one.document)
-            for key, parts in news.units.items():
-                units.setdefault(key, []).extend(parts)
-            for key, requested in news.requests.items():
-                asked.setdefault(key, []).extend(requested)
-            for changes in news.labels:
-                for (key, source), added in changes.added.items():
-                    if source == wanted.source:
-                        labels.setdefault(key, []).extend(added)
-            progress(f"{sum(len(part) for parts in units.values() for part in parts)} units")
-    kept = [key for key in units if wanted.takes(key)]
-    events = [_events(key, profiles.get(key), units[key], asked.get(key, []), wanted) for key in kept]
-    found = [_labels(labels[key], wanted) for key in kept if key in labels]
-    return _joined(events, _EVENTS, "time"), _joined(found, _LABELS, None)
-
-
+_WORDS = np.array([decision.name.lower() for decision in Decision])
 _EVENTS = (
-    "event_id",
-    "time",
-    "uncertainty",
-    "decision",
-    "propensity",
-    "requested",
-    "expected",
-    "task",
-    "head",
-    "model",
+    *("event_id", "time", "uncertainty", "decision", "propensity"),
+    *("requested", "expected", "task", "head", "model"),
 )
 _LABELS = ("event_id", "time", "error", "source")
 
 
-def _events(key: Key, known: Profile | None, parts: list[Units], asked: list[Requested], wanted: Wanted) -> Table:
-    all_units = Units.join(parts)
-    chosen = all_units.take((all_units.time >= wanted.start) & (all_units.time < wanted.end))
-    chosen = chosen.take(chosen.order)
-    census = wanted.source == CENSUS
-    counted = _among(chosen, [one.units.take(one.census) for one in asked if census])
-    requested = counted | _among(chosen, [one.units.take(one.asked) for one in asked])
-    expected = None if known is None or known.expected is None else known.expected(chosen.uncertainty)
+@dataclass(frozen=True, slots=True)
+class ExportFilter:
+    """Selection of streams and decisions; empty names and open ends select all."""
+
+    task: str = ""
+    head: str = ""
+    start: float = -np.inf
+    """First decision time, seconds since 1970."""
+    end: float = np.inf
+    """Decision time before which units are taken."""
+    source: str = "requested"
+
+    def takes(self, key: StreamKey) -> bool:
+        """Return whether a stream is selected."""
+        return self.task in ("", key.task) and self.head in ("", key.head)
+
+    def rows(self, units: Units) -> NDArray[np.bool_]:
+        """Return which units [n] were decided in the selected time."""
+        return (units.time >= self.start) & (units.time < self.end)
+
+
+def export(
+    followers: list[Follower], selected: ExportFilter, progress: Callable[[str], None] = lambda text: None
+) -> tuple[Table, Table]:
+    """Return events and labels, each a column by its name; events in the order of time.
+
+    Raises:
+        sqlalchemy.exc.SQLAlchemyError, OSError: a ledger cannot be read.
+    """
+    profiles: dict[StreamKey, StreamProfile] = {}
+    units: dict[StreamKey, list[Units]] = {}
+    requests: dict[StreamKey, list[RequestedUnits]] = {}
+    labels: dict[StreamKey, list[Labels]] = {}
+    for follower in followers:
+        behind = True
+        while behind:
+            news = follower.read(selected.start)
+            behind = any(writer.behind for writer in news.writers)
+            for deployment in news.deployments:
+                if (key := deployment.key) not in profiles:
+                    profiles[key] = read_profile(key, head_of(deployment.document), deployment.document)
+            for key, parts in news.units.items():
+                units.setdefault(key, []).extend(parts)
+            for key, requested in news.requests.items():
+                requests.setdefault(key, []).extend(requested)
+            for changes in news.labels:
+                for (key, source), added in changes.added.items():
+                    if source == selected.source:
+                        labels.setdefault(key, []).append(added)
+            progress(f"{sum(len(part) for parts in units.values() for part in parts)} units")
+    kept = [key for key in units if selected.takes(key)]
+    events = [_event_table(key, profiles.get(key), units[key], requests.get(key, []), selected) for key in kept]
+    label_tables = [_label_table(labels[key], selected) for key in kept if key in labels]
+    return _joined(events, _EVENTS, "time"), _joined(label_tables, _LABELS, None)
+
+
+def _event_table(
+    key: StreamKey,
+    profile: StreamProfile | None,
+    parts: list[Units],
+    requests: list[RequestedUnits],
+    selected: ExportFilter,
+) -> Table:
+    units = Units.join(parts)
+    units = units.take(selected.rows(units))
+    units = units.take(units.order)
+    counted = _among(units, [part.take(part.census) for part in requests if selected.source == CENSUS])
+    requested = counted | _among(units, [part.take(part.asked) for part in requests])
+    expected = None if profile is None or profile.expected is None else profile.expected(units.uncertainty)
     return {
-        "event_id": _ids(chosen.epoch, chosen.sequence),
-        "time": chosen.time,
-        "uncertainty": chosen.uncertainty.astype(np.float64),
-        "decision": _WORDS[chosen.decision - 1],
-        "propensity": np.where(counted, 1.0, chosen.propensity),
+        "event_id": _ids(units),
+        "time": units.time,
+        "uncertainty": units.uncertainty.astype(np.float64),
+        "decision": _WORDS[units.decision - 1],
+        "propensity": np.where(counted, 1.0, units.propensity),
         "requested": requested.astype(np.int64),
-        "expected": np.full(len(chosen), np.nan) if expected is None else expected,
-        "task": np.full(len(chosen), key.task),
-        "head": np.full(len(chosen), key.head),
-        "model": np.full(len(chosen), key.model),
+        "expected": np.full(len(units), np.nan) if expected is None else expected,
+        **{name: np.full(len(units), value) for name, value in key._asdict().items()},
     }
 
 
-def _among(units: Units, parts: list[Units]) -> NDArray[np.bool_]:
-    """Which of the units [n] are among others."""
-    others = Units.join([no_units(), *parts])
-    return np.isin(names(units.epoch, units.sequence), names(others.epoch, others.sequence))
+def _among(units: Units, parts: Sequence[Units]) -> NDArray[np.bool_]:
+    """Return which of the units [n] are among the parts."""
+    return np.isin(units.words, Units.join([no_units(), *parts]).words)
 
 
-def _labels(parts: list[Labels], wanted: Wanted) -> Table:
-    found = Labels.join(parts)
-    word = names(found.epoch, found.sequence)
-    # the last that was found for a unit is the one that counts
-    _, last = np.unique(word[::-1], return_index=True)
-    kept = found.take(np.sort(len(word) - 1 - last))
-    kept = kept.take((kept.time >= wanted.start) & (kept.time < wanted.end))
+def _label_table(parts: list[Labels], selected: ExportFilter) -> Table:
+    labels = Labels.join(parts)
+    words = labels.words
+    # the last that was read for a unit is the one that counts
+    _, last = np.unique(words[::-1], return_index=True)
+    labels = labels.take(np.sort(len(words) - 1 - last))
+    labels = labels.take(selected.rows(labels))
     return {
-        "event_id": _ids(kept.epoch, kept.sequence),
-        "time": kept.received,
-        "error": kept.error,
-        "source": np.full(len(kept), wanted.source),
+        "event_id": _ids(labels),
+        "time": labels.received,
+        "error": labels.error,
+        "source": np.full(len(labels), selected.source),
     }
 
 
-def _ids(epoch: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDArray[Any]:
-    """As ``services.request.pipeline.UnitIds.text``."""
-    return np.array([f"{one:016x}-{two}" for one, two in zip(epoch.tolist(), sequence.tolist(), strict=True)], object)
+def _ids(units: Columns) -> NDArray[Any]:
+    """Return unit ids as ``services.request.pipeline.UnitIds.text`` writes them [n]."""
+    pairs = zip(units.epoch.tolist(), units.sequence.tolist(), strict=True)
+    return np.array([f"{epoch:016x}-{sequence}" for epoch, sequence in pairs], object)
 
 
 def _joined(tables: list[Table], columns: tuple[str, ...], order: str | None) -> Table:

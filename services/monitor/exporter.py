@@ -1,13 +1,13 @@
-"""What is published, as Prometheus metrics: a collector on a registry of its own.
+"""Prometheus metrics of the monitor: collectors on registries of their own.
 
-Figures are made when something changed, and written down then; a scrape adds what depends on the moment. A figure is
-exported only while it is valid: a window that is not says so, and why, and has no numbers that could be taken for some.
+Metrics that do not depend on the time of the scrape are written down once per cycle; a scrape adds the others. A figure
+is exported only while it is valid: a window that is not valid exports that, and why, and no numbers.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 
 import numpy as np
@@ -15,15 +15,18 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.utils import floatToGoString
 
+from models.live.invalidity import REASONS
+from models.live.stream import Histogram
+from models.live.window_evaluator import WindowResult
+from models.live.window_figures import FIGURES, REFERENCES, Curve
 from services import __version__
 from services.labels.requests import STATES
-from services.monitor.judgement import FIGURES, REFERENCES, Curve, Judgement
-from services.monitor.published import Distribution, Published
-from services.monitor.reasons import REASONS
+from services.monitor.snapshot import Snapshot
 
 CURVE_POINTS = 21
 _STREAM = ("task", "head", "model")
 _WINDOW = (*_STREAM, "window", "source")
+Windows = tuple[WindowResult, ...]
 
 _HELP = {
     "r_auc": "Area under the error-retention curve, in the error's unit.",
@@ -32,137 +35,162 @@ _HELP = {
     "error": "Errors of the answered units over all units: the error-retention curve at the operating point.",
     "answered_error": "Mean error of the answered units.",
     "mean_error": "Mean error of the model over all units, answered or not.",
-    "system_error": "Mean error of what was answered, by the model or by somebody else.",
-    "r_auc_random": "R-AUC of a ranking that says nothing.",
-    "r_auc_optimal": "R-AUC of a ranking by the errors themselves.",
-    "f1_auc_random": "F1-AUC of a ranking that says nothing.",
-    "f1_auc_optimal": "F1-AUC of a ranking by the errors themselves.",
+    "system_error": "Mean error of all answers, by the model or by whoever answered a deferred unit.",
+    "r_auc_random": "R-AUC of a random ranking.",
+    "r_auc_optimal": "R-AUC of the optimal ranking, by the errors themselves.",
+    "f1_auc_random": "F1-AUC of a random ranking.",
+    "f1_auc_optimal": "F1-AUC of the optimal ranking, by the errors themselves.",
 }
 
 
 class Exporter:
-    """The body of /metrics."""
+    """Body of /metrics."""
 
-    def __init__(self, beside: CollectorRegistry | None = None) -> None:
-        self._registry = CollectorRegistry()
-        self._beside = CollectorRegistry() if beside is None else beside
-        self._collector = LiveCollector()
-        self._registry.register(self._collector)
-        self._moment = CollectorRegistry()
-        self._moments = MomentCollector()
-        self._moment.register(self._moments)
+    def __init__(self, process: CollectorRegistry | None = None) -> None:
+        """
+        Args:
+            process: registry of further metrics, such as those of access.
+        """
+        self._process = CollectorRegistry() if process is None else process
+        self._cycle, self._scrape = CollectorRegistry(), CollectorRegistry()
+        self._cycle_metrics, self._scrape_metrics = CycleCollector(), ScrapeCollector()
+        self._cycle.register(self._cycle_metrics)
+        self._scrape.register(self._scrape_metrics)
         self._body = b""
 
-    def publish(self, published: Published) -> None:
-        """Writes down what does not depend on when it is asked for."""
-        self._collector.published = self._moments.published = published
-        self._body = generate_latest(self._registry)
+    def publish(self, snapshot: Snapshot) -> None:
+        """Write down the metrics that do not depend on the time of the scrape."""
+        self._cycle_metrics.snapshot = self._scrape_metrics.snapshot = snapshot
+        self._body = generate_latest(self._cycle)
 
     def text(self, now: float) -> bytes:
-        """The exposition format.
+        """Return all metrics in the exposition format.
 
         Args:
             now: seconds since 1970.
         """
-        self._moments.now = now
-        return self._body + generate_latest(self._moment) + generate_latest(self._beside)
+        self._scrape_metrics.now = now
+        return self._body + generate_latest(self._scrape) + generate_latest(self._process)
 
 
-class MomentCollector:
-    """What depends on the moment of the scrape."""
+class ScrapeCollector:
+    """Metrics that depend on the time of the scrape."""
 
     def __init__(self) -> None:
-        self.published = Published()
+        self.snapshot = Snapshot()
         self.now = 0.0
 
     def collect(self) -> Iterator[Metric]:
-        """All families."""
-        known = self.published
-        lag = GaugeMetricFamily(
-            "demur_monitor_lag_seconds", "Age of the last moment up to which all ledgers are complete."
+        """Yield all families."""
+        ledgers, streams = self.snapshot.ledgers, self.snapshot.streams
+        yield _gauge(
+            "demur_monitor_lag_seconds",
+            "Age of the last moment up to which all ledgers are complete.",
+            (),
+            [((), max(0.0, self.now - min(ledger.complete_until for ledger in ledgers)))] if ledgers else [],
         )
-        success = GaugeMetricFamily(
-            "demur_monitor_last_success_timestamp_seconds", "When all ledgers had been read last, since 1970."
+        yield _gauge(
+            "demur_monitor_last_success_timestamp_seconds",
+            "Time of the last reading of all ledgers, seconds since 1970.",
+            (),
+            [((), min(ledger.last_success for ledger in ledgers))] if ledgers else [],
         )
-        if known.ledgers:
-            lag.add_metric((), max(0.0, self.now - min(one.complete_until for one in known.ledgers)))
-            success.add_metric((), min(one.last_success for one in known.ledgers))
-        oldest = GaugeMetricFamily(
+        oldest = (stream.oldest_request for stream in streams)
+        ages = (0.0 if since is None else max(0.0, self.now - since) for since in oldest)
+        yield _gauge(
             "demur_label_oldest_request_age_seconds",
             "Age of the oldest request that waits for a label.",
-            labels=_STREAM,
+            _STREAM,
+            zip((stream.key for stream in streams), ages, strict=True),
         )
-        for stream in known.streams:
-            since = stream.oldest_request
-            oldest.add_metric(stream.key, 0.0 if since is None else max(0.0, self.now - since))
-        build = GaugeMetricFamily("demur_monitor_build_info", "Version of what runs.", labels=("version", "python"))
-        build.add_metric((__version__, platform.python_version()), 1)
-        yield from (lag, success, oldest, build)
+        build = ((__version__, platform.python_version()), 1.0)
+        yield _gauge("demur_monitor_build_info", "Versions of demur and Python.", ("version", "python"), [build])
 
 
-class LiveCollector:
-    """What was published."""
+class CycleCollector:
+    """Metrics that change with each cycle only."""
 
     def __init__(self) -> None:
-        self.published = Published()
+        self.snapshot = Snapshot()
 
     def collect(self) -> Iterator[Metric]:
-        """All families."""
-        known = self.published
-        yield from _figures(known.judgements)
-        yield from _references(known.judgements)
-        yield _curves(known.judgements)
-        yield from _validity(known.judgements)
-        yield from _amounts(known.judgements)
-        yield from _drift(known.judgements)
-        yield from _requests(known)
-        yield from _policies(known)
-        yield from _monitor(known)
+        """Yield all families."""
+        windows = self.snapshot.windows
+        yield from _figures(windows)
+        yield from _references(windows)
+        yield _curves(windows)
+        yield from _validity(windows)
+        for name, (help_text, value) in _PER_WINDOW.items():
+            yield _gauge(f"demur_{name}", help_text, _WINDOW, ((_labels(window), value(window)) for window in windows))
+        yield from _requests(self.snapshot)
+        yield from _policies(self.snapshot)
+        yield from _monitor(self.snapshot)
 
 
-def _figures(judgements: tuple[Judgement, ...]) -> Iterator[Metric]:
+_PER_WINDOW: dict[str, tuple[str, Callable[[WindowResult], float]]] = {
+    "live_effective_samples": (
+        "Effective number of randomly drawn labels: as many of equal weight would carry as much.",
+        lambda w: w.effective_samples,
+    ),
+    "live_units": ("Decided units of the window.", lambda w: w.units),
+    "live_labels": ("Labels that count in the window.", lambda w: w.labels),
+    "live_abstain_ratio": ("Share of the window's units that were deferred.", lambda w: w.abstained),
+    "live_completion_ratio": ("Share of the closed label requests that were labelled.", lambda w: w.completion),
+    "live_mature_ratio": ("Share of the window's units old enough for their labels to have come.", lambda w: w.mature),
+    "drift_psi": ("Population stability index of the uncertainty against in-domain data.", lambda w: w.drift.psi),
+    "drift_psi_expected": ("Mean of the index by chance alone.", lambda w: w.drift.psi_expected),
+    "drift_log_wealth": ("Natural log of the wealth of bets that scores changed.", lambda w: w.drift.log_wealth),
+    "drift_alarm": ("Whether that wealth has ever reached its limit.", lambda w: w.drift.alarm),
+    "risk_log_wealth": ("Natural log of the wealth of bets that the risk rose.", lambda w: w.risk.log_wealth),
+    "risk_alarm": ("Whether that wealth has ever reached its limit.", lambda w: w.risk.alarm),
+}
+
+
+def _figures(windows: Windows) -> Iterator[Metric]:
+    ends = (
+        ("", "estimate", ""),
+        ("_low", "low", " Lower end of its 95 % interval."),
+        ("_high", "high", " Upper end of its 95 % interval."),
+    )
     for name in FIGURES:
-        ends = (("", "estimate", ""), ("_low", "low", " Lower end of its 95 % interval."))
-        for suffix, attribute, words in (*ends, ("_high", "high", " Upper end of its 95 % interval.")):
-            family = GaugeMetricFamily(f"demur_live_{name}{suffix}", _HELP[name] + words, labels=_WINDOW)
-            for one in judgements:
-                if one.valid and (found := one.figures.get(name)) is not None:
-                    _add(family, _window(one), getattr(found, attribute))
-            yield family
+        for suffix, end, help_text in ends:
+            yield _gauge(
+                f"demur_live_{name}{suffix}",
+                _HELP[name] + help_text,
+                _WINDOW,
+                ((_labels(w), getattr(w.figures[name], end)) for w in windows if w.valid and name in w.figures),
+            )
 
 
-def _references(judgements: tuple[Judgement, ...]) -> Iterator[Metric]:
+def _references(windows: Windows) -> Iterator[Metric]:
     for name in REFERENCES:
-        family = GaugeMetricFamily(f"demur_live_{name}", _HELP[name], labels=_WINDOW)
-        for one in judgements:
-            if one.valid and name in one.references:
-                _add(family, _window(one), one.references[name])
-        yield family
-    for place, end in enumerate(("low", "high")):
-        words = "Lower" if end == "low" else "Upper"
-        family = GaugeMetricFamily(
+        values = ((_labels(w), w.references[name]) for w in windows if w.valid and name in w.references)
+        yield _gauge(f"demur_live_{name}", _HELP[name], _WINDOW, values)
+    for end, which in (("low", "Lower"), ("high", "Upper")):
+        yield _gauge(
             f"demur_live_r_auc_baseline_{end}",
-            f"{words} end of the interval of R-AUC that is normal, and where it comes from.",
-            labels=(*_WINDOW, "origin"),
+            f"{which} end of the interval of normal R-AUC, with its origin.",
+            (*_WINDOW, "origin"),
+            (
+                ((*_labels(window), window.baseline.origin), getattr(window.baseline, end))
+                for window in windows
+                if window.baseline is not None
+            ),
         )
-        for one in judgements:
-            if one.baseline is not None:
-                *ends, origin = one.baseline
-                _add(family, (*_window(one), str(origin)), float(ends[place]))
-        yield family
 
 
-def _curves(judgements: tuple[Judgement, ...]) -> Metric:
-    family = GaugeMetricFamily(
+def _curves(windows: Windows) -> Metric:
+    return _gauge(
         "demur_live_curve",
         "Error-retention curve at some retentions: errors of the retained units over all, with its 95 % band.",
-        labels=(*_WINDOW, "retention", "kind"),
+        (*_WINDOW, "retention", "kind"),
+        (
+            ((*_labels(window), retention, kind), value)
+            for window in windows
+            if window.valid and window.error_curve is not None
+            for retention, kind, value in _points(window.error_curve)
+        ),
     )
-    for one in judgements:
-        if one.valid and one.error_curve is not None:
-            for retention, kind, value in _points(one.error_curve):
-                _add(family, (*_window(one), retention, kind), value)
-    return family
 
 
 def _points(curve: Curve) -> Iterator[tuple[str, str, float]]:
@@ -181,127 +209,101 @@ def _points(curve: Curve) -> Iterator[tuple[str, str, float]]:
             yield retention, kind, float(values[place])
 
 
-def _validity(judgements: tuple[Judgement, ...]) -> Iterator[Metric]:
-    valid = GaugeMetricFamily("demur_live_valid", "Whether the window's figures may be believed.", labels=_WINDOW)
-    invalid = GaugeMetricFamily(
-        "demur_live_invalid", "Whether this is a reason why they may not.", labels=(*_WINDOW, "reason")
+def _validity(windows: Windows) -> Iterator[Metric]:
+    valid = ((_labels(window), window.valid) for window in windows)
+    yield _gauge("demur_live_valid", "Whether the window's figures are valid.", _WINDOW, valid)
+    present = [(window, {word for word, _ in window.reasons}) for window in windows]
+    invalid = (((*_labels(w), word), word in words) for w, words in present for word in sorted(REASONS | words))
+    yield _gauge("demur_live_invalid", "Whether the window is invalid for this reason.", (*_WINDOW, "reason"), invalid)
+
+
+def _requests(snapshot: Snapshot) -> Iterator[Metric]:
+    streams = snapshot.streams
+    yield _gauge(
+        "demur_label_requests",
+        "Label requests by state.",
+        (*_STREAM, "state"),
+        (((*stream.key, state), stream.requests.get(state, 0)) for stream in streams for state in STATES),
     )
-    for one in judgements:
-        valid.add_metric(_window(one), float(one.valid))
-        given = {word for word, _ in one.reasons}
-        for word in sorted(REASONS | given):
-            invalid.add_metric((*_window(one), word), float(word in given))
-    yield valid
-    yield invalid
-
-
-_AMOUNTS: dict[str, tuple[str, Callable[[Judgement], float]]] = {
-    "effective_samples": ("Labels drawn by chance, as many as if all weighed the same.", lambda j: j.effective_samples),
-    "units": ("Decided units of the window.", lambda j: float(j.units)),
-    "labels": ("Labels that count in the window.", lambda j: float(j.labels)),
-    "abstain_ratio": ("Share of the window's units that were deferred.", lambda j: j.abstained),
-    "completion_ratio": ("Share of the label requests old enough to be answered that were.", lambda j: j.completion),
-    "mature_ratio": ("Share of the window's units old enough for their labels to have come.", lambda j: j.mature),
-}
-
-
-def _amounts(judgements: tuple[Judgement, ...]) -> Iterator[Metric]:
-    for name, (words, value) in _AMOUNTS.items():
-        family = GaugeMetricFamily(f"demur_live_{name}", words, labels=_WINDOW)
-        for one in judgements:
-            _add(family, _window(one), value(one))
-        yield family
-
-
-_DRIFT: dict[str, tuple[str, Callable[[Judgement], float]]] = {
-    "drift_psi": ("Population stability index of the uncertainty against in-domain data.", lambda j: j.drift.psi),
-    "drift_psi_expected": ("What the index is by chance alone, on average.", lambda j: j.drift.psi_expected),
-    "drift_log_wealth": ("Natural log of the wealth of bets that scores changed.", lambda j: j.drift.log_wealth),
-    "drift_alarm": ("Whether that wealth ever reached its limit.", lambda j: float(j.drift.alarm)),
-    "risk_log_wealth": ("Natural log of the wealth of bets that the risk rose.", lambda j: j.risk.log_wealth),
-    "risk_alarm": ("Whether that wealth ever reached its limit.", lambda j: float(j.risk.alarm)),
-}
-
-
-def _drift(judgements: tuple[Judgement, ...]) -> Iterator[Metric]:
-    for name, (words, value) in _DRIFT.items():
-        family = GaugeMetricFamily(f"demur_{name}", words, labels=_WINDOW)
-        for one in judgements:
-            _add(family, _window(one), value(one))
-        yield family
-
-
-def _requests(known: Published) -> Iterator[Metric]:
-    requests = GaugeMetricFamily("demur_label_requests", "Label requests by state.", labels=(*_STREAM, "state"))
     delays = HistogramMetricFamily(
-        "demur_label_delay_seconds", "From the decision to the receipt of its label.", labels=(*_STREAM, "source")
+        "demur_label_delay_seconds", "Time from the decision to the receipt of its label.", labels=(*_STREAM, "source")
     )
     explored = CounterMetricFamily(
-        "demur_explored_units", "Units that were no real question, by purpose.", labels=(*_STREAM, "purpose")
+        "demur_explored_units", "Explored and replayed units, by purpose.", labels=(*_STREAM, "purpose")
     )
-    shifts = GaugeMetricFamily(
-        "demur_explored_psi",
-        "Population stability index of the last day's explored units against in-domain data.",
-        labels=(*_STREAM, "purpose"),
-    )
-    for stream in known.streams:
-        for state in STATES:
-            requests.add_metric((*stream.key, state), stream.requests.get(state, 0))
-        for source, found in stream.delays.items():
-            _distribution(delays, (*stream.key, source), found)
+    for stream in streams:
+        for source, histogram in stream.delays.items():
+            _histogram(delays, (*stream.key, source), histogram)
         for purpose, count in stream.explored.items():
             explored.add_metric((*stream.key, purpose), count)
-        for purpose, shift in stream.explored_shifts.items():
-            shifts.add_metric((*stream.key, purpose), shift.psi)
-    labels = CounterMetricFamily(
-        "demur_labels", "Labels read, by what became of them.", labels=("task", "source", "verdict")
+    yield from (delays, explored)
+    yield _gauge(
+        "demur_explored_psi",
+        "Population stability index of the last day's explored units against in-domain data.",
+        (*_STREAM, "purpose"),
+        (
+            ((*stream.key, purpose), shift.psi)
+            for stream in streams
+            for purpose, shift in stream.explored_shifts.items()
+        ),
     )
-    for words, count in known.labels.items():
-        labels.add_metric(words, count)
-    yield from (requests, delays, explored, shifts, labels)
+    labels = CounterMetricFamily("demur_labels", "Labels read, by verdict.", labels=("task", "source", "verdict"))
+    for place, count in snapshot.labels.items():
+        labels.add_metric(place, count)
+    yield labels
 
 
-def _policies(known: Published) -> Iterator[Metric]:
-    threshold = GaugeMetricFamily(
-        "demur_policy_threshold", "Threshold in force, in the unit of the head's measure.", labels=("task", "head")
+def _policies(snapshot: Snapshot) -> Iterator[Metric]:
+    policies, place = snapshot.policies.items(), ("task", "head")
+    yield _gauge(
+        "demur_policy_threshold",
+        "Threshold in force, in the unit of the head's measure.",
+        place,
+        ((key, policy.threshold) for key, policy in policies),
     )
-    target = GaugeMetricFamily(
+    yield _gauge(
         "demur_policy_target_retention",
-        "Retention that the policy aims at; 0 where it does not.",
-        labels=("task", "head"),
+        "Target retention of the policy; 0 without one.",
+        place,
+        ((key, policy.target_retention) for key, policy in policies),
     )
-    for place, policy in known.policies.items():
-        threshold.add_metric(place, policy.threshold)
-        target.add_metric(place, policy.target_retention)
-    info = GaugeMetricFamily(
-        "demur_head_info", "Units and error of a head.", labels=(*_STREAM, "unit", "error_unit", "measure", "error")
+    yield _gauge(
+        "demur_head_info",
+        "Units and error of a head.",
+        (*_STREAM, "unit", "error_unit", "measure", "error"),
+        (
+            ((*stream.key, stream.head.unit, stream.head.error_unit, stream.measure, stream.head.error), 1)
+            for stream in snapshot.streams
+        ),
     )
-    for stream in known.streams:
-        head = stream.head
-        info.add_metric((*stream.key, head.unit, head.error_unit, stream.measure, head.error), 1)
-    yield from (threshold, target, info)
 
 
-def _monitor(known: Published) -> Iterator[Metric]:
+def _monitor(snapshot: Snapshot) -> Iterator[Metric]:
     cycles = HistogramMetricFamily(
-        "demur_monitor_cycle_seconds", "Duration of reading and judging what is new.", labels=()
+        "demur_monitor_cycle_seconds", "Duration of a cycle: reading the ledgers and evaluating windows.", labels=()
     )
-    _distribution(cycles, (), known.cycles)
-    errors = CounterMetricFamily("demur_monitor_errors", "What could not be read, by why.", labels=("reason",))
-    for reason, count in known.errors.items():
+    _histogram(cycles, (), snapshot.cycles)
+    errors = CounterMetricFamily("demur_monitor_errors", "Errors while reading ledgers, by reason.", labels=("reason",))
+    for reason, count in snapshot.errors.items():
         errors.add_metric((reason,), count)
     yield from (cycles, errors)
 
 
-def _distribution(family: HistogramMetricFamily, labels: tuple[str, ...], found: Distribution) -> None:
-    bounds = map(floatToGoString, (*found.bounds, float("inf")))
-    family.add_metric(labels, [*zip(bounds, accumulate(found.counts), strict=True)], found.sum)
+def _histogram(family: HistogramMetricFamily, labels: tuple[str, ...], histogram: Histogram) -> None:
+    bounds = map(floatToGoString, (*histogram.bounds, float("inf")))
+    family.add_metric(labels, [*zip(bounds, accumulate(histogram.counts), strict=True)], histogram.sum)
 
 
-def _window(one: Judgement) -> tuple[str, ...]:
-    return (*one.key, one.window, one.source)
+def _labels(window: WindowResult) -> tuple[str, ...]:
+    return (*window.key, window.window, window.source)
 
 
-def _add(family: GaugeMetricFamily, labels: tuple[str, ...], value: float) -> None:
-    if value == value:  # what does not exist is not exported
-        family.add_metric(labels, value)
+def _gauge(
+    name: str, help_text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> GaugeMetricFamily:
+    """Return a gauge of values by their labels; NaN, which stands for what does not exist, is left out."""
+    family = GaugeMetricFamily(name, help_text, labels=labels)
+    for place, value in values:
+        if value == value:
+            family.add_metric(place, float(value))
+    return family

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from models.head import Head
-from services.monitor.judgement import Curve, Judgement
+from models.live.window_evaluator import WindowResult
+from models.live.window_figures import Curve
 from services.report import glossary
 from services.report.captions import axis
 from services.report.charts import Band, Mark, Series, lines
@@ -22,7 +23,7 @@ STROKES: tuple[tuple[str, Key], ...] = (
 """Legend of the figures: name and series."""
 
 
-def figures(head: Head, judgement: Judgement, name: str) -> list[Chart]:
+def figures(head: Head, judgement: WindowResult, name: str) -> list[Chart]:
     """Return error- and F1-retention of a valid window; none of an invalid one.
 
     Args:

@@ -1,7 +1,7 @@
-"""Reads what is new in one ledger since the last time: short snapshots, a cursor for each writer.
+"""Incremental reader of one ledger: short transactions, and a cursor for each writer.
 
-A writer commits its flushes in order, so that its last flush is a cursor without holes. Units are read before labels,
-so that labels are orphans only where the ledger does not know their units.
+A writer commits its flushes in order, so its last flush is a cursor without holes. Units are read before labels, so
+labels are orphans only if the ledger does not have their units.
 """
 
 from __future__ import annotations
@@ -17,34 +17,36 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Table, and_, select
 
 from models.head import Head
+from models.live.label_requests import RequestedUnits, RequestState, StateChanges
+from models.live.units import StreamKey, Units
 from services.ledger.deployments import head_of
 from services.ledger.segments import unpack, unpack_histogram
 from services.ledger.tables import deployment, gap, item, policy, request_event, segment, writer
-from services.monitor.join import Changes, Fetch, Joiner
-from services.monitor.requests import CODES, Requested, States
-from services.monitor.units import Key, Units
+from services.monitor.label_join import Fetch, Flushes, LabelChanges, LabelJoin
 from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _FLUSHES = 5_000
-"""Of one writer in one reading, so that a long history is taken in pieces."""
+"""Flushes of one writer in one reading, so that a long history is read in pieces."""
 _WRITER = [column for column in writer.c if column.name != "secret"]
 _DISORDER_SECONDS = 10.0
-"""By so much may the times of a writer's flushes fall back."""
+"""Largest step back in the times of a writer's flushes."""
+_STATES = {state.name.lower(): state for state in RequestState}
+"""Codes of the states by their names in the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriterState:
-    """How a writer stood when it was read."""
+    """State of a writer when it was read."""
 
     epoch: int
     task: str
     name: str
     """Host and process, for people."""
     heartbeat: float
-    """When it was heard of last, seconds since 1970."""
+    """Time of the last heartbeat, seconds since 1970."""
     complete_until: float
-    """All that it decided before this was read, or is known to be missing."""
+    """Time before which all its decisions were read, or are known to be missing."""
     ended: bool
     behind: bool
     """Whether flushes are left to be read."""
@@ -58,22 +60,21 @@ class Gap:
     start: float
     end: float
     units: int
-    """0: nobody knows how many."""
+    """0: unknown."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Deployed:
-    """What an artefact is judged by."""
+class Deployment:
+    """Declaration of an artefact and its head."""
 
-    key: Key
-    profile: str
+    key: StreamKey
     time: float
     document: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class PolicySet:
+class PolicyChange:
     """A policy that came into force."""
 
     task: str
@@ -85,96 +86,98 @@ class PolicySet:
 
 
 class ExploredUnits(NamedTuple):
-    """Units of one flush that were no real question; ``histogram`` counts their scores, where it was kept."""
+    """Explored or replayed units of one flush."""
 
     purpose: str
     last_time: float
     units: int
     histogram: NDArray[np.uint32] | None
+    """Counts of their scores; None if the ledger kept none."""
 
 
 @dataclass
 class News:
-    """What one reading brought."""
+    """Rows of one reading."""
 
     writers: list[WriterState] = field(default_factory=list)
-    deployed: list[Deployed] = field(default_factory=list)
-    policies: list[PolicySet] = field(default_factory=list)
+    deployments: list[Deployment] = field(default_factory=list)
+    policies: list[PolicyChange] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)
-    units: dict[Key, list[Units]] = field(default_factory=lambda: defaultdict(list))
-    explored: dict[Key, list[ExploredUnits]] = field(default_factory=lambda: defaultdict(list))
-    """Units that were no real question."""
-    requests: dict[Key, list[Requested]] = field(default_factory=lambda: defaultdict(list))
-    states: dict[Key, list[States]] = field(default_factory=lambda: defaultdict(list))
-    labels: list[Changes] = field(default_factory=list)
+    units: dict[StreamKey, list[Units]] = field(default_factory=lambda: defaultdict(list))
+    explored: dict[StreamKey, list[ExploredUnits]] = field(default_factory=lambda: defaultdict(list))
+    requests: dict[StreamKey, list[RequestedUnits]] = field(default_factory=lambda: defaultdict(list))
+    states: dict[StreamKey, list[StateChanges]] = field(default_factory=lambda: defaultdict(list))
+    labels: list[LabelChanges] = field(default_factory=list)
     last_times: dict[int, float] = field(default_factory=dict)
-    """Epoch of a writer to the time of the last unit in its segments that were read."""
+    """Time of the last unit that was read, by the writer's epoch."""
     errors: Counter[str] = field(default_factory=Counter)
-    """Rows that cannot be read, by a word for why."""
+    """Number of rows that cannot be read, by reason."""
 
 
 class HistoryChanged(RuntimeError):
-    """A ledger lost what was read from it before: a crash of a database that does not write through, or a restore."""
+    """A ledger lost rows that were read before: by a crash without write-through, or by a restore."""
 
 
 class Follower:
-    """One ledger, read again and again. Heads and tasks that it met stay known."""
+    """Reader of one ledger that remembers its cursors, heads and tasks."""
 
     def __init__(self, engine: Engine, fetch: Fetch) -> None:
         """
         Args:
-            engine: reads only; each transaction sees one state of the ledger.
-            fetch: content of the evidence store by its reference.
+            engine: read-only; each transaction sees one state of the ledger.
+            fetch: returns content of the evidence store by its reference.
         """
         self._engine = engine
         self._units_read: dict[int, int] = {}
         self._labels_read: dict[int, int] = {}
-        self._heads: dict[Key, Head] = {}
+        self._heads: dict[StreamKey, Head] = {}
         self._tasks: dict[int, str] = {}
         self._last_times: dict[int, float] = {}
-        self._joiner = Joiner(fetch, self._heads, self._tasks)
+        self._join = LabelJoin(fetch, self._heads, self._tasks)
 
     def close(self) -> None:
-        """Ends its connections."""
+        """Close the connections."""
         self._engine.dispose()
 
     def read(self, since: float) -> News:
-        """What was written after the last reading that succeeded. One that fails is as if it had not been tried.
+        """Read what was written after the last successful reading; a reading that fails changes nothing.
 
         Args:
-            since: units decided before are not wanted, seconds since 1970.
+            since: decision time before which units are skipped, seconds since 1970.
 
         Raises:
-            HistoryChanged: what was read before is not in the ledger any more: follow it from the start.
+            HistoryChanged: rows that were read before are missing: follow the ledger from the start.
             sqlalchemy.exc.SQLAlchemyError, OSError: the ledger or its store does not answer.
         """
         news = News()
         units_read, labels_read = dict(self._units_read), dict(self._labels_read)
         with self._engine.connect() as connection, connection.begin():
-            steps, read = {}, {}
-            for row in connection.execute(select(*_WRITER)):
+            steps: dict[int, Flushes] = {}
+            rows = list(connection.execute(select(*_WRITER)))
+            for row in rows:
                 self._tasks[row.epoch] = row.task
-                last = min(row.flush, units_read.get(row.epoch, 0) + _FLUSHES)
-                steps[row.epoch] = (units_read.get(row.epoch, 0), last)
-                if last < steps[row.epoch][0]:
-                    raise HistoryChanged(f"the writer {row.epoch:016x} is at flush {last}, and was further before")
-                read[row.epoch] = (row, last < row.flush)
+                before = units_read.get(row.epoch, 0)
+                steps[row.epoch] = flushes = Flushes(row.epoch, before, min(row.flush, before + _FLUSHES))
+                if flushes.last < before:
+                    raise HistoryChanged(
+                        f"the writer {row.epoch:016x} is at flush {flushes.last}, and was further before"
+                    )
             if gone := units_read.keys() - steps.keys():
                 raise HistoryChanged(
                     f"the writer {min(gone):016x} is not in the ledger any more; it was restored from a backup"
                 )
-            steps = {epoch: step for epoch, step in steps.items() if step[0] < step[1]}
-            for epoch, step in steps.items():
-                self._set(connection, epoch, step, news)
-            for epoch, step in steps.items():
-                self._decided(connection, epoch, step, since, news)
-                news.labels.append(self._joiner.of_units(connection, epoch, step, labels_read))
-                units_read[epoch] = step[1]
-            for epoch, step in steps.items():
-                self._changed(connection, epoch, step, news)
-                news.labels.append(self._joiner.of_labels(connection, epoch, step, labels_read))
-                labels_read[epoch] = step[1]
-        news.writers = [self._state(row, behind, news) for row, behind in read.values()]
+            new = [flushes for flushes in steps.values() if flushes.after < flushes.last]
+            for flushes in new:
+                self._read_settings(connection, flushes, news)
+            for flushes in new:
+                self._read_units(connection, flushes, since, news)
+                news.labels.append(self._join.labels_of_units(connection, flushes, labels_read))
+                units_read[flushes.writer] = flushes.last
+            for flushes in new:
+                self._read_changes(connection, flushes, news)
+                news.labels.append(self._join.new_labels(connection, flushes, labels_read))
+                labels_read[flushes.writer] = flushes.last
+        news.writers = [self._state(row, steps[row.epoch].last < row.flush, news) for row in rows]
         self._units_read, self._labels_read = units_read, labels_read
         return news
 
@@ -186,10 +189,10 @@ class Follower:
         name = f"Process {row.pid} on {row.host}" if row.host else "A process that was killed"
         return WriterState(row.epoch, row.task, name, row.heartbeat, complete, row.ended is not None, behind)
 
-    def _set(self, connection: Connection, epoch: int, step: tuple[int, int], news: News) -> None:
-        """Deployments, policies and gaps."""
-        for row in connection.execute(_new(deployment, epoch, step)):
-            key = Key(row.task, row.head, row.model)
+    def _read_settings(self, connection: Connection, flushes: Flushes, news: News) -> None:
+        """Read deployments, policies and gaps."""
+        for row in connection.execute(_new(deployment, flushes)):
+            key = StreamKey(row.task, row.head, row.model)
             try:
                 document = json.loads(row.document)
                 self._heads[key] = head_of(document)
@@ -197,108 +200,107 @@ class Follower:
                 news.errors["deployment"] += 1
                 _log.error("a deployment cannot be read: %s", error, extra={"fields": key._asdict()})
                 continue
-            news.deployed.append(Deployed(key, row.profile, row.time, document))
-        for row in connection.execute(_new(policy, epoch, step)):
+            news.deployments.append(Deployment(key, row.time, document))
+        for row in connection.execute(_new(policy, flushes)):
             try:
                 document = json.loads(row.document)
             except ValueError as error:
                 news.errors["policy"] += 1
                 _log.error("a policy cannot be read: %s", error)
                 continue
-            news.policies.append(PolicySet(row.task, row.head, row.number, row.version, row.time, document))
-        for row in connection.execute(_new(gap, epoch, step)):
-            news.gaps.append(Gap(self._tasks[epoch], row.from_time, row.to_time, row.units, row.reason))
+            news.policies.append(PolicyChange(row.task, row.head, row.number, row.version, row.time, document))
+        for row in connection.execute(_new(gap, flushes)):
+            news.gaps.append(Gap(self._tasks[flushes.writer], row.from_time, row.to_time, row.units, row.reason))
 
-    def _decided(self, connection: Connection, epoch: int, step: tuple[int, int], since: float, news: News) -> None:
-        """Segments, and units with a request or under a census."""
-        task = self._tasks[epoch]
-        for row in connection.execute(_new(segment, epoch, step).where(segment.c.last_time >= since)):
-            key = Key(task, row.head, row.model)
-            news.last_times[epoch] = row.last_time
+    def _read_units(self, connection: Connection, flushes: Flushes, since: float, news: News) -> None:
+        """Read segments, and units with a request or under a census."""
+        task = self._tasks[flushes.writer]
+        for row in connection.execute(_new(segment, flushes).where(segment.c.last_time >= since)):
+            key, count = StreamKey(task, row.head, row.model), row._mapping["count"]  # a row has a method of that name
+            news.last_times[flushes.writer] = row.last_time
             if row.purpose != "decide":
-                counts = None if row.body is None else unpack_histogram(row.body)
-                news.explored[key].append(ExploredUnits(row.purpose, row.last_time, row._mapping["count"], counts))
+                histogram = None if row.body is None else unpack_histogram(row.body)
+                news.explored[key].append(ExploredUnits(row.purpose, row.last_time, count, histogram))
                 continue
             try:
-                units = _units(row)
+                news.units[key].append(_segment_units(row, count))
             except ValueError as error:
                 news.errors["segment"] += 1
-                news.gaps.append(
-                    Gap(task, row.first_time, row.last_time, row._mapping["count"], "a segment cannot be read")
-                )
+                news.gaps.append(Gap(task, row.first_time, row.last_time, count, "a segment cannot be read"))
                 _log.error(
                     "a segment cannot be read: %s", error, extra={"fields": {"flush": row.flush, **key._asdict()}}
                 )
-                continue
-            news.units[key].append(units)
         columns = (
             *(item.c.epoch, item.c.sequence, item.c.time, item.c.uncertainty, item.c.decision, item.c.propensity),
-            *(item.c.head, item.c.model, item.c.state, item.c.census),
+            *(item.c.state, item.c.census, item.c.head, item.c.model),
         )
-        found: dict[Key, list[Any]] = defaultdict(list)
-        for row in connection.execute(_new(item, epoch, step, columns).where(item.c.time >= since)):
-            if row.state not in CODES:
+        by_stream: dict[StreamKey, list[Any]] = defaultdict(list)
+        for row in connection.execute(_new(item, flushes, columns).where(item.c.time >= since)):
+            if row.state not in _STATES:
                 news.errors["request"] += 1
                 continue
-            found[Key(task, row.head, row.model)].append(row)
-        for key, rows in found.items():
-            epochs, sequences, times, uncertainties, decisions, rates, _, _, states, census = zip(*rows, strict=True)
-            units = Units(
-                np.array(epochs, np.int64),
-                np.array(sequences, np.int64),
-                np.array(times),
-                np.array([np.nan if one is None else one for one in uncertainties], np.float32),
-                np.array(decisions, np.uint8),
-                np.array(rates),
+            by_stream[StreamKey(task, row.head, row.model)].append(row)
+        for key, rows in by_stream.items():
+            epochs, sequences, times, uncertainties, decisions, rates, states, census, _, _ = zip(*rows, strict=True)
+            news.requests[key].append(
+                RequestedUnits(
+                    epoch=np.array(epochs, np.int64),
+                    sequence=np.array(sequences, np.int64),
+                    time=np.array(times),
+                    uncertainty=_or_nan(uncertainties).astype(np.float32),
+                    decision=np.array(decisions, np.uint8),
+                    propensity=np.array(rates),
+                    state=np.array([_STATES[state] for state in states], np.uint8),
+                    census=np.array(census, bool),
+                )
             )
-            codes = np.array([CODES[state] for state in states], np.uint8)
-            news.requests[key].append(Requested(units, codes, np.array(census, bool)))
 
-    def _changed(self, connection: Connection, epoch: int, step: tuple[int, int], news: News) -> None:
-        """Requests that changed: how they stand now, whoever changed them last."""
+    def _read_changes(self, connection: Connection, flushes: Flushes, news: News) -> None:
+        """Read the current states of requests that changed, whoever changed them last."""
         columns = (
             *(item.c.epoch, item.c.sequence, item.c.head, item.c.model, item.c.state),
-            *(request_event.c.time, request_event.c.propensity),
+            request_event.c.propensity,
         )
         unit = and_(item.c.epoch == request_event.c.epoch, item.c.sequence == request_event.c.sequence)
-        query = _new(request_event, epoch, step, columns).select_from(request_event.join(item, unit))
-        found: dict[Key, list[Any]] = defaultdict(list)
+        query = _new(request_event, flushes, columns).select_from(request_event.join(item, unit))
+        by_stream: dict[StreamKey, list[Any]] = defaultdict(list)
         for row in connection.execute(query.order_by(request_event.c.time, request_event.c.id)):
-            if row.state in CODES:
-                found[Key(self._tasks.get(row.epoch, ""), row.head, row.model)].append(row)
-        for key, rows in found.items():
+            if row.state in _STATES:
+                by_stream[StreamKey(self._tasks.get(row.epoch, ""), row.head, row.model)].append(row)
+        for key, rows in by_stream.items():
             news.states[key].append(
-                States(
-                    np.array([row.epoch for row in rows], np.int64),
-                    np.array([row.sequence for row in rows], np.int64),
-                    np.array([CODES[row.state] for row in rows], np.uint8),
-                    np.array([row.time for row in rows]),
-                    np.array([np.nan if row.propensity is None else row.propensity for row in rows]),
+                StateChanges(
+                    epoch=np.array([row.epoch for row in rows], np.int64),
+                    sequence=np.array([row.sequence for row in rows], np.int64),
+                    state=np.array([_STATES[row.state] for row in rows], np.uint8),
+                    second=_or_nan([row.propensity for row in rows]),
                 )
             )
 
 
-def _new(table: Table, epoch: int, step: tuple[int, int], columns: Sequence[Any] = ()) -> Select[Any]:
-    """Rows that a writer wrote in the flushes (after, up to], in their order."""
-    came = and_(table.c.writer == epoch, table.c.flush > step[0], table.c.flush <= step[1])
-    return select(*(columns or (table,))).where(came).order_by(table.c.flush)
+def _new(table: Table, flushes: Flushes, columns: Sequence[Any] = ()) -> Select[Any]:
+    """Select the rows of some flushes, in their order."""
+    return select(*(columns or (table,))).where(flushes.of(table)).order_by(table.c.flush)
 
 
-def _units(row: Any) -> Units:
-    """The units of a segment's row.
+def _or_nan(values: Sequence[float | None]) -> NDArray[np.float64]:
+    return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _segment_units(row: Any, count: int) -> Units:
+    """Return the units of a segment's row.
 
     Raises:
         ValueError: its body cannot be read.
     """
     runs = unpack(row.body or b"")
-    count = row._mapping["count"]  # a row has a method of that name
     if len(runs) != count:
         raise ValueError(f"a segment of {count} units has {len(runs)} in its body")
     return Units(
-        np.full(len(runs), row.writer, np.int64),
-        runs.sequence.astype(np.int64),
-        runs.times,
-        runs.uncertainty,
-        runs.decisions,
-        runs.propensities,
+        epoch=np.full(len(runs), row.writer, np.int64),
+        sequence=runs.sequence.astype(np.int64),
+        time=runs.times,
+        uncertainty=runs.uncertainty,
+        decision=runs.decisions,
+        propensity=runs.propensities,
     )

@@ -1,4 +1,4 @@
-"""The monitor over HTTP: metrics, probes, what is known as JSON, what-ifs, and a page for people; it reads nothing."""
+"""HTTP interface of the monitor: metrics, probes, the state as JSON, what-ifs, sketches, and the page for people."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from models.live.stream import SOURCES
+from models.live.window_evaluator import WindowResult
+from models.live.windows import LAST
 from services.monitor.document import document, what_if_document
 from services.monitor.exporter import Exporter
-from services.monitor.judge import Windows
 from services.monitor.page import Pages
-from services.monitor.published import Published
+from services.monitor.snapshot import Snapshot
 from services.runtime.errors import DemurError, InvalidInput, MethodNotAllowed, NotFound, internal, shortened
 from services.runtime.logging import get_logger
 from services.transport.http.body import error_response, json_response
@@ -26,34 +28,34 @@ from services.transport.http.body import error_response, json_response
 _log = get_logger(__name__)
 
 STALE_SECONDS = 15.0
-"""A monitor whose last reading is older says that it is not ready."""
+"""Age of the last cycle from which on the monitor is not ready."""
 MOST_THRESHOLDS = 256
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Routes:
-    """Endpoints over what was published last."""
+    """Endpoints over the last snapshot."""
 
-    def __init__(self, exporter: Exporter, windows: Windows, clock: Callable[[], float] = time.time) -> None:
-        self._exporter, self._windows, self._clock = exporter, windows, clock
-        self._published = Published()
+    def __init__(self, exporter: Exporter, clock: Callable[[], float] = time.time) -> None:
+        self._exporter, self._clock = exporter, clock
+        self._snapshot = Snapshot()
         self._pages = Pages()
 
-    def publish(self, published: Published) -> None:
-        """Takes what is known now; called from the monitor's thread."""
-        self._exporter.publish(published)
-        self._published = published
+    def publish(self, snapshot: Snapshot) -> None:
+        """Replace the snapshot; called from the monitor's thread."""
+        self._exporter.publish(snapshot)
+        self._snapshot = snapshot
 
     @property
     def hindrance(self) -> str:
-        """Why the monitor is not ready; empty where it is."""
-        known = self._published
-        if not known.time:
+        """Reason why the monitor is not ready; empty if it is."""
+        snapshot = self._snapshot
+        if not snapshot.time:
             return "starting"
-        age = self._clock() - known.time
+        age = self._clock() - snapshot.time
         if age > STALE_SECONDS:
             return f"the last reading was {age:.0f} s ago"
-        return known.problem
+        return snapshot.problem
 
     async def metrics(self, request: Request) -> Response:
         return Response(self._exporter.text(self._clock()), media_type=_METRICS)
@@ -67,25 +69,42 @@ class Routes:
         return Response(body, 503 if reason else 200, media_type="application/json")
 
     async def known(self, request: Request) -> Response:
-        return json_response(document(self._published, self._clock()))
+        return json_response(document(self._snapshot, self._clock()))
 
     async def what_if(self, request: Request) -> Response:
+        """Return the figures of a window at other thresholds, from the same labels.
+
+        Raises:
+            NotFound, InvalidInput: as ``_window``; or the window has no units.
+        """
         thresholds = _thresholds(request.query_params.getlist("threshold"))
-        found = await run_in_threadpool(self._windows.what_if, _wanted(request), thresholds)
-        return json_response(what_if_document(found))
+        window = _window(self._snapshot, request)
+        what_if = await run_in_threadpool(window.what_if, thresholds)
+        if what_if is None:
+            raise NotFound("this window has no units to judge by yet", code="no_units")
+        return json_response(what_if_document(window, what_if))
 
     async def sketch(self, request: Request) -> Response:
-        """A window in bins, as ``models.estimation.sketch.Sketch.to_bytes``: monitors of several places add up so."""
-        one = await run_in_threadpool(self._windows.judged, _wanted(request))
-        return Response(await run_in_threadpool(lambda: one.sketch().to_bytes()), media_type="application/octet-stream")
+        """Return a window in bins, as ``models.estimation.sketch.Sketch.to_bytes``; those of several monitors add up.
+
+        Raises:
+            NotFound, InvalidInput: as ``_window``.
+        """
+        window = _window(self._snapshot, request)
+        body = await run_in_threadpool(lambda: window.sketch().to_bytes())
+        return Response(body, media_type="application/octet-stream")
 
     async def page(self, request: Request) -> Response:
-        known = self._published
-        return HTMLResponse(await run_in_threadpool(self._pages.page, known, self.hindrance, self._clock()))
+        snapshot = self._snapshot
+        return HTMLResponse(await run_in_threadpool(self._pages.page, snapshot, self.hindrance, self._clock()))
 
 
 def application(routes: Routes, beside: Any = None) -> Starlette:
-    """The ASGI application; ``beside`` is a context that is open as long as it runs."""
+    """Build the ASGI application.
+
+    Args:
+        beside: context that is open while the application runs.
+    """
 
     async def unknown(request: Request, error: Exception) -> Response:
         return error_response(NotFound(f"there is no {shortened(request.url.path)}", code="no_route"))
@@ -103,7 +122,7 @@ def application(routes: Routes, beside: Any = None) -> Starlette:
 
     async def failed(request: Request, error: Exception) -> Response:
         if not isinstance(error, DemurError):
-            _log.error("a call failed by a defect", exc_info=error)
+            _log.error("a call failed because of a defect", exc_info=error)
         return error_response(internal(error))
 
     return Starlette(
@@ -121,39 +140,65 @@ def application(routes: Routes, beside: Any = None) -> Starlette:
     )
 
 
-def _wanted(request: Request) -> dict[str, str]:
-    """Which window a query is about."""
-    return {name: request.query_params.get(name, "") for name in ("task", "head", "model", "window", "source")}
-
-
-def _thresholds(given: Sequence[str]) -> list[float]:
-    """Thresholds of a query: ``threshold=1&threshold=2`` or ``threshold=1,2``.
+def _window(snapshot: Snapshot, request: Request) -> WindowResult:
+    """Return the window of a query: the newest that fits, by default the window by count of requested labels.
 
     Raises:
-        InvalidInput: none, too many, or one that is no number.
+        NotFound: no window fits.
+        InvalidInput: windows of several heads fit.
     """
-    texts = [text for one in given for text in one.split(",") if text.strip()]
+    query = {name: request.query_params.get(name, "") for name in ("task", "head", "model", "window", "source")}
+    place = query["window"] or LAST, query["source"] or SOURCES[0]
+    stream = (query["task"], query["head"], query["model"])
+    fitting = [
+        window
+        for window in snapshot.windows
+        if (window.window, window.source) == place
+        and all(value in ("", own) for value, own in zip(stream, window.key, strict=True))
+    ]
+    if not fitting:
+        text = ", ".join(f"{name} {value}" for name, value in query.items() if value)
+        raise NotFound(
+            f"there is no window of {text or 'any stream'} yet; /v1/live lists all windows", code="no_window"
+        )
+    heads = sorted({f"task={window.key.task}&head={window.key.head}" for window in fitting})
+    if len(heads) > 1:
+        allowed = "; ".join(heads)
+        raise InvalidInput(
+            f"several heads fit; say which: {allowed}", code="several_heads", field="head", allowed=allowed
+        )
+    return max(fitting, key=lambda window: window.end)
+
+
+def _thresholds(values: Sequence[str]) -> list[float]:
+    """Parse the thresholds of a query: ``threshold=1&threshold=2`` or ``threshold=1,2``.
+
+    Raises:
+        InvalidInput: there are none or too many, or one is not a number.
+    """
+    texts = [text for value in values for text in value.split(",") if text.strip()]
     if not 1 <= len(texts) <= MOST_THRESHOLDS:
         raise InvalidInput(
-            f"threshold needs 1 to {MOST_THRESHOLDS} numbers in the unit of the head's measure, got {len(texts)}",
+            f"threshold: must be 1 to {MOST_THRESHOLDS} numbers in the unit of the head's measure; got {len(texts)}",
             code="bad_thresholds",
             field="threshold",
             value=str(len(texts)),
             allowed=f"[1, {MOST_THRESHOLDS}]",
         )
-    found = []
-    for text in texts:
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if math.isnan(value):
-            raise InvalidInput(
-                f"threshold = {shortened(text)!r} is no number",
-                code="not_a_number",
-                field="threshold",
-                value=text,
-                allowed="a number",
-            )
-        found.append(value)
-    return found
+    return [_threshold(text) for text in texts]
+
+
+def _threshold(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise InvalidInput(
+            f"threshold = {shortened(text)!r}: must be a number",
+            code="not_a_number",
+            field="threshold",
+            value=text,
+            allowed="a number",
+        )
+    return value

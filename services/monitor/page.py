@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from models.estimation.intervals import Estimate
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.head import Head
+from models.live.units import StreamKey
+from models.live.window_evaluator import WindowResult
+from models.live.window_figures import FIGURES
+from models.live.windows import LAST
 from services.monitor.figures import STROKES, figures
-from services.monitor.judge import LAST
-from services.monitor.judgement import FIGURES, Judgement
-from services.monitor.published import Published, StreamState
-from services.monitor.units import Key
+from services.monitor.snapshot import Snapshot, StreamState
 from services.report import glossary
 from services.report.block import Panel, Tile
 from services.report.number_format import THIN, count, numeral, percent, shown
@@ -36,7 +37,7 @@ _SHARES = ("f1_auc", "f1_at_95")
 
 
 class Pages:
-    """Renderer of the page; figures are drawn once for each judgement that is shown."""
+    """Renderer of the page; figures are drawn once for each result that is shown."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()  # drawing changes settings that all threads share
@@ -48,7 +49,7 @@ class Pages:
         jinja.filters["words"] = _words
         self._template = jinja.get_template("monitor.html")
 
-    def page(self, known: Published, hindrance: str, now: float) -> str:
+    def page(self, known: Snapshot, hindrance: str, now: float) -> str:
         """Return the whole document.
 
         Args:
@@ -56,8 +57,8 @@ class Pages:
             now: seconds since 1970.
         """
         newest = _newest(known)
-        valid = sum(judgement.valid for judgement in known.judgements)
-        total = len(known.judgements)
+        valid = sum(result.valid for result in known.windows)
+        total = len(known.windows)
         sentence = f"{valid} of {total} windows valid" if total else "No window yet"
         return self._template.render(
             when=time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(known.time)) if known.time else "starting",
@@ -70,9 +71,9 @@ class Pages:
             labels=sorted(known.labels.items()),
         )
 
-    def _stream(self, stream: StreamState, known: Published, now: float) -> dict[str, Any]:
+    def _stream(self, stream: StreamState, known: Snapshot, now: float) -> dict[str, Any]:
         """Return the values of a stream that the template shows; without windows only its names."""
-        windows = [judgement for judgement in known.judgements if judgement.key == stream.key]
+        windows = [result for result in known.windows if result.key == stream.key]
         # the window that is drawn: the last units, or the first valid one
         order = sorted(
             windows, key=lambda window: (not window.valid, window.window != LAST, window.source != "requested")
@@ -95,40 +96,40 @@ class Pages:
             "policy": policy if policy is not None and policy.measure == stream.measure else None,
         }
 
-    def _panels(self, stream: StreamState, judgement: Judgement) -> tuple[list[Panel], str]:
+    def _panels(self, stream: StreamState, result: WindowResult) -> tuple[list[Panel], str]:
         """Return the figures of a window, or why they cannot be drawn."""
-        window = (judgement.key, judgement.window, judgement.source)
-        place = (*window, judgement.end, judgement.labels, judgement.units)
+        window = (result.key, result.window, result.source)
+        place = (*window, result.end, result.labels, result.units)
         with self._lock:
             if place not in self._drawn:
                 for old in [drawn for drawn in self._drawn if drawn[:3] == window]:
                     del self._drawn[old]
                 try:
-                    charts = figures(stream.head, judgement, "-".join(stream.key))
+                    charts = figures(stream.head, result, "-".join(stream.key))
                     self._drawn[place] = [Panel(chart, ()) for chart in charts], ""
                 except BadFile as error:  # matplotlib is not installed
                     self._drawn[place] = [], str(error)
             return self._drawn[place]
 
 
-def _newest(known: Published) -> set[Key]:
+def _newest(known: Snapshot) -> set[StreamKey]:
     """Return the stream of each head that decided last; any one of those that have decided nothing."""
-    newest: dict[tuple[str, str], tuple[float, Key]] = {}
-    for judgement in known.judgements:
-        head = (judgement.key.task, judgement.key.head)
-        start = judgement.start if judgement.window == LAST and judgement.units else 0.0
+    newest: dict[tuple[str, str], tuple[float, StreamKey]] = {}
+    for result in known.windows:
+        head = (result.key.task, result.key.head)
+        start = result.start if result.window == LAST and result.units else 0.0
         if head not in newest or start >= newest[head][0]:
-            newest[head] = (start, judgement.key)
+            newest[head] = (start, result.key)
     return {key for _, key in newest.values()}
 
 
-def _tiles(stream: StreamState, judgement: Judgement, now: float) -> list[Tile]:
+def _tiles(stream: StreamState, result: WindowResult, now: float) -> list[Tile]:
     """Return the deferred share, the headline figures of a valid window, and the waiting requests."""
-    units = f"of {count(judgement.units)} units ({_name_of(judgement)})"
-    tiles = [Tile("Deferred", percent(judgement.abstained), "", units)]
+    units = f"of {count(result.units)} units ({_name_of(result)})"
+    tiles = [Tile("Deferred", percent(result.abstained), "", units)]
     for name in ("system_error", "r_auc", "f1_at_95"):
-        estimate = judgement.figures.get(name)
-        if judgement.valid and estimate is not None:
+        estimate = result.figures.get(name)
+        if result.valid and estimate is not None:
             unit = _unit(name, stream.head)
             value = numeral(estimate.estimate, unit)
             tiles.append(Tile(_HEADINGS[name], value, shown(unit), _interval(estimate, unit)))
@@ -137,9 +138,9 @@ def _tiles(stream: StreamState, judgement: Judgement, now: float) -> list[Tile]:
     return [*tiles, Tile("Requests that wait", count(waiting), "", age)]
 
 
-def _drift(judgement: Judgement) -> list[str]:
+def _drift(result: WindowResult) -> list[str]:
     """Return sentences about shifted scores and a raised risk."""
-    drift, risk = judgement.drift, judgement.risk
+    drift, risk = result.drift, result.risk
     sentences = []
     if drift.psi == drift.psi:
         sentences.append(
@@ -165,10 +166,10 @@ def _words(reasons: Sequence[tuple[str, str]]) -> str:
     return ", ".join(dict.fromkeys(reason.replace("_", " ") for reason, _ in reasons))
 
 
-def _name_of(judgement: Judgement) -> str:
+def _name_of(result: WindowResult) -> str:
     """Return the name of a window in words, with the source of its labels unless they were requested."""
-    name = "the last units" if judgement.window == LAST else f"the last {judgement.window}"
-    source = judgement.source
+    name = "the last units" if result.window == LAST else f"the last {result.window}"
+    source = result.source
     return name if source == "requested" else f"{name}, {_SOURCES.get(source, source)}"
 
 

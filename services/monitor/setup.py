@@ -1,24 +1,25 @@
-"""The monitor as the settings have it."""
+"""Monitor and followed ledgers, built from settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
-import scipy.optimize  # noqa: F401 - loaded at start, not within the first judgement
+import scipy.optimize  # noqa: F401 - loaded at start, not within the first evaluation
 from sqlalchemy import Engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
 
+from models.live.window_evaluator import EvaluationOptions, WindowEvaluator
+from models.live.windows import parse_spans
 from services.ledger.database import Database, LedgerRefused
 from services.ledger.store import Store
-from services.monitor.judge import Judge, Options
-from services.monitor.places import ledgers, shown
-from services.monitor.process import Monitor, Place
-from services.monitor.spans import spans
+from services.monitor.process import Monitor
 from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
 
 REQUEST_UNITS = 500_000
-"""Newest units with a request that are held one by one, at least."""
+"""Smallest number of newest units with a request that are held one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,38 +27,52 @@ class Ledger:
     """One ledger and its store of evidence."""
 
     given: str
+    """URL as the settings have it."""
     store: Store
 
     @property
     def url(self) -> str:
-        return shown(self.given)
+        """URL without the password."""
+        return _without_password(self.given)
 
     def engine(self) -> Engine:
+        """Return a read-only engine.
+
+        Raises:
+            FileNotFoundError: the file does not exist yet.
+        """
         database = Database(self.given)
         if database.path is not None and not database.path.exists():
             raise FileNotFoundError(f"there is no {database.path}")
         return database.reading()
 
     def fetch(self, reference: str) -> bytes:
+        """Return content of the evidence store."""
         return self.store.get(reference)
 
 
 def monitor(settings: Settings) -> Monitor:
-    """A monitor that has read nothing yet.
+    """Build a monitor that has read nothing yet.
 
     Raises:
-        SettingsError: a setting of the monitor is none; says which.
+        SettingsError: a setting of the monitor is not valid.
     """
-    options = _options(settings)
+    try:
+        spans = parse_spans(settings.monitor_windows)
+    except ValueError as error:
+        raise SettingsError(f"DEMUR_MONITOR_WINDOWS: {error}") from error
+    options = EvaluationOptions(
+        spans=spans,
+        last_units=settings.monitor_last_units,
+        exact_units=settings.monitor_exact_units,
+        estimator=settings.monitor_estimator,
+        alpha=settings.monitor_alpha,
+    )
     followed(settings)
-
-    def places() -> list[Place]:
-        return [*followed(settings)]
-
     held = max(settings.monitor_exact_units, settings.monitor_last_units)
     return Monitor(
-        places,
-        Judge(options),
+        lambda: [*followed(settings)],
+        WindowEvaluator(options),
         exact_units=held,
         request_units=max(held, REQUEST_UNITS),
         gone=_gone(settings.monitor_gone),
@@ -65,48 +80,54 @@ def monitor(settings: Settings) -> Monitor:
 
 
 def followed(settings: Settings) -> list[Ledger]:
-    """The ledgers that there are now.
+    """Return the ledgers that exist now.
 
     Raises:
-        SettingsError: one is none.
+        SettingsError: a URL is not valid.
     """
     store = Store(settings.ledger_store or str(settings.home.absolute() / "ledger" / "store"))
-    found = [Ledger(url, store) for url in _urls(settings)]
-    for ledger in found:
-        try:
+    try:
+        ledgers = [Ledger(url, store) for url in _urls(settings)]
+        for ledger in ledgers:
             Database(ledger.given)
-        except LedgerRefused as error:
-            raise SettingsError(f"DEMUR_MONITOR_LEDGERS: {error}") from error
-    return found
-
-
-def _options(settings: Settings) -> Options:
-    try:
-        windows = spans(settings.monitor_windows)
-    except ValueError as error:
-        raise SettingsError(f"DEMUR_MONITOR_WINDOWS: {error}") from error
-    return Options(
-        spans=windows,
-        last_units=settings.monitor_last_units,
-        exact_units=settings.monitor_exact_units,
-        estimator=settings.monitor_estimator,
-        alpha=settings.monitor_alpha,
-    )
-
-
-def _urls(settings: Settings) -> tuple[str, ...]:
-    one = settings.ledger
-    given = settings.monitor_ledgers or (one if "://" in one else "")
-    if not given and one in ("", "none"):
-        return ()
-    try:
-        return ledgers(given, Path(settings.home))
-    except ValueError as error:
+    except (ValueError, LedgerRefused) as error:
         raise SettingsError(f"DEMUR_MONITOR_LEDGERS: {error}") from error
+    return ledgers
+
+
+def _urls(settings: Settings) -> list[str]:
+    """Return URLs of ledgers; by default those of all services' SQLite files, as far as they exist.
+
+    Raises:
+        ValueError: a URL is not valid.
+    """
+    own = settings.ledger
+    given = settings.monitor_ledgers or (own if "://" in own else "")
+    if not given:
+        files = [] if own in ("", "none") else sorted((Path(settings.home).absolute() / "ledger").glob("*.db"))
+        return [f"sqlite:///{path}" for path in files]
+    urls = list(dict.fromkeys(part.strip() for part in given.split(",") if part.strip()))
+    for url in urls:
+        _without_password(url)
+    return urls
+
+
+def _without_password(url: str) -> str:
+    """Return a URL as logs may show it.
+
+    Raises:
+        ValueError: it is not a URL of a database.
+    """
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except ArgumentError as error:
+        raise ValueError(
+            f"ledger = {url!r}: must be a URL such as sqlite:///FILE or postgresql+psycopg://HOST/NAME"
+        ) from error
 
 
 def _gone(text: str) -> frozenset[int]:
     try:
         return frozenset(int(part, 16) for part in text.split(",") if part.strip())
     except ValueError as error:
-        raise SettingsError(f"DEMUR_MONITOR_GONE = {text!r}: 16 hex digits for each process are needed") from error
+        raise SettingsError(f"DEMUR_MONITOR_GONE = {text!r}: must be 16 hex digits for each process") from error

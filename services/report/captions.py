@@ -9,7 +9,7 @@ import numpy as np
 
 from models.assessment.figures import Rules
 from models.evaluation.evaluate import Evaluation
-from models.evaluation.judged import Judged
+from models.evaluation.unit_errors import UnitErrors
 from services.report import glossary
 from services.report.curves import OPERATING_POINT, Curves
 from services.report.number_format import count, numeral, percent, shown, with_unit
@@ -19,7 +19,7 @@ NEEDS_THE_LABEL = "needs the label: not a deferral measure"
 FEWEST = 20  # of fewer units, the most certain 95 % are all of them
 
 
-def why_missing(name: str, judged: Judged) -> str:
+def why_missing(name: str, judged: UnitErrors) -> str:
     """Return the reason why a figure does not exist."""
     if name.startswith("f1_a"):
         if judged.error.acceptable is None:
@@ -34,7 +34,7 @@ def why_missing(name: str, judged: Judged) -> str:
     return "not defined for these units"
 
 
-def mean_error(judged: Judged) -> str:
+def mean_error(judged: UnitErrors) -> str:
     """Return the name of the headline figure, such as “mean squared error”."""
     return glossary.mean_error(judged.error_name)
 
@@ -79,7 +79,7 @@ def verdict(evaluations: Sequence[Evaluation], names: Sequence[str]) -> str:
     return f"Of {len(areas)} files, {least}: {with_unit(areas[best], unit)}."
 
 
-def no_f1(judged: Judged) -> str:
+def no_f1(judged: UnitErrors) -> str:
     """Return the sentence that says why there is no F1-retention."""
     if judged.error.acceptable is None:
         return "There is no F1-retention: the papers name no acceptable limit for this error."

@@ -13,7 +13,7 @@ from models.assessment.convention import Convention
 from models.assessment.ranking import Floats, Ranking, ranking
 from models.assessment.retention import Curve
 from models.evaluation.evaluate import domains
-from models.evaluation.judged import Judged, Mask
+from models.evaluation.unit_errors import Mask, UnitErrors
 
 POINTS = 400
 """Largest number of points of a thinned curve."""
@@ -71,13 +71,13 @@ class System:
     best_error: float
 
 
-def retention_curves(judged: Judged) -> dict[str, Curves]:
+def retention_curves(judged: UnitErrors) -> dict[str, Curves]:
     """Return the curves of ``full`` and, where the file says which unit is shifted, of ``in`` and ``shifted``."""
     parts: list[tuple[str, Mask | None]] = [("full", None), *domains(judged)]
     return {name: _curves(judged, mask) for name, mask in parts}
 
 
-def system_curve(judged: Judged, human_error: float) -> System:
+def system_curve(judged: UnitErrors, human_error: float) -> System:
     """Return E(r) + (1 - r) h: the model answers the share r, a human with the mean error h the rest.
 
     Args:
@@ -123,7 +123,7 @@ def thinned(curve: Curve, steps: int | None = None) -> Line:
     return Line(kept / (steps or n), curve[kept])
 
 
-def _curves(judged: Judged, mask: Mask | None) -> Curves:
+def _curves(judged: UnitErrors, mask: Mask | None) -> Curves:
     errors, uncertainty = judged.error.values, judged.uncertainty
     if mask is not None:
         errors, uncertainty = errors[mask], uncertainty[mask]
@@ -160,7 +160,7 @@ def f1_place(n: int, convention: Convention) -> float:
     return min(int(OPERATING_POINT * (n + 1)), n) / (n + 1)
 
 
-def _f1(judged: Judged, errors: Floats, ranks: Ranking) -> tuple[Line | None, float, dict[str, Line]]:
+def _f1(judged: UnitErrors, errors: Floats, ranks: Ranking) -> tuple[Line | None, float, dict[str, Line]]:
     limit, convention = judged.error.acceptable, judged.rules.convention
     if limit is None:
         return None, math.nan, {}

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from models.evaluation.evaluate import Evaluation, Section, mean_and_deviation
-from models.evaluation.judged import Judged
+from models.evaluation.unit_errors import UnitErrors
 from services.report import captions, glossary, naming
 from services.report.block import Cell, File, Table
 from services.report.number_format import MISSING, count, numeral, percent
@@ -64,7 +64,7 @@ def heading(name: str, unit: str) -> Cell:
     return Cell(figure.label if name == "n" else captions.axis(figure.label, unit), better=figure.better)
 
 
-def number(value: float | None, unit: str, name: str, judged: Judged, *, best: bool = False) -> Cell:
+def number(value: float | None, unit: str, name: str, judged: UnitErrors, *, best: bool = False) -> Cell:
     """Return the value of a figure, or why it is missing; ``best`` sets it in bold."""
     if value is None or math.isnan(value):
         return Cell(missing=captions.why_missing(name, judged), style="num")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.assessment.retention import acceptable_units
-from models.evaluation.judged import Judged, Mask
+from models.evaluation.unit_errors import Mask, UnitErrors
 from services.report import captions, charts, naming
 from services.report.block import Block, File, Note, Panel, spoken
 from services.report.drawing import LARGEST, NARROW, WIDE, Frame, apart
@@ -99,7 +99,7 @@ def uncertainty(files: Sequence[File]) -> Block | None:
     return Block("uncertainty", "How uncertain, where", lead, tuple(panels), legend)
 
 
-def uncertainty_histogram(judged: Judged) -> Histogram | None:
+def uncertainty_histogram(judged: UnitErrors) -> Histogram | None:
     """Return in-domain against shifted, else acceptable against unacceptable errors, else all units.
 
     None without finite values.
@@ -130,7 +130,7 @@ def uncertainty_histogram(judged: Judged) -> Histogram | None:
     return Histogram(edges, shares, counts, logarithmic, above, below, int((~finite).sum()))
 
 
-def _classes(judged: Judged) -> dict[str, Mask]:
+def _classes(judged: UnitErrors) -> dict[str, Mask]:
     if judged.shifted is not None:
         return {"In-domain": ~judged.shifted, "Shifted": judged.shifted}
     error = judged.error

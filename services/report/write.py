@@ -12,7 +12,7 @@ import numpy as np
 
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from services.report import captions, naming, retention_sections
 from services.report.block import Block, File
 from services.report.calibration_section import variances

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.monitor.page import Pages
-from services.monitor.published import Published
+from services.monitor.snapshot import Snapshot
 from tests.browser.chromium import Page, chromium
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import label_asked, simulate
@@ -46,11 +46,11 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     now = label_asked(book, simulate(20_000, rate=0.1, seconds=6000))
     book.deploy(now, model="toy-ensemble:a-much-longer-name-of-a-model-than-any-page-would-wish-for")
     watch = scene.watch(now)
-    (folder / "valid.html").write_text(Pages().page(watch.monitor.published, "", now))
+    (folder / "valid.html").write_text(Pages().page(watch.monitor.snapshot, "", now))
     scene.book(5, deploy=False, now=now - 100)
     published = watch.at(now)
     (folder / "invalid.html").write_text(Pages().page(published, "a ledger is away", now))
-    (folder / "empty.html").write_text(Pages().page(Published(), "starting", now))
+    (folder / "empty.html").write_text(Pages().page(Snapshot(), "starting", now))
     scene.close()
     return folder
 

@@ -12,7 +12,7 @@ import pytest
 
 from models.evaluation.compare import compare
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import ErrorColumn
+from models.evaluation.unit_errors import ErrorColumn
 from services.report import write_report
 from tests.browser.chromium import Page, chromium
 from tests.services.report.forms import FORMS

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from services.monitor.judgement import FIGURES
-from services.monitor.reasons import REASONS
+from models.live.invalidity import REASONS
+from models.live.window_figures import FIGURES
 from services.runtime.errors import (
     _STATUS,
     DeadlineExceeded,

@@ -74,7 +74,7 @@ def shown(url: str, now: float) -> list[str]:
     """All that a monitor that starts from nothing says of a ledger at a moment, to the last digit."""
     watch = Watch(url, now=now)
     try:
-        return [repr(one) for one in watch.at().judgements]
+        return [repr(one) for one in watch.at().windows]
     finally:
         watch.monitor.close()
 
@@ -82,7 +82,7 @@ def shown(url: str, now: float) -> list[str]:
 def reasons(url: str, now: float) -> dict[str, set[str]]:
     watch = Watch(url, now=now)
     try:
-        return {one.window: words(one) for one in watch.at().judgements if one.source == "requested"}
+        return {one.window: words(one) for one in watch.at().windows if one.source == "requested"}
     finally:
         watch.monitor.close()
 

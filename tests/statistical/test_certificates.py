@@ -14,17 +14,14 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from models.certification.calibrate import calibrate, default_judge_share
-from models.certification.certificate import About
+from models.certification.calibrate import calibrate, default_judge_share, shared_goal
+from models.certification.certificate import About, Finding
 from models.certification.choose import SelectiveRisk
 from models.certification.crc import control
-from models.certification.finding import Finding
 from models.certification.folds import row_draws
-from models.certification.groups import shared_goal
 from models.certification.retention import target_retention
-from models.certification.selective_risk import certify
+from models.certification.selective_risk import certify, certify_from_log
 from models.certification.units import Units, units
-from models.certification.weighted import certify_from_log
 
 DELTA = 0.05
 RISKS = (0.10, 0.12, 0.15)

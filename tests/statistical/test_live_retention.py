@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from models.estimation.estimate_window import EstimationOptions, estimate_window
 from models.estimation.exact import Exact
 from models.estimation.figures import LiveFigures, live_figures
 from models.estimation.intervals import Estimate
-from models.estimation.judge import Asked, judge
 from models.estimation.weights import ESTIMATORS
 from tests.statistical.streams import Missing, Truth, audited, delayed
 
@@ -90,7 +90,7 @@ def late(runs: int, n: int, *, logged: bool, defers: bool) -> None:
     for run in range(runs):
         one = delayed(run, n, logged=logged, defers=defers)
         for estimator in ESTIMATORS:
-            judged = judge(one.window, Asked(estimator=estimator))
+            judged = estimate_window(one.window, EstimationOptions(estimator=estimator))
             truth = live_figures(Exact(one.whole.take(judged.delayed.mature)).view("ht")).r_auc.estimate
             assert judged.figures is not None
             biases[estimator].append(judged.figures.r_auc.estimate / truth - 1)
@@ -124,7 +124,12 @@ def test_labels_four_times_slower_where_uncertain_do_no_harm_in_short(logged: bo
 def caught(runs: int, n: int, missing: Missing) -> float:
     """Share of runs in which a third of the deferred that nobody reviews makes the figures invalid."""
     return float(
-        np.mean([not judge(delayed(run, n, missing=missing).window, Asked()).gates.valid for run in range(runs)])
+        np.mean(
+            [
+                not estimate_window(delayed(run, n, missing=missing).window, EstimationOptions()).gates.valid
+                for run in range(runs)
+            ]
+        )
     )
 
 
@@ -156,5 +161,5 @@ def without_a_third(seed: int, worst: bool) -> Truth:
 
 @pytest.mark.parametrize("worst", [False, True])
 def test_a_third_never_reviewed_is_never_silently_wrong(worst: bool) -> None:
-    found = judge(without_a_third(3, worst).window, Asked()).gates
+    found = estimate_window(without_a_third(3, worst).window, EstimationOptions()).gates
     assert [reason.word for reason in found.reasons] == ["incomplete"]

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from sqlalchemy import Connection, select, union
 
-from models.judging import Judging, judging
+from models.label_errors import LabelRule, label_rule
 from services.labels.identity import Unit, parse_unit, unit_text
 from services.ledger.backup.hand import Hand
 from services.ledger.deployments import head_of
@@ -78,13 +78,13 @@ async def again(hand: Hand, store: Store, clock: float, units: Iterable[Unit], b
     return listed, await erasure.retire(before)
 
 
-def _judging(connection: Connection) -> Mapping[str, Judging | None]:
+def _judging(connection: Connection) -> Mapping[str, LabelRule | None]:
     """By head: errors of labels are computed before these are erased."""
-    found: dict[str, Judging | None] = {}
+    found: dict[str, LabelRule | None] = {}
     for document in connection.scalars(select(deployment.c.document)):
         try:
             head = head_of(json.loads(document))
-            found[head.name] = judging(head)
+            found[head.name] = label_rule(head)
         except (ValueError, TypeError, KeyError, LookupError):
             continue
     return found

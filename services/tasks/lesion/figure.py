@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import demur
 from models.assessment.segmentation import ndsc
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.imaging.orientation import reoriented
 from models.tasks.lesion.data import volumes
 from models.tasks.lesion.data.inputs import Input

@@ -15,7 +15,7 @@ import numpy as np
 
 import demur
 from models.evaluation.files import need
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.lesion.data import metaimage, volumes
 from models.tasks.lesion.data.inputs import Input
 from models.tasks.lesion.data.metaimage import MetaImage

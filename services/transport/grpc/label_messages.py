@@ -54,7 +54,7 @@ def value(message: Any) -> object:
 
 
 def value_message(label: object) -> Any:
-    """The inverse, of what ``models.judging`` gives."""
+    """The inverse, of what ``models.label_errors`` gives."""
     if isinstance(label, bytes):
         return labels_pb2.LabelValue(file=label)
     if isinstance(label, str):

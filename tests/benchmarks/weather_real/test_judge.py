@@ -12,7 +12,7 @@ from benchmarks.weather_real import forecasts, judge
 from benchmarks.weather_real.page import Head, Section, document
 from benchmarks.weather_real.realset import RealSet
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.weather.data import predictions
 from tests.benchmarks.weather_real.made import made
 
@@ -30,7 +30,7 @@ def fitted(data: RealSet) -> forecasts.Temperature:
 
 def _evaluated(path: Path, members: np.ndarray, target: np.ndarray, shifted: np.ndarray) -> dict[str, object]:
     np.savez(path, members=members, target=target, shifted=shifted.astype(np.int64))
-    return {"all": (found := evaluate(predictions.read(path, Asked()))).full, **found.domains}
+    return {"all": (found := evaluate(predictions.read(path, ErrorOptions()))).full, **found.domains}
 
 
 def test_temperature_figures_are_those_of_evaluate(

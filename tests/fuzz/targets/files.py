@@ -14,8 +14,8 @@ import nibabel
 import numpy as np
 
 from models.imaging.nifti import BadImage, anonymous, read, read_voxels
-from models.judging import BadLabel
-from models.judging.mask_files import read_mask
+from models.label_errors import BadLabel
+from models.label_errors.volumes import read_mask
 from models.tasks.lesion.data.image import read_scan
 from models.tasks.lesion.inference.grid import model_grid
 from models.tasks.motion.inference import maps, scenes

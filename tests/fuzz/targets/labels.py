@@ -13,7 +13,7 @@ import numpy as np
 
 from demur.v1 import labels_pb2, policy_pb2
 from models.head import Head
-from models.judging import BadLabel, judging
+from models.label_errors import BadLabel, label_rule
 from models.tasks.lesion.spec import LESIONS
 from models.tasks.motion.spec import TRAJECTORIES
 from models.tasks.translation.spec import HYPOTHESES
@@ -49,7 +49,7 @@ VALUES: dict[str, list[Any]] = {
 
 def rules() -> Rules:
     """Of all heads at once."""
-    return Rules({name: judging(head) for name, head in HEADS.items()}, frozenset({POWER.name}))
+    return Rules({name: label_rule(head) for name, head in HEADS.items()}, frozenset({POWER.name}))
 
 
 def batches(folder: Path) -> Decoder:
@@ -111,7 +111,7 @@ def label_message_bytes(folder: Path) -> Decoder:
 
 def label_values(folder: Path) -> Decoder:
     """What a label may be, of each head in turn: JSON values and bytes of files."""
-    known = {name: judging(head) for name, head in HEADS.items()}
+    known = {name: label_rule(head) for name, head in HEADS.items()}
     names = list(known)
 
     def read(case: bytes) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from models.evaluation import classification, generic, regression, stream
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.motion.data import messages, truth
 from models.tasks.motion.data import predictions as motion
 from models.tasks.translation.data import corpus, generated, official
@@ -105,7 +105,7 @@ def of_file(
 def _translated(path: Path) -> None:
     truth_path = path.with_name("truth.txt")
     truth_path.write_text("дом\nкот\n")
-    translation.read(path, Asked(companions={"references": truth_path}))
+    translation.read(path, ErrorOptions(companions={"references": truth_path}))
 
 
 def _submission(path: Path) -> None:
@@ -158,13 +158,17 @@ _FUTURE = motion_wire.scene(
 
 
 TARGETS: dict[str, Target] = {
-    "npz-regression": Target(500, of_file("a.npz", [_GAUSS], lambda path: regression.read(path, Asked()), arrays)),
-    "npz-classification": Target(
-        300, of_file("a.npz", [_CLASSES], lambda path: classification.read(path, Asked()), arrays)
+    "npz-regression": Target(
+        500, of_file("a.npz", [_GAUSS], lambda path: regression.read(path, ErrorOptions()), arrays)
     ),
-    "npz-weather": Target(300, of_file("a.npz", [_GAUSS, _CLASSES], lambda path: weather.read(path, Asked()), arrays)),
-    "npz-motion": Target(300, of_file("a.npz", [_PLANS], lambda path: motion.read(path, Asked()), arrays)),
-    "csv-generic": Target(800, of_file("a.csv", [_CSV], lambda path: generic.read(path, Asked(by=("place",))))),
+    "npz-classification": Target(
+        300, of_file("a.npz", [_CLASSES], lambda path: classification.read(path, ErrorOptions()), arrays)
+    ),
+    "npz-weather": Target(
+        300, of_file("a.npz", [_GAUSS, _CLASSES], lambda path: weather.read(path, ErrorOptions()), arrays)
+    ),
+    "npz-motion": Target(300, of_file("a.npz", [_PLANS], lambda path: motion.read(path, ErrorOptions()), arrays)),
+    "csv-generic": Target(800, of_file("a.csv", [_CSV], lambda path: generic.read(path, ErrorOptions(by=("place",))))),
     "csv-events": Target(300, of_file("a.csv", [_EVENTS], lambda path: stream.read_events(path, ("requested",)))),
     "csv-labels": Target(300, of_file("a.csv", [_LABELS], stream.read_labels)),
     "submissions": Target(800, of_file("a.pb", [_PREDICTED, _FUTURE], _submission, wire.mutated)),

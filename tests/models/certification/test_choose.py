@@ -9,13 +9,12 @@ from datetime import date
 import numpy as np
 import pytest
 
-from models.certification.calibrate import Calibrated, calibrate, default_judge_share
+from models.certification.calibrate import Calibrated, calibrate, default_judge_share, shared_goal, split_by
 from models.certification.certificate import About, Certificate, fingerprint
 from models.certification.choose import Capacity, Goal, JointRisk, LeastCost, SelectiveRisk, TargetRetention, choose
 from models.certification.cost import Costs
 from models.certification.folds import id_draws, row_draws, split
-from models.certification.groups import shared_goal, split_by
-from models.certification.judge import judge
+from models.certification.threshold_evaluation import evaluate_threshold
 from models.certification.units import Units, answered, units
 
 ABOUT = About("tvar", date(2026, 3, 1), error="squared_error", model="vessel-dnn-10:abc")
@@ -91,7 +90,7 @@ def test_what_judges_had_no_part_in_choosing() -> None:
     found = calibrate(some, SelectiveRisk(0.1), ABOUT, 0.3)
     kept = split(some.draws, 0.3)
     assert found.chosen == choose(some.part(kept.calibrate), SelectiveRisk(0.1), replace(ABOUT, fold="calibrate"))
-    assert found.judged == judge(some.part(kept.judge), found.chosen.threshold)
+    assert found.judged == evaluate_threshold(some.part(kept.judge), found.chosen.threshold)
     assert found.judged is not None
     assert found.judged.risk is not None
     assert found.judged.risk.low < 0.1
@@ -125,20 +124,20 @@ def test_groups_are_the_values_as_text() -> None:
 
 def test_judgements_have_exact_intervals_and_say_nothing_about_nothing() -> None:
     some = units(np.arange(10.0), (np.arange(10) >= 8).astype(float))
-    found = judge(some, 8.0)
+    found = evaluate_threshold(some, 8.0)
     assert (found.n, found.answered) == (10, 9)
     assert found.risk is not None
     assert found.risk.estimate == pytest.approx(1 / 9)
     assert found.joint_risk is not None
     assert found.joint_risk.estimate == 0.1
-    nobody = judge(some, None)
+    nobody = evaluate_threshold(some, None)
     assert nobody.risk is not None
     assert np.isnan(nobody.risk.estimate)
     assert (nobody.risk.low, nobody.risk.high) == (0, 1)
-    bounded = judge(units(np.arange(10.0), np.arange(10.0)), 9.0, bound=10.0)
+    bounded = evaluate_threshold(units(np.arange(10.0), np.arange(10.0)), 9.0, bound=10.0)
     assert bounded.risk is not None
     assert bounded.risk.low < 4.5 < bounded.risk.high <= 10
-    assert judge(units(np.arange(10.0)), 3.0).risk is None
+    assert evaluate_threshold(units(np.arange(10.0)), 3.0).risk is None
 
 
 def test_only_risks_keep_units_for_judging() -> None:

@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from models.certification.selective_risk import certify
+from models.certification.selective_risk import certify, certify_from_log
 from models.certification.units import answered, units
-from models.certification.weighted import certify_from_log
 
 
 def sample(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from models.estimation.weights import ESTIMATORS, Estimator
 from models.estimation.window import BadWindow, Doubles, Window
 from models.evaluation import generic
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from tests.statistical.streams import audited, errors
 from tests.work import counted
 
@@ -69,7 +69,7 @@ def test_the_curves_are_those_of_the_evaluation_of_a_file(convention: object, tm
     path = tmp_path / "rows.csv"
     rows = "\n".join(f"{one!r},{other!r}" for one, other in zip(error.tolist(), uncertainty.tolist(), strict=True))
     path.write_text(f"error,uncertainty\n{rows}\n")
-    judged = generic.read(path, Asked(convention=convention, acceptable=1.0))
+    judged = generic.read(path, ErrorOptions(convention=convention, acceptable=1.0))
     share = tuple(np.linspace(0, 1, 101).tolist())
     known = evaluate(judged, at=share).full
     view = Exact(census(uncertainty, error), 1.0, Rules(convention)).view()

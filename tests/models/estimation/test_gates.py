@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from models.estimation.estimate_window import EstimationOptions, estimate_window
 from models.estimation.exact import Exact
 from models.estimation.gates import gates
-from models.estimation.judge import Asked, judge
 from models.estimation.nonresponse import Completion
 from models.estimation.window import Window
 from tests.statistical.streams import audited
 
 
 def words(window: Window, **also: int) -> set[str]:
-    return {reason.word for reason in judge(window, Asked(), **also).gates.reasons}
+    return {reason.word for reason in estimate_window(window, EstimationOptions(), **also).gates.reasons}
 
 
 def changed(window: Window, where: np.ndarray, value: float) -> Window:
@@ -51,7 +51,7 @@ def test_what_is_broken_has_its_word(name: str) -> None:
 
 
 def test_a_good_window_is_valid() -> None:
-    found = judge(GOOD, Asked()).gates
+    found = estimate_window(GOOD, EstimationOptions()).gates
     assert found.valid, found.texts
     weights = Exact(GOOD).coefficients[GOOD.labelled & GOOD.answered]
     assert found.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
@@ -64,14 +64,14 @@ def test_a_label_of_a_unit_without_a_chance_is_a_mismatch() -> None:
 
 def test_one_label_that_outweighs_the_others_is_named() -> None:
     there = np.arange(len(GOOD)) == int(np.flatnonzero(GOOD.answered & GOOD.labelled)[0])
-    found = judge(changed(GOOD, there, 1e-5), Asked()).gates
+    found = estimate_window(changed(GOOD, there, 1e-5), EstimationOptions()).gates
     assert "heavy_label" in {reason.word for reason in found.reasons}
     assert found.heaviest > 0.05
 
 
 def test_a_census_needs_no_sample() -> None:
     whole = audited(2, 10, 0.5).whole
-    found = judge(whole, Asked()).gates
+    found = estimate_window(whole, EstimationOptions()).gates
     assert found.valid, "ten units, all labelled: nothing was left to chance"
     assert found.ess > 5
 
@@ -85,7 +85,7 @@ def test_lost_units_and_empty_windows_are_said() -> None:
 
 
 def test_valid_windows_are_seldom_called_invalid() -> None:
-    found = [judge(audited(seed, 20_000, 0.05).window, Asked()).gates for seed in range(60)]
+    found = [estimate_window(audited(seed, 20_000, 0.05).window, EstimationOptions()).gates for seed in range(60)]
     assert sum(not one.valid for one in found) == 0, [one.texts for one in found if not one.valid]
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from models.estimation.estimate_window import EstimationOptions, estimate_window
 from models.estimation.exact import Exact
 from models.estimation.figures import live_figures
-from models.estimation.judge import Asked, judge
 from models.estimation.nonresponse import completion, pooled, second_phase
 from models.estimation.window import BadWindow
 from tests.statistical.streams import audited
@@ -31,7 +31,7 @@ def test_completion_is_counted_by_uncertainty() -> None:
 def test_logged_audits_that_were_not_done_are_seen() -> None:
     one = audited(1, 50_000, 0.1).window
     window = replace(one, requested=one.labelled, labelled=one.labelled & (~one.answered | (np.arange(50_000) % 4 > 0)))
-    found = judge(window, Asked()).gates
+    found = estimate_window(window, EstimationOptions()).gates
     assert [reason.word for reason in found.reasons] == ["incomplete"]
     assert "answered" in found.reasons[0].text
 
@@ -46,7 +46,7 @@ def test_a_second_draw_stands_for_those_who_did_not_answer() -> None:
         drawn = skipped & (rng.random(50_000) < 0.2)
         labelled = window.labelled & (~skipped | drawn)
         halfway = replace(window, labelled=labelled)
-        judged = judge(second_phase(halfway, skipped, np.full(50_000, 0.2)), Asked())
+        judged = estimate_window(second_phase(halfway, skipped, np.full(50_000, 0.2)), EstimationOptions())
         assert judged.gates.valid, judged.gates.texts
         assert judged.figures is not None
         truth = live_figures(Exact(one.whole).view("ht")).mean_error.estimate

@@ -7,8 +7,7 @@ import pytest
 
 from models.estimation.edges import Edges
 from models.estimation.figures import live_figures
-from models.estimation.observed import observed
-from models.estimation.sketch import Sketch
+from models.estimation.sketch import Sketch, observed
 from models.estimation.window import BadWindow
 
 N = 20_000

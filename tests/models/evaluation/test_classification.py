@@ -12,7 +12,7 @@ from sklearn import metrics
 from models.assessment.convention import PAPER
 from models.evaluation import classification
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.weather.data import predictions as weather
 
 
@@ -30,7 +30,7 @@ def saved(tmp_path: Path, given: dict[str, np.ndarray]) -> Path:
 
 def test_figures_are_those_of_scikit_learn(tmp_path: Path) -> None:
     given = arrays()
-    document = evaluate(classification.read(saved(tmp_path, given), Asked())).document()
+    document = evaluate(classification.read(saved(tmp_path, given), ErrorOptions())).document()
     mean = given["members"].mean(0)
     predicted = mean.argmax(1)
     assert document["accuracy"] == pytest.approx(metrics.accuracy_score(given["target"], predicted))
@@ -46,14 +46,14 @@ def test_absent_classes_count_in_the_text_of_the_papers(tmp_path: Path) -> None:
     given["members"][..., 8] = 0  # neither predicted nor among the labels
     given["members"] /= given["members"].sum(2, keepdims=True)
     path = saved(tmp_path, given)
-    official = evaluate(classification.read(path, Asked())).document()["macro_f1"]
-    paper = evaluate(classification.read(path, Asked(PAPER))).document()["macro_f1"]
+    official = evaluate(classification.read(path, ErrorOptions())).document()["macro_f1"]
+    paper = evaluate(classification.read(path, ErrorOptions(PAPER))).document()["macro_f1"]
     assert paper == pytest.approx(official * 8 / 9)
 
 
 def test_a_correct_prediction_is_the_acceptable_one(tmp_path: Path) -> None:
     path = saved(tmp_path, arrays())
-    for convention in (Asked(), Asked(PAPER)):
+    for convention in (ErrorOptions(), ErrorOptions(PAPER)):
         judged = classification.read(path, convention)
         figures = evaluate(judged).full.headline
         accepted = 1 - judged.error.values.mean()
@@ -67,18 +67,18 @@ def test_a_correct_prediction_is_the_acceptable_one(tmp_path: Path) -> None:
 def test_rounded_probabilities_are_judged(tmp_path: Path, rounded: Callable[[np.ndarray], np.ndarray]) -> None:
     given = arrays()
     path = saved(tmp_path, {**given, "members": rounded(given["members"])})
-    document = evaluate(classification.read(path, Asked())).document()
+    document = evaluate(classification.read(path, ErrorOptions())).document()
     assert document["brier"] == pytest.approx(
-        evaluate(classification.read(saved(tmp_path, given), Asked())).full.own["brier"], rel=1e-2
+        evaluate(classification.read(saved(tmp_path, given), ErrorOptions())).full.own["brier"], rel=1e-2
     )
 
 
 def test_nine_classes_are_precipitation_and_two_columns_temperature(tmp_path: Path) -> None:
     path = saved(tmp_path, arrays())
-    assert weather.read(path, Asked()).error_name == "error_rate"
+    assert weather.read(path, ErrorOptions()).error_name == "error_rate"
     path = saved(tmp_path, arrays(classes=4))
     with pytest.raises(BadFile, match=r"members has the shape \[3, 60, 4\]; \[M, N, 2\].* or .*\[M, N, 9\]"):
-        weather.read(path, Asked())
+        weather.read(path, ErrorOptions())
 
 
 @pytest.mark.parametrize(
@@ -94,10 +94,10 @@ def test_nine_classes_are_precipitation_and_two_columns_temperature(tmp_path: Pa
 )
 def test_bad_files_are_refused_by_name_and_field(tmp_path: Path, change: dict, words: str) -> None:
     with pytest.raises(BadFile, match=f"c.npz: {words}"):
-        classification.read(saved(tmp_path, {**arrays(), **change}), Asked())
+        classification.read(saved(tmp_path, {**arrays(), **change}), ErrorOptions())
 
 
 def test_rows_rounded_far_give_no_likelihood_above_one(tmp_path: Path) -> None:
     path = saved(tmp_path, {"members": np.array([[[1.004, 0.0, 0.0]]]), "target": np.zeros(1, int)})
-    own = evaluate(classification.read(path, Asked())).full.own
+    own = evaluate(classification.read(path, ErrorOptions())).full.own
     assert (own["nll"], own["brier"]) == (0, 0)

@@ -12,16 +12,16 @@ from models.assessment.figures import Rules
 from models.evaluation import compare as module
 from models.evaluation.compare import FIGURES, compare
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import BadFile, ErrorColumn, Judged
+from models.evaluation.unit_errors import BadFile, ErrorColumn, UnitErrors
 
 
 def judged(
     name: str, rng: np.random.Generator, errors: np.ndarray, noise: float, rules: Rules | None = None, digits: int = 9
-) -> Judged:
+) -> UnitErrors:
     shifted = errors > np.median(errors)
     uncertainty = np.round(errors + noise * rng.random(len(errors)), digits)
     column = ErrorColumn(errors, "1", 0.5)
-    return Judged("t", name, {"e": column}, {"u": uncertainty}, shifted=shifted, rules=rules or Rules())
+    return UnitErrors("t", name, {"e": column}, {"u": uncertainty}, shifted=shifted, rules=rules or Rules())
 
 
 @pytest.mark.parametrize("digits", [9, 1])

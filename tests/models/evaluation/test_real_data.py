@@ -14,7 +14,7 @@ from nltk.translate.gleu_score import sentence_gleu
 from sklearn.metrics import roc_auc_score
 
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.translation.data import predictions as translation
 from models.tasks.weather.data import predictions as weather
 
@@ -37,7 +37,7 @@ def test_eight_weather_centres_as_an_ensemble(test_data: Path, tmp_path: Path) -
     variance = np.broadcast_to(((forecast - observed) ** 2).mean(axis=1, keepdims=True), forecast.shape)
     path = tmp_path / "centres.npz"
     np.savez(path, members=np.stack([forecast, variance], 2), target=observed, shifted=high)
-    found = evaluate(weather.read(path, Asked())).document()
+    found = evaluate(weather.read(path, ErrorOptions())).document()
     mean, spread = forecast.mean(0), forecast.var(0) + variance.mean(0)
     squared = (mean - observed) ** 2
     assert found["n"] == len(rows) > 30_000
@@ -60,7 +60,7 @@ def test_three_translation_systems_as_an_n_best_list(test_data: Path, tmp_path: 
         lines.append(json.dumps({"id": number, "uncertainty": float(len(set(texts))), "hypos": hypotheses}))
     (tmp_path / "submission.json").write_text("\n".join(lines))
     (tmp_path / "ref.txt").write_text("\n".join(references))
-    asked = Asked(companions={"references": tmp_path / "ref.txt"})
+    asked = ErrorOptions(companions={"references": tmp_path / "ref.txt"})
     found = evaluate(translation.read(tmp_path / "submission.json", asked)).document()
     gleu = [
         np.mean([sentence_gleu([reference.split()], text.split()) if text.split() else 0.0 for text in texts])

@@ -12,7 +12,7 @@ import pytest
 from models.assessment.convention import OFFICIAL, PAPER
 from models.evaluation import regression
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.vessel.data import predictions as vessel
 from models.tasks.weather.data import predictions as weather
 
@@ -42,7 +42,7 @@ def saved(tmp_path: Path, given: dict[str, np.ndarray], name: str = "p.npz") -> 
 def test_figures_are_those_of_the_formulas(tmp_path: Path) -> None:
     given = arrays()
     mean, variance, target = given["members"][..., 0], given["members"][..., 1], given["target"]
-    document = evaluate(regression.read(saved(tmp_path, given), Asked(bins=4))).document()
+    document = evaluate(regression.read(saved(tmp_path, given), ErrorOptions(bins=4))).document()
     squared = (target - mean.mean(0)) ** 2
     mvar = variance.mean(0)
     order = np.argsort(mvar, kind="stable").reshape(4, 20)
@@ -75,7 +75,7 @@ def test_figures_are_those_of_the_formulas(tmp_path: Path) -> None:
 def test_calibration_is_that_of_the_released_code(tmp_path: Path, case: dict) -> None:
     members = np.stack([np.array(case["mean"]), np.array(case["var"])], axis=1)[None]
     path = saved(tmp_path, {"members": members, "target": np.array(case["target"])})
-    document = evaluate(regression.read(path, Asked(bins=case["bins_used"]))).document()
+    document = evaluate(regression.read(path, ErrorOptions(bins=case["bins_used"]))).document()
     for name, value in (("ence", "ence"), ("cv", "cv"), ("lence", "lence"), ("mwse", "mwse_full")):
         assert document[name] == pytest.approx(case[value], rel=1e-9), name
     assert document["r3"] == pytest.approx(case["r3_paper_full"], rel=1e-9)
@@ -85,7 +85,7 @@ def test_calibration_is_that_of_the_released_code(tmp_path: Path, case: dict) ->
 def test_ll_fu_is_that_of_the_released_code_and_of_the_text(tmp_path: Path, case: dict) -> None:
     path = saved(tmp_path, {"members": np.array(case["preds_mean_var"]), "target": np.array(case["targets"])})
     for convention, name in ((OFFICIAL, "official_llfu_ensemble"), (PAPER, "paper_llfu_natural_log_ensemble")):
-        found = evaluate(regression.read(path, Asked(convention))).document()["ll_fu"]
+        found = evaluate(regression.read(path, ErrorOptions(convention))).document()["ll_fu"]
         assert found == pytest.approx(np.mean(case[name]), rel=1e-9), name
 
 
@@ -95,33 +95,33 @@ def test_likelihood_and_error_are_those_of_the_released_code(tmp_path: Path, cas
     """Among them members whose variance is zero."""
     path = saved(tmp_path, {"members": np.array(case["preds_mean_var"]), "target": np.array(case["targets"])})
     with np.errstate(all="ignore"):
-        document = evaluate(regression.read(path, Asked())).document()
+        document = evaluate(regression.read(path, ErrorOptions())).document()
     assert document["rmse"] == pytest.approx(case["ens_rmse"], rel=1e-9)
     if case["ens_nll_mean"] != "inf":  # there the released code underflows
         assert document["nll"] == pytest.approx(case["ens_nll_mean"], rel=1e-9)
-    tvar = regression.read(path, Asked()).measures["tvar"]
+    tvar = regression.read(path, ErrorOptions()).measures["tvar"]
     np.testing.assert_allclose(tvar, case["official"]["tvar"], rtol=1e-9)
 
 
 def test_the_total_variance_is_judged_beside_the_released_one(tmp_path: Path) -> None:
     given = arrays()
     given["members"][..., 0] += np.array([-2, -1, 1, 2])[:, None]  # members that disagree
-    document = evaluate(regression.read(saved(tmp_path, given), Asked(bins=1))).document()
+    document = evaluate(regression.read(saved(tmp_path, given), ErrorOptions(bins=1))).document()
     mean, variance = given["members"][..., 0], given["members"][..., 1]
     rmse = document["rmse"]
     for name, width in (("ence", variance.mean(0)), ("ence_tvar", variance.mean(0) + mean.var(0))):
         assert document[name] == pytest.approx(abs(1 - rmse / math.sqrt(width.mean())), rel=1e-9), name
-    single = evaluate(regression.read(saved(tmp_path, arrays(members=1)), Asked())).document()
+    single = evaluate(regression.read(saved(tmp_path, arrays(members=1)), ErrorOptions())).document()
     assert "ence_tvar" not in single
 
 
 def test_members_are_judged_one_by_one_too(tmp_path: Path) -> None:
     given = arrays()
-    found = evaluate(regression.read(saved(tmp_path, given), Asked(acceptable=1.0)))
+    found = evaluate(regression.read(saved(tmp_path, given), ErrorOptions(acceptable=1.0)))
     alone = []
     for member in range(4):
         path = saved(tmp_path, {**given, "members": given["members"][member : member + 1]}, f"{member}.npz")
-        alone.append(evaluate(regression.read(path, Asked(acceptable=1.0))).full.headline)
+        alone.append(evaluate(regression.read(path, ErrorOptions(acceptable=1.0))).full.headline)
     assert [one.headline for one in found.singles] == alone
     singles = found.document()["singles"]["r_auc"]
     assert singles["mean"] == pytest.approx(np.mean([one.r_auc for one in alone]))
@@ -129,7 +129,7 @@ def test_members_are_judged_one_by_one_too(tmp_path: Path) -> None:
 
 
 def test_a_single_model_has_no_knowledge_measure(tmp_path: Path) -> None:
-    judged = regression.read(saved(tmp_path, arrays(members=1)), Asked())
+    judged = regression.read(saved(tmp_path, arrays(members=1)), ErrorOptions())
     assert judged.measure_name == "variance"
     assert not {"varm", "epkl"} & judged.measures.keys()
     assert judged.singles is None
@@ -138,7 +138,7 @@ def test_a_single_model_has_no_knowledge_measure(tmp_path: Path) -> None:
 def test_conventions_differ_where_the_papers_and_the_code_do(tmp_path: Path) -> None:
     path = saved(tmp_path, arrays())
     documents = [
-        evaluate(regression.read(path, Asked(convention, acceptable=1.0))).document()
+        evaluate(regression.read(path, ErrorOptions(convention, acceptable=1.0))).document()
         for convention in (OFFICIAL, PAPER)
     ]
     for name in ("r_auc", "f1_auc", "ll_fu"):
@@ -150,7 +150,10 @@ def test_conventions_differ_where_the_papers_and_the_code_do(tmp_path: Path) -> 
 
 def test_tasks_bring_their_limits_units_and_areas(tmp_path: Path) -> None:
     path = saved(tmp_path, arrays())
-    cold, power = evaluate(weather.read(path, Asked())).document(), evaluate(vessel.read(path, Asked())).document()
+    cold, power = (
+        evaluate(weather.read(path, ErrorOptions())).document(),
+        evaluate(vessel.read(path, ErrorOptions())).document(),
+    )
     assert (cold["acceptable"], cold["units"]["error"]) == (1.0, "°C²")
     assert (power["acceptable"], power["units"]["error"]) == (500.0**2, "kW²")
     n, last = cold["n"], cold["error"]
@@ -161,7 +164,7 @@ def test_absurd_variances_break_nothing(tmp_path: Path) -> None:
     given = arrays()
     given["members"][0, :, 1] = 1.1e37
     given["members"][1, :, 1] = 1.5e-16
-    document = evaluate(weather.read(saved(tmp_path, given), Asked())).document()
+    document = evaluate(weather.read(saved(tmp_path, given), ErrorOptions())).document()
     for name in ("r_auc", "f1_auc", "nll", "ence", "ll_fu", "mwse"):
         assert math.isfinite(document[name]), name
     assert all(math.isfinite(one["r_auc"]) for one in document["measures"].values())
@@ -196,11 +199,11 @@ def broken(**changes: object) -> dict[str, np.ndarray]:
 )
 def test_bad_files_are_refused_by_name_and_field(tmp_path: Path, given: dict, words: str) -> None:
     with pytest.raises(BadFile, match=f"p.npz: {words}"):
-        regression.read(saved(tmp_path, given), Asked())
+        regression.read(saved(tmp_path, given), ErrorOptions())
 
 
 def test_each_error_names_its_own_unit_and_limit(tmp_path: Path) -> None:
-    found = evaluate(vessel.read(saved(tmp_path, arrays()), Asked())).document()["errors"]
+    found = evaluate(vessel.read(saved(tmp_path, arrays()), ErrorOptions())).document()["errors"]
     assert (found["squared_error"]["unit"], found["squared_error"]["acceptable"]) == ("kW²", 500.0**2)
     assert (found["absolute_error"]["unit"], found["absolute_error"]["acceptable"]) == ("kW", None)
 
@@ -210,24 +213,24 @@ def test_a_file_that_is_no_npz_is_refused(tmp_path: Path, content: bytes) -> Non
     path = tmp_path / "p.npz"
     path.write_bytes(content)
     with pytest.raises(BadFile, match=r"p.npz (cannot be read as NPZ|is no NPZ file)"):
-        regression.read(path, Asked())
+        regression.read(path, ErrorOptions())
 
 
 def test_pickled_objects_are_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, {"members": np.array([{}], dtype=object), "target": np.zeros(1)})
     with pytest.raises(BadFile, match="members cannot be read as plain numbers"):
-        regression.read(path, Asked())
+        regression.read(path, ErrorOptions())
 
 
 def test_a_column_to_break_down_by_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(BadFile, match="there is no column 'site'"):
-        regression.read(saved(tmp_path, arrays()), Asked(by=("site",)))
+        regression.read(saved(tmp_path, arrays()), ErrorOptions(by=("site",)))
 
 
 def test_an_unknown_error_is_refused_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(BadFile, match="error 'cubed' is not one of squared_error, absolute_error"):
-        regression.read(saved(tmp_path, arrays()), Asked(error="cubed"))
-    chosen = regression.read(saved(tmp_path, arrays()), Asked(error="absolute-error", acceptable=2.0))
+        regression.read(saved(tmp_path, arrays()), ErrorOptions(error="cubed"))
+    chosen = regression.read(saved(tmp_path, arrays()), ErrorOptions(error="absolute-error", acceptable=2.0))
     assert (chosen.error_name, chosen.error.acceptable) == ("absolute_error", 2.0)
 
 
@@ -236,11 +239,11 @@ def test_huge_variances_are_summed_up_over_members_without_a_word(tmp_path: Path
     given = arrays()
     given["members"][..., 1] = 1e300
     with np.errstate(all="ignore"):
-        found = evaluate(regression.read(saved(tmp_path, given), Asked()))
+        found = evaluate(regression.read(saved(tmp_path, given), ErrorOptions()))
     assert "mwse" in found.document()["singles"]
 
 
 def test_the_bins_asked_for_reach_the_figure(tmp_path: Path) -> None:
-    judged = regression.read(saved(tmp_path, arrays()), Asked(bins=4))
+    judged = regression.read(saved(tmp_path, arrays()), ErrorOptions(bins=4))
     assert judged.normals is not None
     assert judged.normals.bins == 4

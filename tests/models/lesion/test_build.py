@@ -13,7 +13,7 @@ import pytest
 from models import artefact, building
 from models.artefact import Artefact, ArtefactError
 from models.building import Provenance
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.executors import golden
 from models.predictive import Volumes
 from models.tasks.lesion.artefact import build, calibration, recipe, released

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.data import files, predictions
 from models.tasks.lesion.data.image import read_scan
@@ -50,7 +50,7 @@ def test_evaluation_reads_the_official_files(members: int, tmp_path: Path) -> No
         (tmp_path / name).write_bytes(content)
     (tmp_path / "7_gt_isovox.nii.gz").write_bytes(packed((HEAD > 150).astype(np.uint8), AFFINE))
     (tmp_path / "7_isovox_fg_mask.nii.gz").write_bytes(packed((HEAD != 0).astype(np.uint8), AFFINE))
-    judged = predictions.read(tmp_path, Asked())
+    judged = predictions.read(tmp_path, ErrorOptions())
     assert judged.own is not None
     assert judged.own(None)["dice"] > 0.9
     measures = {name: float(values[0]) for name, values in judged.measures.items()}

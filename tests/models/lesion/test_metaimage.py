@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.lesion.data import metaimage, volumes
 from models.tasks.lesion.data.metaimage import MetaImage
 

@@ -9,7 +9,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.lesion.data import official
 from tests.models.lesion.nifti import SHAPE, box, saved
 

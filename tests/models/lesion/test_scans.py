@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile, Judged
+from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
 from models.tasks.lesion.data.predictions import read
 from tests.models.lesion.nifti import SHAPE, box, saved, scan
 
 
-def notes(judged: Judged) -> str:
+def notes(judged: UnitErrors) -> str:
     return "; ".join(judged.notes)
 
 
@@ -29,13 +29,13 @@ def test_folders_say_what_is_shifted_and_digits_in_them_do_not_matter(tmp_path: 
     }
     for number, folder in enumerate(places, 10):
         scan(tmp_path / folder, str(number), seed=number)
-    judged = read(tmp_path, Asked(by=("folder",)))
+    judged = read(tmp_path, ErrorOptions(by=("folder",)))
     found = dict(zip(judged.groups["folder"].tolist(), judged.shifted.tolist(), strict=True))
     assert found == places
     section = evaluate(judged, ("folder",)).document()["by"]["folder"]["pt1/train"]
     assert section["n"] == 1
     scan(tmp_path / "routine", "2")  # "out" inside a word
-    judged = read(tmp_path, Asked())
+    judged = read(tmp_path, ErrorOptions())
     assert judged.shifted is None
     assert "no folder says whether shifted, so no scan counts as either: 2" in notes(judged)
 
@@ -43,7 +43,7 @@ def test_folders_say_what_is_shifted_and_digits_in_them_do_not_matter(tmp_path: 
 def test_scans_come_by_folder_and_number(tmp_path: Path) -> None:
     for one in ("10", "9", "b"):
         scan(tmp_path, one, uncs_rmi=np.full(SHAPE, float(one) if one.isdigit() else 0.0))
-    assert read(tmp_path, Asked()).measures["mean_rmi"].tolist() == [0, 9, 10]
+    assert read(tmp_path, ErrorOptions()).measures["mean_rmi"].tolist() == [0, 9, 10]
 
 
 def test_ground_truth_may_lie_elsewhere_in_folders_of_its_own(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_ground_truth_may_lie_elsewhere_in_folders_of_its_own(tmp_path: Path) ->
         saved(data / "gt" / "1_gt_isovox.nii.gz", box(1) if part == "dev_in" else box(4))
         saved(data / "fg_mask" / "1_isovox_fg_mask.nii.gz", np.ones(SHAPE, bool))
     saved(tmp_path / "data" / "dev_out" / "gt" / "2_gt_isovox.nii.gz", box(1))
-    judged = read(tmp_path / "predictions", Asked(companions={"ground_truth": tmp_path / "data"}))
+    judged = read(tmp_path / "predictions", ErrorOptions(companions={"ground_truth": tmp_path / "data"}))
     assert judged.errors["dice_error"].values.tolist() == [0, 0]
     assert judged.shifted.tolist() == [False, True]
     assert judged.notes == ("1 ground truths have no prediction and are left out: 2",)
@@ -71,7 +71,7 @@ def test_one_scan_may_have_a_folder_for_each_kind(tmp_path: Path) -> None:
     values = scan(tmp_path / "all", "5")
     for kind, volume in values.items():
         saved(tmp_path / "apart" / kind / f"5_{kind}.nii.gz", volume)
-    together, apart = (read(tmp_path / name, Asked()) for name in ("all", "apart"))
+    together, apart = (read(tmp_path / name, ErrorOptions()) for name in ("all", "apart"))
     assert together.own is not None
     assert apart.own is not None
     assert together.own(None) == apart.own(None)
@@ -137,22 +137,22 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG, ids=WRONG)
 def test_wrong_folders_are_refused_by_file(case: str, tmp_path: Path) -> None:
     scan(tmp_path)
-    read(tmp_path, Asked())
+    read(tmp_path, ErrorOptions())
     spoil, message = WRONG[case]
     spoil(tmp_path)
     with pytest.raises(BadFile, match=message) as refusal:
-        read(tmp_path, Asked())
+        read(tmp_path, ErrorOptions())
     assert str(tmp_path) in str(refusal.value)
 
 
 def test_what_is_no_folder_or_an_empty_one_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadFile, match="has no predictions"):
-        read(tmp_path, Asked())
+        read(tmp_path, ErrorOptions())
     with pytest.raises(BadFile, match="1.nii.gz is no folder"):
-        read(saved(tmp_path / "1.nii.gz", box(1)), Asked())
+        read(saved(tmp_path / "1.nii.gz", box(1)), ErrorOptions())
     scan(tmp_path)
     with pytest.raises(BadFile, match="nowhere is no folder"):
-        read(tmp_path, Asked(companions={"ground_truth": tmp_path / "nowhere"}))
+        read(tmp_path, ErrorOptions(companions={"ground_truth": tmp_path / "nowhere"}))
 
 
 def test_garbled_headers_are_refused_in_words_whatever_the_bytes(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_garbled_headers_are_refused_in_words_whatever_the_bytes(tmp_path: Path)
             content[index] ^= int(rng.integers(1, 256))
         path.write_bytes(gzip.compress(bytes(content), 1))
         try:
-            read(path.parent, Asked())
+            read(path.parent, ErrorOptions())
         except BadFile as refusal:
             named = str(path) in str(refusal)
             assert named, refusal  # noqa: PT017
@@ -174,4 +174,4 @@ def test_garbled_headers_are_refused_in_words_whatever_the_bytes(tmp_path: Path)
 @pytest.mark.parametrize("folder", ["dev_in/out", "fold_out", "time_out/x", "not_shifted", "site"])
 def test_folders_that_say_nothing_or_both_leave_the_domain_open(tmp_path: Path, folder: str) -> None:
     scan(tmp_path / folder)
-    assert read(tmp_path, Asked()).shifted is None
+    assert read(tmp_path, ErrorOptions()).shifted is None

@@ -11,7 +11,7 @@ import pytest
 
 from models import artefact, uncertainty
 from models.artefact import Artefact, ArtefactError
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.executors import golden
 from models.tasks.motion.artefact import build, calibration, recipe
 from models.tasks.motion.artefact.ensemble import Ensemble

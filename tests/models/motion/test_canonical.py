@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data import canonical, tags
 from models.tasks.motion.data.canonical import CANONICAL, Partition, Rule, rule
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data import folders, gathering
 from models.tasks.motion.data.examples import Examples
 from models.tasks.motion.inference.grid import OFFICIAL, Grid

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.inference import maps, scenes
 from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.grid import OFFICIAL, Grid

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.motion.data import canonical, folders, futures, official, submission_file
 from models.tasks.motion.data.official import Wanted
 from models.tasks.motion.data.predictions import read
@@ -241,7 +241,7 @@ def test_a_submission_is_judged_by_the_folder_with_its_parts_and_maneuvers(tmp_p
         np.ones(6, bool),
     )
     (tmp_path / "submission.pb").write_bytes(content)
-    judged = read(tmp_path / "submission.pb", Asked(companions={"scenes": tmp_path / "data"}, by=("direction",)))
+    judged = read(tmp_path / "submission.pb", ErrorOptions(companions={"scenes": tmp_path / "data"}, by=("direction",)))
     assert judged.shifted is not None
     assert judged.shifted.tolist() == [False, False, True, True, False, False], "not what the predictions say"
     assert judged.groups["direction"].tolist() == ["MoveForward", "Stationary"] * 3
@@ -249,5 +249,5 @@ def test_a_submission_is_judged_by_the_folder_with_its_parts_and_maneuvers(tmp_p
     assert judged.groups["rest"].tolist() == ["none"] * 6
     assert judged.notes == ()
     (tmp_path / "data" / "dev_pb").rename(tmp_path / "data" / "scenes")
-    judged = read(tmp_path / "submission.pb", Asked(companions={"scenes": tmp_path / "data"}))
+    judged = read(tmp_path / "submission.pb", ErrorOptions(companions={"scenes": tmp_path / "data"}))
     assert "shifted is what the predictions say (is_ood)" in judged.notes[0]

@@ -15,7 +15,7 @@ import pytest
 from models.assessment import retention
 from models.assessment.convention import CONVENTIONS
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.motion.data.predictions import read
 from models.tasks.motion.spec import TRAJECTORIES
 
@@ -51,7 +51,7 @@ def test_arrays_give_the_released_errors(case: dict[str, Any], tmp_path: Path) -
         "target": [case["ground_truth"]],
         "uncertainty": [0.0],
     }
-    judged = read(saved(tmp_path, content), Asked())
+    judged = read(saved(tmp_path, content), ErrorOptions())
     for name, official in NAMES.items():
         assert judged.errors[name].values == pytest.approx([case["official"][official]], rel=1e-9), name
 
@@ -59,18 +59,18 @@ def test_arrays_give_the_released_errors(case: dict[str, Any], tmp_path: Path) -
 def test_cnll_comes_first_under_either_convention_with_the_papers_limit(tmp_path: Path) -> None:
     path = saved(tmp_path, arrays())
     for convention in CONVENTIONS.values():
-        judged = read(path, Asked(convention=convention))
+        judged = read(path, ErrorOptions(convention=convention))
         assert judged.error_name == TRAJECTORIES.error == "cnll"
         assert (judged.error.unit, judged.error.acceptable) == (TRAJECTORIES.error_unit, 25.0)
         assert {one.acceptable for name, one in judged.errors.items() if name != "cnll"} == {1.0}
 
 
 def test_another_error_and_limit_can_be_asked_for(tmp_path: Path) -> None:
-    judged = read(saved(tmp_path, arrays()), Asked(error="minADE", acceptable=0.5))
+    judged = read(saved(tmp_path, arrays()), ErrorOptions(error="minADE", acceptable=0.5))
     assert (judged.error_name, judged.error.acceptable, judged.error.unit) == ("minade", 0.5, "m")
     assert judged.errors["cnll"].acceptable == 25.0
     with pytest.raises(BadFile, match="error 'speed' is not one of cnll, minade"):
-        read(saved(tmp_path, arrays()), Asked(error="speed"))
+        read(saved(tmp_path, arrays()), ErrorOptions(error="speed"))
 
 
 def widened(content: dict[str, Any], positions: Any) -> dict[str, Any]:
@@ -83,16 +83,16 @@ def widened(content: dict[str, Any], positions: Any) -> dict[str, Any]:
 
 def test_a_trajectory_of_nan_is_padding(tmp_path: Path) -> None:
     content = arrays()
-    plain = read(saved(tmp_path, content), Asked())
-    padded = read(saved(tmp_path, widened(content, np.full((6, 1, 25, 2), math.nan))), Asked())
+    plain = read(saved(tmp_path, content), ErrorOptions())
+    padded = read(saved(tmp_path, widened(content, np.full((6, 1, 25, 2), math.nan))), ErrorOptions())
     for name, column in plain.errors.items():
         np.testing.assert_array_equal(padded.errors[name].values, column.values, err_msg=name)
 
 
 def test_a_mode_of_weight_zero_counts_for_the_least_and_average_errors(tmp_path: Path) -> None:
     content = arrays()
-    plain = read(saved(tmp_path, content), Asked()).errors
-    exact = read(saved(tmp_path, widened(content, content["target"][:, None])), Asked()).errors
+    plain = read(saved(tmp_path, content), ErrorOptions()).errors
+    exact = read(saved(tmp_path, widened(content, content["target"][:, None])), ErrorOptions()).errors
     for name in ("minade", "minfde"):
         assert (plain[name].values > 0).all()
         np.testing.assert_array_equal(exact[name].values, np.zeros(6), err_msg=name)
@@ -104,7 +104,7 @@ def test_a_mode_of_weight_zero_counts_for_the_least_and_average_errors(tmp_path:
 
 def test_figures_are_means_and_curves_over_requests(tmp_path: Path) -> None:
     content = arrays(40) | {"shifted": np.arange(40) % 2, "town": np.arange(40) % 3}
-    judged = read(saved(tmp_path, content), Asked(by=("town",)))
+    judged = read(saved(tmp_path, content), ErrorOptions(by=("town",)))
     document = evaluate(judged, ("town",)).document()
     cnll = judged.errors["cnll"].values
     area = retention.r_auc(retention.error_curve(cnll, content["uncertainty"]))
@@ -117,8 +117,8 @@ def test_figures_are_means_and_curves_over_requests(tmp_path: Path) -> None:
 
 def test_float32_arrays_are_judged_in_float64(tmp_path: Path) -> None:
     content = {name: np.float32(value) for name, value in arrays().items()}
-    exact = read(saved(tmp_path, {name: np.float64(value) for name, value in content.items()}), Asked())
-    for name, column in read(saved(tmp_path, content), Asked()).errors.items():
+    exact = read(saved(tmp_path, {name: np.float64(value) for name, value in content.items()}), ErrorOptions())
+    for name, column in read(saved(tmp_path, content), ErrorOptions()).errors.items():
         np.testing.assert_array_equal(column.values, exact.errors[name].values, err_msg=name)
 
 
@@ -168,7 +168,7 @@ def place(index: Any, value: float) -> Callable[[Any], Any]:
 def test_wrong_arrays_are_refused_by_name(content: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = saved(tmp_path, content)
     with pytest.raises(BadFile, match=message) as refusal:
-        read(path, Asked())
+        read(path, ErrorOptions())
     assert str(path) in str(refusal.value)
 
 
@@ -184,10 +184,10 @@ def test_garbage_is_refused_in_words_whatever_the_bytes(tmp_path: Path) -> None:
         for content in (noise, bytes(flipped), good[: int(rng.integers(0, len(good)))]):
             path.write_bytes(content)
             with contextlib.suppress(BadFile):
-                read(path, Asked())
+                read(path, ErrorOptions())
 
 
 def test_a_request_without_uncertainty_is_the_least_certain_and_noted(tmp_path: Path) -> None:
-    judged = read(saved(tmp_path, with_("uncertainty", place(2, math.nan))), Asked())
+    judged = read(saved(tmp_path, with_("uncertainty", place(2, math.nan))), ErrorOptions())
     assert judged.notes == ("1 units have no uncertainty: they rank as the least certain",)
     assert evaluate(judged).full.headline.n == 6

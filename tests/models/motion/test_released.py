@@ -12,7 +12,7 @@ import torch
 
 from models import artefact
 from models.artefact import ArtefactError
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.executors import golden
 from models.tasks.motion.artefact import recipe, released
 from models.tasks.motion.inference import members

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data import folders, official, rendering
 from models.tasks.motion.data.writer import Writer
 from models.tasks.motion.inference import scenes

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.motion.data.predictions import read
 from tests.models.motion.wire import nested, prediction, single
 
@@ -28,7 +28,7 @@ def submitted(tmp_path: Path, predictions: bytes, truth: bytes, **asked: Any) ->
     submission, scenes = tmp_path / "submission.pb", tmp_path / "truth.pb"
     submission.write_bytes(predictions)
     scenes.write_bytes(truth)
-    return lambda: read(submission, Asked(companions={"scenes": scenes}, **asked))
+    return lambda: read(submission, ErrorOptions(companions={"scenes": scenes}, **asked))
 
 
 def test_submissions_of_unlike_numbers_of_modes_give_the_released_errors(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_wrong_submissions_are_refused_by_scene_and_track(
 def test_garbage_is_refused_in_words_whatever_the_bytes(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     (tmp_path / "truth.pb").write_bytes(TRUTH)
-    asked = Asked(companions={"scenes": tmp_path / "truth.pb"})
+    asked = ErrorOptions(companions={"scenes": tmp_path / "truth.pb"})
     for _ in range(300):
         noise = bytes(rng.integers(0, 256, rng.integers(1, 200), dtype=np.uint8))
         flipped = bytearray(GOOD)
@@ -170,10 +170,10 @@ def test_a_submission_needs_scenes_and_a_known_suffix(tmp_path: Path) -> None:
     path = tmp_path / "submission.pb"
     path.write_bytes(GOOD)
     with pytest.raises(BadFile, match="submission.pb holds no truth: give --scenes"):
-        read(path, Asked())
+        read(path, ErrorOptions())
     with pytest.raises(BadFile, match="nowhere.pb cannot be read"):
-        read(path, Asked(companions={"scenes": tmp_path / "nowhere.pb"}))
+        read(path, ErrorOptions(companions={"scenes": tmp_path / "nowhere.pb"}))
     with pytest.raises(BadFile, match="neither a submission"):
-        read(tmp_path / "predictions.csv", Asked())
+        read(tmp_path / "predictions.csv", ErrorOptions())
     with pytest.raises(BadFile, match="absent.npz cannot be read"):
-        read(tmp_path / "absent.npz", Asked())
+        read(tmp_path / "absent.npz", ErrorOptions())

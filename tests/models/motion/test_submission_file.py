@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.assessment.trajectories import WeightsError
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.motion.data import submission_file
 from models.tasks.motion.data.predictions import read
 from models.tasks.motion.protocol.motion_pb2 import Submission
@@ -69,7 +69,7 @@ def test_what_was_written_is_scored(tmp_path: Path) -> None:
     ]
     (tmp_path / "truth.pb").write_bytes(b"".join(truth))
     (tmp_path / "submission.pb").write_bytes(submission_file.encoded(**content))
-    judged = read(tmp_path / "submission.pb", Asked(companions={"scenes": tmp_path / "truth.pb"}))
+    judged = read(tmp_path / "submission.pb", ErrorOptions(companions={"scenes": tmp_path / "truth.pb"}))
     assert judged.errors["minade"].values == pytest.approx(0.0, abs=1e-12)
     np.testing.assert_array_equal(judged.uncertainty, np.float32(content["uncertainty"]))
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.motion.data import futures, messages, truth
 from models.tasks.motion.data.predictions import read
 from tests.models.motion.wire import nested, prediction, scene, vehicle
@@ -88,7 +88,7 @@ def test_predictions_of_such_requests_are_left_out_and_counted(tmp_path: Path) -
     rows = [prediction("scene-a", track, [(ahead(8.0), 1.0)], uncertainty=track) for track in (3, 1, 2)]
     path = written(tmp_path / "submission.pb", b"".join(rows))
     for where in (scenes, tmp_path / "scenes"):
-        judged = read(path, Asked(companions={"scenes": where}))
+        judged = read(path, ErrorOptions(companions={"scenes": where}))
         assert judged.errors["weightedade"].values == pytest.approx([0.0], abs=1e-4)
         assert judged.uncertainty.tolist() == [1.0]
         assert judged.notes == (
@@ -96,7 +96,7 @@ def test_predictions_of_such_requests_are_left_out_and_counted(tmp_path: Path) -
             "requests left out because they are not observed now, so have no frame: 1 (1 of them predicted)",
         )
     path.write_bytes(rows[1])
-    assert "(0 of them predicted)" in read(path, Asked(companions={"scenes": scenes})).notes[0]
+    assert "(0 of them predicted)" in read(path, ErrorOptions(companions={"scenes": scenes})).notes[0]
 
 
 def test_figures_can_be_broken_down_by_the_tags_of_scenes(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_figures_can_be_broken_down_by_the_tags_of_scenes(tmp_path: Path) -> Non
         written(tmp_path / "scenes" / "000" / f"{number}.pb", crossing(f"s{number}", tags))
     rows = [prediction(f"s{number}", 1, [(ahead(8.0), 1.0)]) for number in range(4)]
     path = written(tmp_path / "submission.pb", b"".join(rows))
-    judged = read(path, Asked(companions={"scenes": tmp_path / "scenes"}, by=("location",)))
+    judged = read(path, ErrorOptions(companions={"scenes": tmp_path / "scenes"}, by=("location",)))
     assert judged.groups["location"].tolist() == ["Moscow", "TelAviv", "TelAviv", "9"]
     assert judged.groups["precipitation"].tolist() == ["NoPrecipitation", "Rain", "UnknownPrecipitation", "Snow"]
     assert evaluate(judged, ("location",)).document()["by"]["location"]["TelAviv"]["n"] == 2
@@ -174,11 +174,11 @@ def test_a_real_scene_can_be_answered(real_scene: Path, tmp_path: Path) -> None:
         beside = points + np.array([0.3, 0.4])
         rows += prediction(*key, [(points.tolist(), 0.75), (beside.tolist(), 0.25)], uncertainty=1.0, ood=True)
     path = written(tmp_path / "submission.pb", rows)
-    judged = read(path, Asked(companions={"scenes": real_scene}))
+    judged = read(path, ErrorOptions(companions={"scenes": real_scene}))
     assert len(judged) + len(found.left_out) == len(requests) == 2
     assert judged.errors["minade"].values == pytest.approx(0.0, abs=1e-6)
     assert judged.errors["weightedfde"].values == pytest.approx(0.125, abs=1e-5)
     expected = -math.log(0.75 + 0.25 * math.exp(-25 * 0.25 / 2))
     assert judged.errors["cnll"].values == pytest.approx(expected, rel=1e-5)
     with pytest.raises(BadFile, match="shifts_test_scene.pb is no submission"):
-        read(real_scene, Asked(companions={"scenes": real_scene}))
+        read(real_scene, ErrorOptions(companions={"scenes": real_scene}))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.translation.data import anomalies, submission
 from models.tasks.translation.data.generated import Generated, Hypothesis
 from models.tasks.translation.data.predictions import read
@@ -113,7 +113,7 @@ def given(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_figures_are_broken_down_by_flags(tmp_path: Path) -> None:
-    judged = read(tmp_path / "submission.json", Asked(companions=given(tmp_path)))
+    judged = read(tmp_path / "submission.json", ErrorOptions(companions=given(tmp_path)))
     document = evaluate(judged, ("slang", "anomalies", "domain")).document()
     assert {value: one["n"] for value, one in document["by"]["slang"].items()} == {"no": 1, "unknown": 2, "yes": 2}
     assert document["by"]["slang"]["yes"]["error"] == pytest.approx(np.mean(judged.error.values[[2, 4]]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.translation.data import corpus
 from models.tasks.translation.data.conversion import Converted, convert
 from models.tasks.translation.data.corpus import Pair

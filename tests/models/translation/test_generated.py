@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.translation.data import generated
 from models.tasks.translation.data.generated import Generated, Hypothesis
 from models.uncertainty.sequences import SCORES

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.translation.data import official
 from models.tasks.translation.data.corpus import Pair
 

@@ -14,7 +14,7 @@ from sacrebleu import corpus_bleu
 
 from models.assessment import retention
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile, Judged
+from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
 from models.tasks.translation.data.predictions import read
 from models.tasks.translation.spec import HYPOTHESES
 
@@ -47,7 +47,7 @@ def sentences(count: int = 30, hypotheses: int = 3) -> tuple[list[dict[str, Any]
     return records, references
 
 
-def judged(tmp_path: Path, records: list[Any], references: Any, domains: str | None = None, **asked: Any) -> Judged:
+def judged(tmp_path: Path, records: list[Any], references: Any, domains: str | None = None, **asked: Any) -> UnitErrors:
     """Writes the files as they are published and reads them; text instead of lists is written as it is."""
     predictions, truth = tmp_path / "predictions.jsonl", tmp_path / "references.txt"
     predictions.write_text("".join(f"{one if isinstance(one, str) else json.dumps(one)}\n" for one in records))
@@ -56,7 +56,7 @@ def judged(tmp_path: Path, records: list[Any], references: Any, domains: str | N
     if domains is not None:
         (tmp_path / "domains.txt").write_text(domains)
         companions["domains"] = tmp_path / "domains.txt"
-    return read(predictions, Asked(companions=companions, **asked))
+    return read(predictions, ErrorOptions(companions=companions, **asked))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case["seed"]))
@@ -211,14 +211,14 @@ def test_bytes_that_are_no_text_and_absent_files_are_refused(tmp_path: Path) -> 
     truth.write_text("a\n")
     path.write_bytes(b'{"id": 0, "uncert\xff\xfe')
     with pytest.raises(BadFile, match="predictions.jsonl is not UTF-8"):
-        read(path, Asked(companions={"references": truth}))
+        read(path, ErrorOptions(companions={"references": truth}))
     path.write_text(json.dumps(ONE) + "\n")
     truth.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(BadFile, match="references.txt is not UTF-8"):
-        read(path, Asked(companions={"references": truth}))
+        read(path, ErrorOptions(companions={"references": truth}))
     with pytest.raises(BadFile, match="holds no references: give --references"):
-        read(path, Asked())
+        read(path, ErrorOptions())
     with pytest.raises(BadFile, match="nowhere.txt cannot be read"):
-        read(path, Asked(companions={"references": tmp_path / "nowhere.txt"}))
+        read(path, ErrorOptions(companions={"references": tmp_path / "nowhere.txt"}))
     with pytest.raises(BadFile, match="error 'bleu' is not one of egleu_error"):
         judged(tmp_path, [ONE], "a\n", error="bleu")

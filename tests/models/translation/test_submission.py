@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import Asked, BadFile
+from models.evaluation.unit_errors import BadFile, ErrorOptions
 from models.tasks.translation.data import generated, nbest, submission
 from models.tasks.translation.data.generated import Generated, Hypothesis
 from models.tasks.translation.data.predictions import read
@@ -40,7 +40,7 @@ def test_what_fairseq_prints_is_judged_as_by_the_released_evaluation(
 ) -> None:
     path = tmp_path / "results-test.txt"
     generated.write(path, reversed(sentences(case, ensemble)))
-    found = read(path, Asked())
+    found = read(path, ErrorOptions())
     document = evaluate(found).document()
     np.testing.assert_allclose(found.error.values, case["egleu_error"], rtol=1e-9, atol=1e-9)
     assert document["measure"] == ("scr_pe" if ensemble else "nll")
@@ -61,8 +61,8 @@ def test_a_submission_is_judged_as_what_it_was_made_of(ensemble: bool, tmp_path:
     measure = submission.ENSEMBLE if ensemble else submission.SINGLE
     submission.write(tmp_path / "submission.json", given, measure)
     submission.write_references(tmp_path / "refs.json", given)
-    straight = read(tmp_path / "results.txt", Asked())
-    found = read(tmp_path / "submission.json", Asked(companions={"references": tmp_path / "refs.json"}))
+    straight = read(tmp_path / "results.txt", ErrorOptions())
+    found = read(tmp_path / "submission.json", ErrorOptions(companions={"references": tmp_path / "refs.json"}))
     np.testing.assert_array_equal(found.error.values, straight.error.values)
     np.testing.assert_array_equal(found.uncertainty, straight.uncertainty)
     assert (found.labels, found.shifted) == (straight.labels, None)
@@ -89,7 +89,7 @@ def test_the_shifted_part_follows_the_other_and_is_told_by_the_references(tmp_pa
     assert [one.id for one in both] == list(range(len(first) + len(second)))
     submission.write(tmp_path / "submission.json", both, "nll")
     submission.write_references(tmp_path / "refs.json", both, len(first))
-    found = read(tmp_path / "submission.json", Asked(companions={"references": tmp_path / "refs.json"}))
+    found = read(tmp_path / "submission.json", ErrorOptions(companions={"references": tmp_path / "refs.json"}))
     assert found.shifted is not None
     assert found.shifted.tolist() == [False] * len(first) + [True] * len(second)
     assert found.groups["domain"].tolist() == [0] * len(first) + [1] * len(second)
@@ -100,7 +100,7 @@ def test_a_folder_of_both_parts_is_one_file(tmp_path: Path) -> None:
     first, second = sentences(CASES[1], True), sentences(CASES[0], True)
     generated.write(tmp_path / "results-test.txt", reversed(first))
     generated.write(tmp_path / "results_test1.txt", second)
-    found = read(tmp_path, Asked())
+    found = read(tmp_path, ErrorOptions())
     document = evaluate(found, ("domain",)).document()
     assert document["in"]["n"] == document["by"]["domain"]["0"]["n"] == len(first)
     assert document["shifted"]["n"] == len(second)
@@ -111,13 +111,13 @@ def test_a_folder_of_both_parts_is_one_file(tmp_path: Path) -> None:
 def test_folders_with_something_wrong_are_refused(tmp_path: Path) -> None:
     generated.write(tmp_path / "results-test.txt", sentences(CASES[1])[1:])
     with pytest.raises(BadFile, match="results-test1.txt is missing; a folder has what fairseq printed"):
-        read(tmp_path, Asked())
+        read(tmp_path, ErrorOptions())
     generated.write(tmp_path / "results-test1.txt", sentences(CASES[0]))
     with pytest.raises(BadFile, match=r"id \d+ in a part of \d+ sentences; are some left out"):
-        read(tmp_path, Asked())
+        read(tmp_path, ErrorOptions())
     generated.write(tmp_path / "results_test.txt", sentences(CASES[1]))
     with pytest.raises(BadFile, match="results-test.txt and results_test.txt are both there"):
-        read(tmp_path, Asked())
+        read(tmp_path, ErrorOptions())
 
 
 def test_lists_of_one_file_are_alike(tmp_path: Path) -> None:
@@ -125,15 +125,15 @@ def test_lists_of_one_file_are_alike(tmp_path: Path) -> None:
     one, two = sentences(CASES[1], True)[:2]
     generated.write(path, [one, Generated(two.id, None, two.reference, two.hypotheses[:-1])])
     with pytest.raises(BadFile, match="sentence 1 has 4 hypotheses, and sentence 0 has 5"):
-        read(path, Asked())
+        read(path, ErrorOptions())
     generated.write(path, [one, sentences(CASES[1])[1]])
     with pytest.raises(BadFile, match=r"sentence 1 has no scores \(SU lines\), and sentence 0 has them"):
-        read(path, Asked())
+        read(path, ErrorOptions())
     generated.write(path, [one, Generated(two.id, None, None, two.hypotheses)])
     with pytest.raises(BadFile, match="holds no references: give --references"):
-        read(path, Asked())
+        read(path, ErrorOptions())
     (tmp_path / "ref.txt").write_text("a\nb\n")
-    assert len(read(path, Asked(companions={"references": tmp_path / "ref.txt"}))) == 2
+    assert len(read(path, ErrorOptions(companions={"references": tmp_path / "ref.txt"}))) == 2
 
 
 def test_references_that_tell_domains_tell_all(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_references_that_tell_domains_tell_all(tmp_path: Path) -> None:
     ):
         (tmp_path / "refs.json").write_text(f"{lines[0]}\n{line}\n")
         with pytest.raises(BadFile, match=message):
-            read(tmp_path / "submission.json", Asked(companions={"references": tmp_path / "refs.json"}))
+            read(tmp_path / "submission.json", ErrorOptions(companions={"references": tmp_path / "refs.json"}))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.csv
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.weather.data import dummies, official
 from models.tasks.weather.data.features import METADATA, NAMES
 from models.tasks.weather.data.table import UNKNOWN, Table, concatenate

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sqlalchemy import insert
 
-from models.judging import judging
+from models.label_errors import label_rule
 from services.labels.given import GivenLabel, Rules
 from services.labels.intake import take
 from services.ledger import erasure as forgetting
@@ -20,7 +20,7 @@ from tests.services.ledger.test_store import files
 
 
 async def add_labels(found: Recording, values: dict[int, float], received: float | None = None) -> None:
-    judged = judging(POWER)
+    judged = label_rule(POWER)
     epoch = found.ledger.writer.epoch
 
     def change(connection: Any, place: Any) -> None:
@@ -71,7 +71,7 @@ async def test_nothing_is_left_of_a_label_that_its_value_could_be_found_by(ledge
     async with recording(ledger_url, tmp_path) as found:
         epoch = found.ledger.writer.epoch
         await found.decide([2.0])
-        rules = Rules({POWER.name: judging(POWER)}, frozenset())
+        rules = Rules({POWER.name: label_rule(POWER)}, frozenset())
         given = [GivenLabel((epoch, 0), float(value), key=key) for value, key in ((210, ""), (220, ""), (230, "mine"))]
         rows, _ = rules.check(given, 0.0)
         await found.ledger.writer.run(lambda c, p: take(c, p, rows, actor="a", received=1.0))

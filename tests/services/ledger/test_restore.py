@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ProgrammingError
 
-from models.judging import judging
+from models.label_errors import label_rule
 from services.cli import main
 from services.ledger.backup import hand, tombstones
 from services.ledger.database import Database
@@ -53,7 +53,7 @@ async def test_what_was_erased_after_the_backup_does_not_come_back(ledger_url: s
     assert [items[n]["state"] for n in range(3)] == ["unlabelable", "unlabelable", "requested"]
     labels = {row["sequence"]: row for row in table(Database(url), label)}
     assert labels[0]["error"] == pytest.approx((210 - 200) ** 2), "numbers stay"
-    assert labels[2]["value"] == judging(POWER).label(330.0)
+    assert labels[2]["value"] == label_rule(POWER).label(330.0)
     assert {row["sequence"] for row in table(Database(url), request_event)} == {0, 1}
     assert faults(url, other) == ()
     again = restored(tmp_path / "backups", manifest, f"sqlite:///{tmp_path}/third/ledger.db", tmp_path / "third")

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, insert, update
 
 from models.calibration import Calibration, expected_error, reference_quantiles, retention_table
 from models.head import Head
-from models.judging import judging
+from models.label_errors import label_rule
 from services.ledger.database import Database
 from services.ledger.migrations import migrate
 from services.ledger.segments import Runs, pack
@@ -173,7 +173,7 @@ class Book:
         received: Sequence[float] | None = None,
     ) -> None:
         """Labels by sequence, whose error is given; received now unless times are given."""
-        rule = judging(HEAD)
+        rule = label_rule(HEAD)
         rows = []
         for unit, error, came in zip(units, errors, received or [now] * len(units), strict=True):
             self.keys += 1

@@ -9,8 +9,8 @@ from models.assessment.figures import Errors, Rules, figures
 from models.estimation.edges import Edges
 from models.estimation.figures import live_figures
 from models.estimation.sketch import Sketch
-from services.monitor.baseline import Normal
-from services.monitor.spans import DAY
+from models.live.baseline import Baseline
+from models.live.time_buckets import DAY
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import HEAD, label_asked, simulate
 
@@ -34,7 +34,7 @@ def test_a_window_without_a_shift_is_rarely_above_its_baseline(rate: float) -> N
     for seed in range(RUNS):
         day, window = (sketch(2 * seed + one, rate).view("aipw", Rules()) for one in (1, 2))
         low = live_figures(window).r_auc.low
-        alarms += low > Normal.of(day).baseline(4000).high
+        alarms += low > Baseline.from_view(day).interval(4000).high
         plain += low > live_figures(day).r_auc.high
     assert alarms <= 0.025 * RUNS + 3 * np.sqrt(0.025 * 0.975 * RUNS)
     if rate == 1.0:
@@ -45,15 +45,15 @@ def test_a_window_without_a_shift_is_rarely_above_its_baseline(rate: float) -> N
 def test_errors_three_times_as_large_are_above_it(rate: float) -> None:
     found = 0
     for seed in range(20):
-        normal = Normal.of(sketch(seed, rate).view("aipw", Rules()))
+        normal = Baseline.from_view(sketch(seed, rate).view("aipw", Rules()))
         low = live_figures(sketch(100 + seed, rate, factor=3.0).view("aipw", Rules())).r_auc.low
-        found += low > normal.baseline(4000).high
+        found += low > normal.interval(4000).high
     assert found >= 18
 
 
 def test_a_baseline_is_wider_for_smaller_windows() -> None:
-    normal = Normal.of(sketch(1, 1.0).view("aipw", Rules()))
-    few, many = normal.baseline(100), normal.baseline(100_000)
+    normal = Baseline.from_view(sketch(1, 1.0).view("aipw", Rules()))
+    few, many = normal.interval(100), normal.interval(100_000)
     assert few.low < many.low < normal.estimate < many.high < few.high
     assert many.high - many.low > 0
 

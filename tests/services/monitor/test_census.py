@@ -20,7 +20,7 @@ def test_volunteered_labels_are_counted_and_never_judged_by(quick_scene: Scene) 
     book.beat(now + 1)
     watch = quick_scene.watch(now + 1)
     same(before, watch.window())
-    assert watch.monitor.published.labels["toy", "volunteered", "counted"] == len(stream.asked)
+    assert watch.monitor.snapshot.labels["toy", "volunteered", "counted"] == len(stream.asked)
 
 
 def test_a_declared_population_is_judged_apart(quick_scene: Scene) -> None:
@@ -38,7 +38,7 @@ def test_a_declared_population_is_judged_apart(quick_scene: Scene) -> None:
 
 @pytest.mark.parametrize("rate", [0.0, 0.05])
 def test_a_census_is_judged_by_all_units_however_few_are_asked_about(scene: Scene, rate: float) -> None:
-    """Without audits nothing can be said from requests; the census says all, exactly and from panes."""
+    """Without audits nothing can be said from requests; the census says all, exactly and from buckets."""
     book = scene.book()
     stream = simulate(6000, 10, rate=rate)
     first = book.decide(stream, census=True)
@@ -55,7 +55,7 @@ def test_a_census_is_judged_by_all_units_however_few_are_asked_about(scene: Scen
         asked = watch.window("1d", source="requested")
         assert words(asked) >= ({"no_labels"} if rate else {"no_labels", "positivity"})
         assert asked.labels == 0
-        states = watch.monitor.published.streams[0].requests
+        states = watch.monitor.snapshot.streams[0].requests
         assert sum(states.values()) == len(stream.asked)
 
 
@@ -86,4 +86,4 @@ def test_a_requested_label_that_nobody_asked_for_is_an_orphan(quick_scene: Scene
     book.beat(now + 1)
     watch = quick_scene.watch(now + 1)
     same(before, watch.window())
-    assert watch.monitor.published.labels["toy", "requested", "orphan"] == len(unasked)
+    assert watch.monitor.snapshot.labels["toy", "requested", "orphan"] == len(unasked)

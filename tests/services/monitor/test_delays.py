@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.assessment.figures import Errors, Rules, figures
-from services.monitor.judgement import Judgement
+from models.live.window_evaluator import WindowResult
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import BEGIN, HEAD, Book, Stream, simulate
 from tests.services.monitor.watching import words
@@ -28,7 +28,7 @@ def slowly(book: Book, stream: Stream, now: float, seed: int) -> None:
     book.beat(now)
 
 
-@pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "panes"])
+@pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "buckets"])
 def test_slow_labels_of_uncertain_units_leave_no_bias(
     tmp_path_factory: pytest.TempPathFactory, exact_units: int
 ) -> None:
@@ -50,9 +50,9 @@ def test_slow_labels_of_uncertain_units_leave_no_bias(
             old = stream.take(stream.time < now - (1 - found.mature) * 7200)
             ratios.append(found.figures["r_auc"].estimate / truth(old))
             scene_units = watch.monitor.streams[found.key].requests
-            labelled = np.isfinite(scene_units.error("requested"))
+            labelled = np.isfinite(scene_units.error["requested"])
             weight = 1 / scene_units.units.propensity[labelled]
-            mean = float(weight @ scene_units.error("requested")[labelled]) / len(stream)
+            mean = float(weight @ scene_units.error["requested"][labelled]) / len(stream)
             naive.append(mean / float(stream.error.mean()))
         finally:
             scene.close()
@@ -62,7 +62,7 @@ def test_slow_labels_of_uncertain_units_leave_no_bias(
 
 def reviewed(
     scene: Scene, *, worst: bool, second: float | None, exact_units: int, seed: int
-) -> tuple[Judgement, float]:
+) -> tuple[WindowResult, float]:
     """A third of the deferred units is skipped, the worst or any; perhaps a part is drawn again and labelled."""
     book, source = scene.book(), np.random.default_rng(seed)
     stream = simulate(20_000, seed, rate=0.2)
@@ -84,7 +84,7 @@ def reviewed(
     return scene.watch(now, exact_units=exact_units).window("1h"), truth(stream)
 
 
-@pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "panes"])
+@pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "buckets"])
 @pytest.mark.parametrize("worst", [True, False])
 def test_a_third_of_the_deferred_never_reviewed_is_never_silently_wrong(
     quick_scene: Scene, exact_units: int, worst: bool
@@ -94,7 +94,7 @@ def test_a_third_of_the_deferred_never_reviewed_is_never_silently_wrong(
     assert found.completion < 0.9
 
 
-@pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "panes"])
+@pytest.mark.parametrize("exact_units", [10**6, 0], ids=["exact", "buckets"])
 def test_a_random_part_of_the_skipped_that_is_labelled_after_all_makes_it_right(
     quick_scene: Scene, exact_units: int
 ) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.live.window_figures import FIGURES
 from services.cli import main
-from services.monitor.judgement import FIGURES
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import HEAD, simulate
 

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
+from models.live.invalidity import REASONS
+from models.live.window_figures import FIGURES
 from services.monitor.exporter import Exporter
-from services.monitor.judgement import FIGURES
-from services.monitor.published import Published
-from services.monitor.reasons import REASONS
+from services.monitor.snapshot import Snapshot
 from services.request.metrics import Metrics
 from tests.prometheus import check_metrics
 from tests.services.monitor.conftest import Scene
@@ -22,9 +22,9 @@ from tests.work import counted
 Samples = dict[str, list[tuple[dict[str, str], float]]]
 
 
-def scraped(published: Published, now: float) -> tuple[bytes, Samples]:
+def scraped(snapshot: Snapshot, now: float) -> tuple[bytes, Samples]:
     exporter = Exporter()
-    exporter.publish(published)
+    exporter.publish(snapshot)
     body = exporter.text(now)
     found: Samples = defaultdict(list)
     for family in text_string_to_metric_families(body.decode()):
@@ -47,14 +47,14 @@ def watch(quick_scene: Scene) -> Watch:
 
 
 def test_figures_of_valid_windows_are_exported_with_their_intervals(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.published, watch.now)
+    _, found = scraped(watch.monitor.snapshot, watch.now)
     place = {"task": "toy", "head": "power", "model": "toy-ensemble:abc123", "window": "1d", "source": "requested"}
-    judgement = watch.window("1d")
-    assert judgement.valid
+    window = watch.window("1d")
+    assert window.valid
     for name in FIGURES:
         for suffix, end in (("", "estimate"), ("_low", "low"), ("_high", "high")):
             values = [value for labels, value in found[f"demur_live_{name}{suffix}"] if labels == place]
-            assert values == [getattr(judgement.figures[name], end)]
+            assert values == [getattr(window.figures[name], end)]
     assert dict((labels["origin"], value) for labels, value in found["demur_live_r_auc_baseline_low"])
     kinds = {labels["kind"] for labels, _ in found["demur_live_curve"]}
     assert kinds == {"live", "low", "high", "random", "optimal"}
@@ -63,21 +63,21 @@ def test_figures_of_valid_windows_are_exported_with_their_intervals(watch: Watch
 
 
 def test_a_window_that_is_not_valid_has_no_figures_and_says_why(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.published, watch.now)
-    judgement = watch.window("15m")
-    assert not judgement.valid
+    _, found = scraped(watch.monitor.snapshot, watch.now)
+    window = watch.window("15m")
+    assert not window.valid
     for name in found:
         if name.startswith(tuple(f"demur_live_{figure}" for figure in (*FIGURES, "curve"))) and "baseline" not in name:
             assert not [labels for labels, _ in found[name] if labels["window"] == "15m"], name
     assert [value for labels, value in found["demur_live_valid"] if labels["window"] == "15m"] == [0]
     reasons = {labels["reason"]: value for labels, value in found["demur_live_invalid"] if labels["window"] == "15m"}
     assert reasons.keys() == REASONS
-    assert {word for word, value in reasons.items() if value} == {word for word, _ in judgement.reasons}
-    assert [value for labels, value in found["demur_live_units"] if labels["window"] == "15m"] == [judgement.units]
+    assert {word for word, value in reasons.items() if value} == {word for word, _ in window.reasons}
+    assert [value for labels, value in found["demur_live_units"] if labels["window"] == "15m"] == [window.units]
 
 
 def test_all_that_was_promised_is_exported(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.published, watch.now)
+    _, found = scraped(watch.monitor.snapshot, watch.now)
     names = {
         *("demur_live_r_auc_random", "demur_live_r_auc_optimal", "demur_live_f1_auc_random"),
         *("demur_live_f1_auc_optimal", "demur_live_effective_samples", "demur_live_units", "demur_live_labels"),
@@ -96,7 +96,7 @@ def test_all_that_was_promised_is_exported(watch: Watch) -> None:
 
 
 def test_labels_are_bounded_and_no_id_is_among_them(watch: Watch) -> None:
-    _, found = scraped(watch.monitor.published, watch.now)
+    _, found = scraped(watch.monitor.snapshot, watch.now)
     known = {"task", "head", "model", "window", "source", "retention", "kind", "reason", "state", "verdict", "le"}
     known |= {"origin", "purpose", "unit", "error_unit", "measure", "error", "version", "python"}
     assert {label for samples in found.values() for labels, _ in samples for label in labels} <= known
@@ -104,7 +104,7 @@ def test_labels_are_bounded_and_no_id_is_among_them(watch: Watch) -> None:
 
 def test_the_lag_grows_with_the_clock(watch: Watch) -> None:
     exporter = Exporter()
-    exporter.publish(watch.monitor.published)
+    exporter.publish(watch.monitor.snapshot)
     assert b"demur_monitor_lag_seconds 60.0" in exporter.text(watch.now + 60)
 
 
@@ -114,15 +114,15 @@ def test_promtool_has_nothing_to_complain_about(watch: Watch) -> None:
     metrics.request("http", "200", 0.1)
     metrics.quantum(0.01, 2)
     metrics.info("1", "toy:1", profile="toy")
-    empty, _ = scraped(Published(), 0.0)
-    for body in (scraped(watch.monitor.published, watch.now)[0], empty, metrics.text()):
+    empty, _ = scraped(Snapshot(), 0.0)
+    for body in (scraped(watch.monitor.snapshot, watch.now)[0], empty, metrics.text()):
         check_metrics(body.decode())
 
 
 def test_a_scrape_takes_a_moment_however_many_units_there_are(watch: Watch) -> None:
     """Well below 5 ms on a free core, for 21,100 units here: what grows with them was done when it was published."""
     exporter = Exporter()
-    exporter.publish(watch.monitor.published)
+    exporter.publish(watch.monitor.snapshot)
     with counted() as work:
         assert len(exporter.text(watch.now)) > 10_000
     assert work.lines < 2_000

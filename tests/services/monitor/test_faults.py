@@ -60,7 +60,7 @@ def test_units_wait_until_all_processes_are_past_them(quick_scene: Scene) -> Non
     other.beat(float(stream.time[499]) + 1e-6)
     watch = quick_scene.watch(now)
     assert watch.window().units == watch.window().labels == 500
-    assert watch.monitor.published.ledgers[0].complete_until == pytest.approx(stream.time[499])
+    assert watch.monitor.snapshot.ledgers[0].complete_until == pytest.approx(stream.time[499])
     other.beat(now)
     watch.at(now)
     assert watch.window().units == 1000
@@ -73,10 +73,10 @@ def test_a_ledger_that_is_away_is_said_and_survived(quick_scene: Scene) -> None:
     watch.monitor.close()
     path = Path(quick_scene.url.removeprefix("sqlite:///"))
     path.rename(path.with_suffix(".away"))
-    published = watch.at(now + 5)
-    assert published.ledgers[0].problem
-    assert published.problem
-    assert published.errors["ledger"] == 1
+    snapshot = watch.at(now + 5)
+    assert snapshot.ledgers[0].problem
+    assert snapshot.problem
+    assert snapshot.errors["ledger"] == 1
     watch.at(now + 30)
     assert words(watch.window()) >= {"ledger"}
     path.with_suffix(".away").rename(path)
@@ -95,7 +95,7 @@ def test_a_ledger_that_forgot_is_read_from_its_start(quick_scene: Scene) -> None
         connection.execute(text("UPDATE writer SET flush = 1"))
     watch.at(now)
     watch.at(now)
-    assert watch.monitor.published.errors["history"] == 1
+    assert watch.monitor.snapshot.errors["history"] == 1
     assert watch.window().units == 0
 
 
@@ -111,7 +111,7 @@ def test_a_ledger_without_a_process_that_was_there_is_read_from_its_start(quick_
             connection.execute(text(f"DELETE FROM {table} = 78"))
     watch.at(later)
     watch.at(later)
-    assert watch.monitor.published.errors["history"] == 1
+    assert watch.monitor.snapshot.errors["history"] == 1
     assert watch.window("1d").units == 2000
 
 
@@ -122,7 +122,7 @@ def test_a_segment_that_cannot_be_read_is_a_gap(quick_scene: Scene) -> None:
     with book.engine.begin() as connection:
         connection.execute(text("UPDATE segment SET body = x'00' WHERE flush = 2"))
     watch = quick_scene.watch(now)
-    assert watch.monitor.published.errors["segment"] == 1
+    assert watch.monitor.snapshot.errors["segment"] == 1
     assert "gap" in words(watch.window())
 
 
@@ -134,10 +134,10 @@ def test_evidence_that_cannot_be_read_loses_its_label_alone(quick_scene: Scene) 
         connection.execute(text("UPDATE item SET evidence = x'00' WHERE sequence = 7"))
         connection.execute(text("UPDATE item SET evidence = NULL, evidence_ref = 'sha256:lost' WHERE sequence = 8"))
     watch = quick_scene.watch(now)
-    published = watch.monitor.published
+    snapshot = watch.monitor.snapshot
     assert watch.window().labels == 998
-    assert published.errors == {"evidence": 1, "store": 1}
-    assert published.labels["toy", "requested", "unjudged"] == 2
+    assert snapshot.errors == {"evidence": 1, "store": 1}
+    assert snapshot.labels["toy", "requested", "unjudged"] == 2
 
 
 def test_an_erased_label_keeps_its_number(quick_scene: Scene) -> None:
@@ -157,8 +157,8 @@ def test_units_of_a_model_that_nobody_told_of_are_an_error_not_a_crash(quick_sce
     stream = simulate(100, 26, rate=1.0)
     now = label_asked(book, stream)
     watch = quick_scene.watch(now)
-    assert watch.monitor.published.judgements == ()
-    assert watch.monitor.published.errors["no_deployment"] > 0
+    assert watch.monitor.snapshot.windows == ()
+    assert watch.monitor.snapshot.errors["no_deployment"] > 0
 
 
 def test_wrong_propensities_are_noticed(quick_scene: Scene) -> None:

@@ -20,7 +20,7 @@ class Served:
 
     def __init__(self, watch: Watch) -> None:
         self.watch = watch
-        self.routes = Routes(Exporter(), watch.monitor.judge, lambda: watch.now)
+        self.routes = Routes(Exporter(), lambda: watch.now)
         self._app = application(self.routes)
 
     def get(self, path: str, method: str = "GET") -> httpx.Response:
@@ -86,9 +86,9 @@ def test_a_window_can_be_had_as_a_sketch(served: Served) -> None:
 @pytest.mark.parametrize(
     ("path", "code", "words"),
     [
-        ("/v1/what-if?head=power", 422, "threshold needs 1 to 256"),
-        ("/v1/what-if?threshold=x", 422, "'x' is no number"),
-        ("/v1/what-if?threshold=nan", 422, "no number"),
+        ("/v1/what-if?head=power", 422, "must be 1 to 256 numbers"),
+        ("/v1/what-if?threshold=x", 422, "'x': must be a number"),
+        ("/v1/what-if?threshold=nan", 422, "must be a number"),
         ("/v1/what-if?threshold=1&window=3h", 404, "there is no window"),
         ("/v1/what-if?threshold=1&task=other", 404, "task other"),
         ("/v1/nothing", 404, "/v1/nothing"),

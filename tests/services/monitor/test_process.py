@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from models.assessment.figures import Errors, Rules, figures
-from services.monitor.judgement import FIGURES
+from models.live.window_figures import FIGURES
 from tests.services.monitor.conftest import Scene
 from tests.services.monitor.simulated import BEGIN, HEAD, Book, Stream, label_asked, simulate
 from tests.services.monitor.watching import Watch, same
@@ -37,7 +37,7 @@ def test_with_all_labels_the_live_figures_are_those_of_demur_evaluate(scene: Sce
     assert BEGIN < found.end <= now
 
 
-def test_panes_say_what_all_units_say_to_a_ten_thousandth(quick_scene: Scene) -> None:
+def test_buckets_say_what_all_units_say_to_a_ten_thousandth(quick_scene: Scene) -> None:
     stream = simulate(100_000, 2, rate=1.0)
     now = label_asked(quick_scene.book(), stream)
     found = quick_scene.watch(now, exact_units=0, last_units=1000).window("1d")
@@ -47,7 +47,7 @@ def test_panes_say_what_all_units_say_to_a_ten_thousandth(quick_scene: Scene) ->
         assert found.figures[name].estimate == pytest.approx(getattr(truth, name), rel=1e-4)
 
 
-def test_panes_and_units_agree_on_sampled_labels_and_their_intervals(quick_scene: Scene) -> None:
+def test_buckets_and_units_agree_on_sampled_labels_and_their_intervals(quick_scene: Scene) -> None:
     stream = simulate(50_000, 4, rate=0.05)
     now = label_asked(quick_scene.book(), stream)
     exact = quick_scene.watch(now, exact_units=10**6, last_units=10**6, estimator="ht").window()
@@ -117,12 +117,12 @@ def test_a_correction_takes_back_what_was_counted(quick_scene: Scene) -> None:
     book.label(units[:500], stream.error[:500].tolist(), now + 1, version=2)
     book.label(units[500:700], wrong[500:700], now - 50, version=0)  # older than what counts
     book.beat(now + 2)
-    published = watch.at(now + 2)
+    snapshot = watch.at(now + 2)
     truth = np.concatenate([stream.error[:500], stream.error[500:] + 5])
     assert before.figures["mean_error"].estimate == pytest.approx(float(np.mean(wrong)))
     assert watch.window().figures["mean_error"].estimate == pytest.approx(float(truth.mean()), rel=1e-9)
     assert watch.window().labels == 2000
-    verdicts = {verdict: count for (_, _, verdict), count in published.labels.items()}
+    verdicts = {verdict: count for (_, _, verdict), count in snapshot.labels.items()}
     assert verdicts == {"counted": 2000, "corrected": 500, "superseded": 200}
 
 
@@ -133,7 +133,7 @@ def test_a_label_that_comes_before_its_unit_counts_when_the_unit_comes(scene: Sc
     other.label(range(1000), stream.error.tolist(), now, epoch=77, state=False)
     other.beat(now)
     watch = scene.watch(now)
-    assert watch.monitor.published.labels == {("toy", "requested", "orphan"): 1000}
+    assert watch.monitor.snapshot.labels == {("toy", "requested", "orphan"): 1000}
     assert book.decide(stream, now) == 0
     other.beat(now + 1)
     book.beat(now + 1)
@@ -150,7 +150,7 @@ def test_explored_units_are_counted_and_enter_no_window(quick_scene: Scene) -> N
     book.beat(now)
     watch = quick_scene.watch(now)
     same(before, watch.window())
-    assert watch.monitor.published.streams[0].explored == {"explore": 500}
+    assert watch.monitor.snapshot.streams[0].explored == {"explore": 500}
 
 
 def test_several_ledgers_are_one_stream(tmp_path: Path) -> None:
@@ -191,8 +191,8 @@ def test_models_are_judged_apart(quick_scene: Scene) -> None:
 def test_two_cycles_without_news_judge_nothing_anew(quick_scene: Scene) -> None:
     now = label_asked(quick_scene.book(), simulate(3000, 32, rate=1.0))
     watch = quick_scene.watch(now)
-    before = watch.monitor.published.judgements
-    after = watch.at(now).judgements
+    before = watch.monitor.snapshot.windows
+    after = watch.at(now).windows
     assert all(one is other for one, other in zip(before, after, strict=True))
 
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 import pytest
 from sqlalchemy import Engine
 
+from models.live.window_evaluator import EvaluationOptions, WindowEvaluator, WindowResult
+from models.live.windows import parse_spans
 from services.ledger.database import Database
-from services.monitor.judge import Judge, Options
-from services.monitor.judgement import Judgement
 from services.monitor.process import Monitor
-from services.monitor.published import Published
-from services.monitor.spans import spans
+from services.monitor.snapshot import Snapshot
 
 SPANS = "15m,1h,1d,7d,30d"
 
@@ -47,39 +46,45 @@ class Watch:
         self.now = now
         self.places = [Place(url) for url in urls]
         self._seconds = 0.0
-        judge = Judge(Options(spans(text), last_units, exact_units, **options), lambda: self._seconds)  # type: ignore[arg-type]
+        chosen = EvaluationOptions(parse_spans(text), last_units, exact_units, **options)  # type: ignore[arg-type]
+        evaluator = WindowEvaluator(chosen, lambda: self._seconds)
         held = max(exact_units, last_units)
         self.monitor = Monitor(
-            lambda: list(self.places), judge, exact_units=held, request_units=10**6, gone=gone, clock=lambda: self.now
+            lambda: list(self.places),
+            evaluator,
+            exact_units=held,
+            request_units=10**6,
+            gone=gone,
+            clock=lambda: self.now,
         )
 
-    def at(self, now: float | None = None) -> Published:
+    def at(self, now: float | None = None) -> Snapshot:
         """All that is known at a moment, once the whole history was read."""
         self.now = self.now if now is None else now
-        self._seconds += 60.0  # of judging's own clock, so that all that changed is judged in each cycle
-        published = self.monitor.cycle()
-        while any(not ledger.caught_up for ledger in published.ledgers):
+        self._seconds += 60.0  # on the evaluator's own clock, so that each cycle evaluates all that changed
+        snapshot = self.monitor.cycle()
+        while any(not ledger.caught_up for ledger in snapshot.ledgers):
             self._seconds += 60.0
-            published = self.monitor.cycle()
-        return published
+            snapshot = self.monitor.cycle()
+        return snapshot
 
-    def window(self, name: str = "1h", source: str = "requested", model: str | None = None) -> Judgement:
-        """One judgement of the last cycle."""
+    def window(self, name: str = "1h", source: str = "requested", model: str | None = None) -> WindowResult:
+        """Result of one window of the last cycle."""
         found = [
             one
-            for one in self.monitor.published.judgements
+            for one in self.monitor.snapshot.windows
             if (one.window, one.source) == (name, source) and model in (None, one.key.model)
         ]
         (only,) = found
         return only
 
 
-def words(judgement: Judgement) -> set[str]:
+def words(result: WindowResult) -> set[str]:
     """Why a window is not valid."""
-    return {word for word, _ in judgement.reasons}
+    return {word for word, _ in result.reasons}
 
 
-def same(one: Judgement, other: Judgement) -> None:
+def same(one: WindowResult, other: WindowResult) -> None:
     """Counts to the last bit, sums to 1e-9."""
     assert (one.units, one.answered, one.labels, one.mode) == (other.units, other.answered, other.labels, other.mode)
     assert words(one) == words(other)

@@ -213,7 +213,7 @@ async def test_streams_of_two_measures_are_never_mixed(tiny: Tiny, tmp_path: Pat
     for model, parts in ((tag, (starts[0], starts[2])), (f"{tag}@varm", (starts[1],))):
         (window,) = [
             one
-            for one in published.judgements
+            for one in published.windows
             if (one.key.head, one.key.model, one.window, one.source) == ("temperature", model, "1d", "census")
         ]
         assert (window.units, window.labels) == (60 * len(parts), 60 * len(parts))

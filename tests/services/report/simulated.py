@@ -1,4 +1,4 @@
-"""Judged files made up of a simulated regression ensemble and its members, in two domains."""
+"""UnitErrors files made up of a simulated regression ensemble and its members, in two domains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from models.evaluation.compare import FIGURES, Comparison, Interval
 from models.evaluation.evaluate import Evaluation, evaluate
-from models.evaluation.judged import ErrorColumn, Judged, Normals
+from models.evaluation.unit_errors import ErrorColumn, Normals, UnitErrors
 
 UNIT = "°C²"
 
@@ -17,7 +17,7 @@ UNIT = "°C²"
 def regression(
     source: str = "runs/ensemble.npz", *, n: int = 4000, members: int = 5, seed: int = 1, domains: bool = True,
     acceptable: float | None = 1.0, normals: bool = True, skill: float = 1.0,
-) -> Judged:  # fmt: skip
+) -> UnitErrors:  # fmt: skip
     """An ensemble of temperatures: heteroscedastic noise, members that part where data have shifted."""
     draw = np.random.default_rng(7)  # the same world for all files
     shifted = np.arange(n) >= n // 2
@@ -31,7 +31,7 @@ def regression(
     climates = np.array(["mild", "dry", "snow", "polar"])[(np.arange(n) * 7) % 2 + 2 * shifted]
     one = _judged(source, mean, variance, target, shifted if domains else None, acceptable, normals, climates)
 
-    def singles() -> Iterator[Judged]:
+    def singles() -> Iterator[UnitErrors]:
         for row in range(members):
             yield _judged(
                 f"{source}[{row}]", mean[[row]], variance[[row]], target, shifted if domains else None, acceptable,
@@ -40,7 +40,7 @@ def regression(
 
     if members < 2:
         return one
-    return Judged(**{**vars(one), "singles": singles})
+    return UnitErrors(**{**vars(one), "singles": singles})
 
 
 def compared(files: list[Evaluation]) -> Comparison:
@@ -67,7 +67,7 @@ def three_files() -> tuple[list[Evaluation], Comparison]:
     return files, compared(files)
 
 
-def constant(**changes: Any) -> Judged:
+def constant(**changes: Any) -> UnitErrors:
     """Fifty units of error 2 in a file of any origin, with changes."""
     plain = {
         "task": "generic",
@@ -75,7 +75,7 @@ def constant(**changes: Any) -> Judged:
         "errors": {"error": ErrorColumn(np.full(50, 2.0), "the unit of the file", 3.0)},
         "measures": {"uncertainty": np.arange(50.0)},
     }
-    return Judged(**{**plain, **changes})
+    return UnitErrors(**{**plain, **changes})
 
 
 def _judged(
@@ -87,7 +87,7 @@ def _judged(
     acceptable: float | None,
     normals: bool,
     climates: Any,
-) -> Judged:
+) -> UnitErrors:
     mvar, varm, centre = variance.mean(0), mean.var(0), mean.mean(0)
     squared = (centre - target) ** 2
     measures = {"tvar": mvar + varm, "mvar": mvar}
@@ -102,7 +102,7 @@ def _judged(
             "mae": float(np.abs(centre - target)[part].mean()),
         }
 
-    return Judged(
+    return UnitErrors(
         task="regression",
         source=source,
         errors={

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import ErrorColumn
+from models.evaluation.unit_errors import ErrorColumn
 from services.report import retention_sections
 from services.report.number_format import numeral
 from tests.services.report.reading import written

@@ -12,7 +12,7 @@ from models.assessment.convention import OFFICIAL, PAPER
 from models.assessment.figures import Rules
 from models.evaluation.compare import Interval
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import ErrorColumn, Judged
+from models.evaluation.unit_errors import ErrorColumn, UnitErrors
 from services.report import captions, naming
 from services.report.comparison_section import reading
 from services.report.curves import retention_curves
@@ -20,7 +20,7 @@ from services.report.curves import retention_curves
 
 def said(errors: list[float], uncertainty: list[float], unit: str = "kW") -> str:
     column = ErrorColumn(np.array(errors), unit, None)
-    judged = Judged("generic", "f.csv", {"absolute_error": column}, {"u": np.array(uncertainty)})
+    judged = UnitErrors("generic", "f.csv", {"absolute_error": column}, {"u": np.array(uncertainty)})
     return captions.result(evaluate(judged), retention_curves(judged)["full"])
 
 

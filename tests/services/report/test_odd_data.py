@@ -14,11 +14,11 @@ import pytest
 
 from models.evaluation.compare import Comparison, Interval
 from models.evaluation.evaluate import Evaluation, evaluate
-from models.evaluation.judged import ErrorColumn, Judged, Normals
+from models.evaluation.unit_errors import ErrorColumn, Normals, UnitErrors
 from tests.services.report.reading import read, written
 from tests.services.report.simulated import constant, regression
 
-EDGES: dict[str, Callable[[], Judged]] = {
+EDGES: dict[str, Callable[[], UnitErrors]] = {
     "one unit": lambda: regression(n=1, members=1, domains=False),
     "two units": lambda: regression(n=2, members=2),
     "constant errors": constant,
@@ -42,15 +42,15 @@ def test_odd_data_give_a_whole_page(case: str, tmp_path: Path) -> None:
         assert all(math.isfinite(value) for _, cells in rows for cell in cells for value in cell)
 
 
-def unsure(values: Any) -> Judged:
+def unsure(values: Any) -> UnitErrors:
     return constant(errors={"error": ErrorColumn(ROWS, "m", 9.0)}, measures={"u": np.asarray(values, float)})
 
 
-def wrong(values: Any, **changes: Any) -> Judged:
+def wrong(values: Any, **changes: Any) -> UnitErrors:
     return constant(errors={"error": ErrorColumn(np.asarray(values, float), "m", 1.0)}, **changes)
 
 
-def normal(variance: Any, squared: Any = 1.0) -> Judged:
+def normal(variance: Any, squared: Any = 1.0) -> UnitErrors:
     """Fifty rows of these variances and squared errors."""
     variance, squared = (np.broadcast_to(np.asarray(one, float), 50) for one in (variance, squared))
     own = {"ence": math.inf, "cv": math.nan, "lence": math.inf, "r3": math.inf}
@@ -64,7 +64,7 @@ def normal(variance: Any, squared: Any = 1.0) -> Judged:
 
 ROWS = np.arange(50.0)
 EVERY_OTHER = ROWS % 2 == 0
-EXTREMES: dict[str, Callable[[], Judged]] = {
+EXTREMES: dict[str, Callable[[], UnitErrors]] = {
     "tiny and huge variances": lambda: normal(np.where(EVERY_OTHER, 1e-16, 1e37)),
     "one huge variance": lambda: normal(np.where(ROWS == 7, 1e37, 1e-16)),
     "huge variances": lambda: normal(1e300),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from models.evaluation.evaluate import evaluate
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from tests.services.report.reading import written
 from tests.services.report.simulated import constant, regression
 

@@ -13,7 +13,7 @@ import pytest
 
 from models.evaluation.compare import Comparison
 from models.evaluation.evaluate import Evaluation, evaluate, mean_and_deviation
-from models.evaluation.judged import ErrorColumn, Judged
+from models.evaluation.unit_errors import ErrorColumn, UnitErrors
 from services.report import write_report
 from services.report.rendering import TEMPLATES
 from tests.services.report.reading import quiet, read, written
@@ -166,7 +166,7 @@ def test_differences_are_told_with_their_intervals(three: tuple[Path, list[Evalu
 def test_what_files_say_is_escaped(tmp_path: Path) -> None:
     nasty = "<script>alert('x')</script>\"&$x_1$.npz"
     judged = regression(nasty, n=60)
-    judged = Judged(
+    judged = UnitErrors(
         **{
             **vars(judged),
             "measures": {f"m{nasty}": judged.uncertainty},
@@ -176,7 +176,7 @@ def test_what_files_say_is_escaped(tmp_path: Path) -> None:
             "errors": {f"e{nasty}": ErrorColumn(judged.error.values, nasty, 1.0)},
         }
     )
-    other = Judged(**{**vars(judged), "source": f"2{nasty}", "singles": None})
+    other = UnitErrors(**{**vars(judged), "source": f"2{nasty}", "singles": None})
     files = [evaluate(judged, (nasty,)), evaluate(other)]
     page = written(tmp_path / "r", *files, comparison=compared(files))
     text = " ".join(read(page).text)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from models.building import Labelled
+from models.live.window_evaluator import WindowResult
 from models.tasks.weather.inference import serving as opening
 from services.cli import main
-from services.monitor.judgement import Judgement
 from tests.models.weather.tiny import SCHEMA, Tiny, table
 from tests.services.monitor.watching import Watch
 from tests.services.weather import Json, Rows, Served, serving
@@ -47,12 +47,12 @@ async def labels(served: Served, content: list[Json], **more: Any) -> Json:
     return found
 
 
-def judged(home: Path, **options: Any) -> dict[tuple[str, str], Judgement]:
+def judged(home: Path, **options: Any) -> dict[tuple[str, str], WindowResult]:
     """(head, source) to the judgement of the last day."""
     watch = Watch(f"sqlite:///{home / 'ledger' / 'weather.db'}", now=time.time() + 2, **options)
     published = watch.at()
     watch.monitor.close()
-    return {(one.key.head, one.source): one for one in published.judgements if one.window == "1d"}
+    return {(one.key.head, one.source): one for one in published.windows if one.window == "1d"}
 
 
 def evaluated(tiny: Tiny, given: Labelled, head: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> Json:

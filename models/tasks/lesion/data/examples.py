@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.imaging import nifti
 from models.tasks.lesion.artefact.recipe import Channel, Recipe
 from models.tasks.lesion.data.image import BRAIN_MASK, Scan, read_scan

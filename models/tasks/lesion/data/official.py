@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile, Mask
+from models.evaluation.unit_errors import BadFile, Mask
 from models.tasks.lesion.artefact.recipe import Channel
 from models.tasks.lesion.data import volumes
 from models.tasks.lesion.data.scans import natural

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from models.assessment import segmentation, segmentation_retention
 from models.assessment.convention import Convention
 from models.assessment.figures import Rules
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
+from models.evaluation.unit_errors import BadFile, ErrorColumn, ErrorOptions, Mask, UnitErrors, ordered
 from models.tasks.lesion.data import scans, volumes
 from models.tasks.lesion.data.scans import Scan
 from models.uncertainty.voxels import scan_structural_uncertainty
 
 OPTIONS = frozenset({"ground_truth"})
-"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
 
 SCORES = ("ndsc", "dice", "lesion_f1")
 STRUCTURAL = "scan_structural_uncertainty"
@@ -42,7 +42,7 @@ class ScanFigures:
     """Of the ground truth."""
 
 
-def read(path: Path, asked: Asked) -> Judged:
+def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     """A folder of official file names (``scans``); the companion ``ground_truth`` may hold truths and brain masks.
 
     Errors are 1 - score over the whole volume. Measures are means of a voxel uncertainty in the brain mask, without
@@ -66,7 +66,7 @@ def read(path: Path, asked: Asked) -> Judged:
         return means | {f"{name}_sd": float(np.std(exist[name])) if len(exist[name]) else math.nan for name in figures}
 
     known = [scan.shifted for scan in found.scans]
-    return Judged(
+    return UnitErrors(
         task="lesion",
         source=str(path),
         errors=ordered(asked, columns, str(path)),

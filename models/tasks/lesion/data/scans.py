@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.lesion.data import metaimage
 
 TRUTH, MASK = "gt_isovox", "isovox_fg_mask"

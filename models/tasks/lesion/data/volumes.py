@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.assessment.segmentation import drop_small_components
 from models.evaluation.files import need
-from models.evaluation.judged import BadFile, Mask
+from models.evaluation.unit_errors import BadFile, Mask
 from models.imaging.orientation import reoriented
 from models.tasks.lesion.data import metaimage
 

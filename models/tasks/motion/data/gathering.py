@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data import canonical, examples, folders, official
 from models.tasks.motion.data.examples import Example, Examples
 from models.tasks.motion.data.folders import Split

@@ -15,7 +15,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.protocol.motion_pb2 import ObjectPrediction, Scene, Trajectory
 
 _PREDICTIONS = 1  # field of Submission

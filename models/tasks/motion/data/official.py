@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data import canonical, folders, messages, tags
 from models.tasks.motion.data.canonical import Partition, Rule
 from models.tasks.motion.data.folders import Split

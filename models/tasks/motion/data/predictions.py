@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from models.assessment.figures import Rules
 from models.assessment.trajectories import WeightsError, checked_weights
 from models.evaluation import files
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered, unranked
+from models.evaluation.unit_errors import BadFile, ErrorColumn, ErrorOptions, Mask, UnitErrors, ordered, unranked
 from models.tasks.motion.data import submission, truth
 from models.tasks.motion.errors import ACCEPTABLE, UNITS, request_errors
 from models.tasks.motion.inference.frame import FARTHEST
 
 OPTIONS = frozenset({"scenes"})
-"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
 
 UNCERTAINTY = "uncertainty"
 
 
-def read(path: Path, asked: Asked) -> Judged:
+def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     """A submission (``.pb``; its ground truth is the companion ``scenes``) or an NPZ file.
 
     NPZ: ``trajectories`` [N, D, T, 2] and ``target`` [N, T, 2] in the agents' frames, m; ``weights`` [N, D];
@@ -43,7 +43,7 @@ def read(path: Path, asked: Asked) -> Judged:
     raise BadFile(f"{path} is neither a submission (.pb) nor arrays (.npz)")
 
 
-def _of_arrays(path: Path, asked: Asked) -> Judged:
+def _of_arrays(path: Path, asked: ErrorOptions) -> UnitErrors:
     if "scenes" in asked.companions:
         raise BadFile(f"{path} holds the truth itself: leave --scenes out, it is for submissions")
     arrays = files.read_npz(path)
@@ -69,7 +69,7 @@ def _of_arrays(path: Path, asked: Asked) -> Judged:
     )
 
 
-def _of_submission(path: Path, asked: Asked) -> Judged:
+def _of_submission(path: Path, asked: ErrorOptions) -> UnitErrors:
     if asked.companions.get("scenes") is None:
         raise BadFile(
             f"{path} holds no truth: give --scenes, a folder of the official scene files or a file of true trajectories"
@@ -111,21 +111,21 @@ def _check_metres(path: Path, name: str, good: Mask) -> None:
 
 def _judged(
     path: Path,
-    asked: Asked,
+    asked: ErrorOptions,
     errors: Mapping[str, Any],
     uncertainty: NDArray[np.float64],
     *,
     shifted: Mask | None,
     groups: Mapping[str, NDArray[Any]],
     labels: str,
-) -> Judged:
+) -> UnitErrors:
     columns = {name: ErrorColumn(errors[name], unit, ACCEPTABLE[name]) for name, unit in UNITS.items()}
 
     def own(mask: Mask | None) -> dict[str, float]:
         part = slice(None) if mask is None else mask
         return {name: float(np.mean(column.values[part])) for name, column in columns.items()}
 
-    return Judged(
+    return UnitErrors(
         task="motion",
         source=str(path),
         errors=ordered(asked, columns, str(path)),

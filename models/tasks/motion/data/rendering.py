@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import replace
 from pathlib import Path
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.folders import RENDERED, Split, scene_files
 from models.tasks.motion.data.processes import workers
 from models.tasks.motion.inference import scenes

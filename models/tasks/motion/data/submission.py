@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.assessment.trajectories import WeightsError, checked_weights
-from models.evaluation.judged import BadFile, Mask
+from models.evaluation.unit_errors import BadFile, Mask
 from models.tasks.motion.data import messages
 from models.tasks.motion.data.futures import Key, named
 from models.tasks.motion.data.truth import Truth, key_of, position_array

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile, Mask
+from models.evaluation.unit_errors import BadFile, Mask
 from models.tasks.motion.data import folders, messages, official, tags
 from models.tasks.motion.data.futures import Key, futures, named
 from models.tasks.motion.inference.frame import FARTHEST

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models import npy_header
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.inference.bad_scene import BadScene
 from models.tasks.motion.inference.frame import Float32
 from models.tasks.motion.inference.grid import CHANNELS, Grid

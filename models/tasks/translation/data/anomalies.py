@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile, Mask
+from models.evaluation.unit_errors import BadFile, Mask
 from models.tasks.translation.data.lines import identifier, records, text_lines
 
 FLAGS: Mapping[str, str] = {

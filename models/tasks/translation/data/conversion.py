@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.translation.data import cleaning, corpus, official
 from models.tasks.translation.data.cleaning import Lines
 from models.tasks.translation.data.corpus import Pair

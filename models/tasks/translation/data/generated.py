@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.resume import write_whole
 from models.tasks.translation.data.lines import text_lines
 from models.uncertainty.sequences import SCORES

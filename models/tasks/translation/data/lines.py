@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 
 _UNBOUNDED = 1 << 62
 

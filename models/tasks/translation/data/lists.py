@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile, Mask
+from models.evaluation.unit_errors import BadFile, Mask
 from models.tasks.translation.data import generated, nbest, submission
 from models.tasks.translation.data.generated import Generated
 from models.uncertainty.sequences import SCORES

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.building import UNSTATED, Provenance
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.translation.data import corpus
 from models.tasks.translation.data.corpus import Corpus
 

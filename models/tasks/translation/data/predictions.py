@@ -11,18 +11,18 @@ import numpy as np
 from models.assessment import text
 from models.assessment.figures import Rules
 from models.evaluation.files import need
-from models.evaluation.judged import Asked, BadFile, ErrorColumn, Judged, Mask, ordered
+from models.evaluation.unit_errors import BadFile, ErrorColumn, ErrorOptions, Mask, UnitErrors, ordered
 from models.tasks.translation.data import anomalies, lists, references
 from models.tasks.translation.data.lists import Lists
 from models.tasks.translation.spec import GLEU_UNIT, HYPOTHESES
 
 OPTIONS = frozenset({"references", "domains", "flags"})
-"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
 
 OWN_UNITS = {"egleu": GLEU_UNIT, "maxgleu": GLEU_UNIT, "bleu": "BLEU points, 0 to 100"}
 
 
-def read(path: Path, asked: Asked) -> Judged:
+def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     """The official submission (JSON lines), what fairseq printed, or a folder of that for both development sets.
 
     Companions: ``references``, which what fairseq printed holds itself; optional ``domains``, and ``flags`` of
@@ -48,7 +48,7 @@ def read(path: Path, asked: Asked) -> Judged:
             "bleu": text.bleu([truth[row] for row in rows], [firsts[row] for row in rows]),
         }
 
-    judged = Judged(
+    judged = UnitErrors(
         task="translation",
         source=str(path),
         errors=ordered(asked, columns, str(path)),
@@ -61,7 +61,7 @@ def read(path: Path, asked: Asked) -> Judged:
     return _with_flags(_with_domains(judged, found, asked, path), found, asked, path)
 
 
-def _references(found: Lists, asked: Asked, path: Path) -> list[str]:
+def _references(found: Lists, asked: ErrorOptions, path: Path) -> list[str]:
     given = asked.companions.get("references")
     if given is not None:
         return references.in_order(Path(given), found.ids, path)
@@ -70,7 +70,7 @@ def _references(found: Lists, asked: Asked, path: Path) -> list[str]:
     return list(found.references)
 
 
-def _with_domains(judged: Judged, found: Lists, asked: Asked, path: Path) -> Judged:
+def _with_domains(judged: UnitErrors, found: Lists, asked: ErrorOptions, path: Path) -> UnitErrors:
     """By the file of labels, else by what the predictions' folder or the references say."""
     given, truth = asked.companions.get("domains"), asked.companions.get("references")
     if given is not None:
@@ -85,7 +85,7 @@ def _with_domains(judged: Judged, found: Lists, asked: Asked, path: Path) -> Jud
     return judged if known is None else replace(judged, shifted=known != 0, groups={"domain": known})
 
 
-def _with_flags(judged: Judged, found: Lists, asked: Asked, path: Path) -> Judged:
+def _with_flags(judged: UnitErrors, found: Lists, asked: ErrorOptions, path: Path) -> UnitErrors:
     given = asked.companions.get("flags")
     if given is None:
         return judged

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.evaluation import labels, regression, scored
-from models.evaluation.judged import Asked, BadFile, Judged
+from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
 from models.tasks.vessel.data import submission
 from models.tasks.vessel.spec import POWER, rules
 
 OPTIONS = regression.OPTIONS | {"ground_truth"}
-"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
 
 
-def read(path: Path, asked: Asked) -> Judged:
+def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     """NPZ with ``members`` [M, N, 2] (mean kW, variance kW²) and ``target`` [N] (kW); a table that ``demur score``
     wrote; or the benchmark's submission (``.json``), whose labels are in the companion ``ground_truth``.
 
@@ -30,11 +30,11 @@ def read(path: Path, asked: Asked) -> Judged:
     return regression.read_as(path, asked, power)
 
 
-def _submission(path: Path, asked: Asked, power: regression.Quantity) -> Judged:
+def _submission(path: Path, asked: ErrorOptions, power: regression.Quantity) -> UnitErrors:
     truth = labels.read(path, asked, submission.LABEL)
     ids, mean, uncertainty = submission.read(path)
     order = labels.places(path, ids, truth)
-    whole = Judged(
+    whole = UnitErrors(
         power.task, str(path), errors={}, measures={}, shifted=truth.shifted, groups=truth.groups, rules=power.rules
     )
     return regression.judge_points(whole, mean[order], truth.values, uncertainty[order], asked, power)

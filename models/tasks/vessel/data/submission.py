@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile
 from models.evaluation.row_files import AddRows, Columns, RowFiles, Submission
+from models.evaluation.unit_errors import BadFile
 
 NAME = "vessel-power-estimates.json"
 LABEL = "power"

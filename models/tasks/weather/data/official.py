@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.files import need
-from models.evaluation.judged import BadFile
 from models.evaluation.table import column_names, read_pieces
+from models.evaluation.unit_errors import BadFile
 from models.schema import Feature, Schema
 from models.tasks.weather.data import dummies
 from models.tasks.weather.data.features import (

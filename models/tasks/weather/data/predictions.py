@@ -8,17 +8,17 @@ from pathlib import Path
 from models.assessment.figures import Rules
 from models.evaluation import classification, labels, regression, scored
 from models.evaluation.files import read_npz
-from models.evaluation.judged import Asked, BadFile, Judged
 from models.evaluation.table import column_names
+from models.evaluation.unit_errors import BadFile, ErrorOptions, UnitErrors
 from models.tasks.weather.data import submission
 from models.tasks.weather.data.features import FACT_CLASS, FACT_TEMPERATURE
 from models.tasks.weather.spec import CLASSES, CODE_STEP, HEADS, PRECIPITATION, TEMPERATURE
 
 OPTIONS = regression.OPTIONS | {"ground_truth", "head"}
-"""What of ``Asked`` is of use here besides error, limit, groups and convention."""
+"""What of ``ErrorOptions`` is of use here besides error, limit, groups and convention."""
 
 
-def read(path: Path, asked: Asked) -> Judged:
+def read(path: Path, asked: ErrorOptions) -> UnitErrors:
     """NPZ with ``members`` [M, N, 2] (mean °C, variance °C²) or [M, N, 9] (class probabilities), and ``target`` [N]; a
     table that ``demur score`` wrote, of which ``asked.head`` chooses a head; or the benchmark's submission, whose
     labels are in the companion ``ground_truth``.
@@ -45,14 +45,14 @@ def read(path: Path, asked: Asked) -> Judged:
     return _arrays(path, asked, temperature)
 
 
-def _submission(path: Path, asked: Asked, temperature: regression.Quantity) -> Judged:
+def _submission(path: Path, asked: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
     truth = labels.read(path, asked, FACT_TEMPERATURE)
     ids, mean, uncertainty = submission.read(path)
     by_number = labels.Labels(
         truth.path, [str(row + 1) for row in range(len(truth))], truth.values, truth.shifted, truth.groups
     )
     order = labels.places(path, [str(one) for one in ids.tolist()], by_number)
-    whole = Judged(
+    whole = UnitErrors(
         temperature.task,
         str(path),
         errors={},
@@ -64,7 +64,7 @@ def _submission(path: Path, asked: Asked, temperature: regression.Quantity) -> J
     return regression.judge_points(whole, mean[order], truth.values, uncertainty[order], asked, temperature)
 
 
-def _table(path: Path, asked: Asked, temperature: regression.Quantity) -> Judged:
+def _table(path: Path, asked: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
     have = column_names(path)
     there = [head.name for head in HEADS if f"{head.name}.uncertainty" in have]
     if not there:
@@ -78,7 +78,7 @@ def _table(path: Path, asked: Asked, temperature: regression.Quantity) -> Judged
     return regression.read_scored(path, asked, temperature, FACT_TEMPERATURE, f"{name}.")
 
 
-def _arrays(path: Path, asked: Asked, temperature: regression.Quantity) -> Judged:
+def _arrays(path: Path, asked: ErrorOptions, temperature: regression.Quantity) -> UnitErrors:
     arrays = read_npz(path)
     members = arrays.get("members")
     if members is not None and members.ndim == 3 and members.shape[2] == CLASSES:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile
 from models.evaluation.table import read_pieces
+from models.evaluation.unit_errors import BadFile
 from models.tasks.weather.data import dummies, official, partition
 from models.tasks.weather.data.features import CLIMATE, FACT_TIME
 from models.tasks.weather.data.table import CLIMATES, UNKNOWN, Table

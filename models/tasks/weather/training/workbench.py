@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.executors.device import CPU, Device
 from models.tasks.weather.artefact.ensemble import FAMILIES
 from models.tasks.weather.data import official, partition, split_files

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data import folders, official, truth
 from models.tasks.motion.data.argoverse import convert, logs, windows
 from models.tasks.motion.data.argoverse.recording import Recording

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse import logs, scenarios
 from models.tasks.motion.data.argoverse.actors import EGO_CENTRE
 from tests.models.motion.argoverse.recordings import EGO, attitude, straight, write_log, write_scenario

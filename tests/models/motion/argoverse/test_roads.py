@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse.roads import centre_line, path_graph, ring
 from models.tasks.motion.protocol.motion_pb2 import Polygon
 from tests.models.motion.argoverse.recordings import map_document

@@ -12,7 +12,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.lesion.data import predictions
 from services.cli import main
 from tests.clients.lesion_service import LesionStandIn, serving
@@ -112,7 +112,7 @@ def test_the_submission_alone_is_judged_as_the_nifti_files_are(target: str, tmp_
     assert score(target, tmp_path / "input" / "images" / "brain-mri", out, "--submission") == 0
     (tmp_path / "alone").mkdir()
     (out / "images").rename(tmp_path / "alone" / "images")
-    asked = Asked(companions={"ground_truth": str(tmp_path / "truth")})
+    asked = ErrorOptions(companions={"ground_truth": str(tmp_path / "truth")})
     official, challenge = predictions.read(out, asked), predictions.read(tmp_path / "alone", asked)
     assert official.labels == challenge.labels
     for name, column in official.errors.items():

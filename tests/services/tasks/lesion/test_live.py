@@ -16,8 +16,8 @@ import pytest
 
 from models.artefact import Artefact
 from models.assessment.segmentation import ndsc
+from models.live.window_evaluator import WindowResult
 from services.cli import main
-from services.monitor.judgement import Judgement
 from tests.models.lesion.bright import Case, case
 from tests.models.lesion.heads import head, packed, unpacked
 from tests.services.monitor.watching import Watch
@@ -45,12 +45,12 @@ async def labelled(served: Served, unit: str, mask: bytes, source: str) -> Json:
     return found
 
 
-def judged(home: Path) -> dict[str, Judgement]:
+def judged(home: Path) -> dict[str, WindowResult]:
     """Source to the judgement of the last day."""
     watch = Watch(f"sqlite:///{home / 'ledger' / 'lesion.db'}", now=time.time() + 2)
     published = watch.at()
     watch.monitor.close()
-    return {one.source: one for one in published.judgements if one.window == "1d"}
+    return {one.source: one for one in published.windows if one.window == "1d"}
 
 
 async def test_live_errors_of_a_census_are_those_of_the_evaluation(

@@ -11,7 +11,7 @@ import nibabel
 import numpy as np
 import pytest
 
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.lesion.data import inputs, predictions
 from services.cli import main
 from tests.clients.lesion_service import SINGLE, LesionStandIn, serving
@@ -111,7 +111,7 @@ def test_a_folder_of_sites_keeps_its_folders_and_can_be_judged(
     assert [(row["folder"], row["id"]) for row in table(out / "summary.csv")] == order
     assert [set(one) for one in lesion.scans] == [{"flair", "brain_mask"}] * 3, "the model wants no T1"
     assert "best/dev_in/2_pred_seg.nii.gz" in document["answers"][0]["files"]
-    judged = predictions.read(out, Asked(companions={"ground_truth": str(data)}))
+    judged = predictions.read(out, ErrorOptions(companions={"ground_truth": str(data)}))
     errors = judged.errors["ndsc_error"].values
     assert len(errors) == 3
     assert judged.shifted.tolist() == [False, False, True]
@@ -136,7 +136,7 @@ def test_single_models_are_judged_by_entropy(target: str, lesion: LesionStandIn,
     lesion.maps = SINGLE
     official(tmp_path / "data", "1")
     assert score(target, tmp_path / "data", tmp_path / "out", "--figure") == 0
-    judged = predictions.read(tmp_path / "out", Asked(companions={"ground_truth": str(tmp_path / "data")}))
+    judged = predictions.read(tmp_path / "out", ErrorOptions(companions={"ground_truth": str(tmp_path / "data")}))
     assert list(judged.measures) == ["mean_entropy"]
     assert table(tmp_path / "out" / "summary.csv")[0]["rmi"] == ""
 

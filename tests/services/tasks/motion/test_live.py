@@ -17,10 +17,10 @@ from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
 from models.artefact import Artefact
 from models.assessment.trajectories import cnll
+from models.live.window_evaluator import WindowResult
 from models.tasks.motion.inference.frame import to_scene
 from models.tasks.motion.protocol.motion_pb2 import Scene
 from services.cli import main
-from services.monitor.judgement import Judgement
 from tests.models.motion.towns import town, vehicle
 from tests.services.monitor.watching import Watch
 from tests.services.tasks.motion.conftest import Json, Served, serving
@@ -54,12 +54,12 @@ async def labelled(served: Served, unit: str, value: Any, source: str) -> Json:
     return found
 
 
-def judged(home: Path) -> dict[str, Judgement]:
+def judged(home: Path) -> dict[str, WindowResult]:
     """Source to the judgement of the last day."""
     watch = Watch(f"sqlite:///{home / 'ledger' / 'motion.db'}", now=time.time() + 2)
     published = watch.at()
     watch.monitor.close()
-    return {one.source: one for one in published.judgements if one.window == "1d"}
+    return {one.source: one for one in published.windows if one.window == "1d"}
 
 
 async def test_live_errors_of_a_census_are_those_of_the_evaluation(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from google.protobuf import json_format
 
-from models.evaluation.judged import Asked
+from models.evaluation.unit_errors import ErrorOptions
 from models.tasks.motion.data import predictions
 from models.tasks.motion.inference import scenes
 from models.tasks.motion.inference.grid import OFFICIAL
@@ -88,7 +88,7 @@ def test_a_folder_of_scenes_can_be_judged(
     rows = table(out / "summary.csv")
     files = [f"eval_pb/00{number % 2}/{number}.pb" for number in (0, 2, 4, 1, 3)]
     assert [row["file"] for row in rows] == [file for file in files for _ in range(2)], "sorted folders, sorted files"
-    judged = predictions.read(out / "submission.pb", Asked(companions={"scenes": str(data / "eval_pb")}))
+    judged = predictions.read(out / "submission.pb", ErrorOptions(companions={"scenes": str(data / "eval_pb")}))
     assert len(judged.errors["cnll"].values) == 10
     assert judged.errors["minade"].values.max() < 1e-3, "the first plan is what happened"
     assert judged.measures["uncertainty"].tolist() == [5.0, 15.0] * 5

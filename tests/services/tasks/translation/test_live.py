@@ -14,8 +14,8 @@ import pytest
 
 from models.artefact import Artefact
 from models.assessment.text import egleu_error, n_best_gleu
+from models.live.window_evaluator import WindowResult
 from services.cli import main
-from services.monitor.judgement import Judgement
 from tests.models.translation.made import corpus
 from tests.services.monitor.watching import Watch
 from tests.services.tasks.translation.conftest import Json, Served, serving
@@ -38,12 +38,12 @@ async def submitted(served: Served, request: Json, value: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
-def judged(home: Path) -> dict[str, Judgement]:
+def judged(home: Path) -> dict[str, WindowResult]:
     """Source to the judgement of the last day."""
     watch = Watch(f"sqlite:///{home / 'ledger' / 'translation.db'}", now=time.time() + 2)
     published = watch.at()
     watch.monitor.close()
-    return {one.source: one for one in published.judgements if one.window == "1d"}
+    return {one.source: one for one in published.windows if one.window == "1d"}
 
 
 def error(said: Json, reference: str) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse import logs, scenarios
 from models.tasks.motion.data.argoverse.recording import Recording
 from models.tasks.motion.data.argoverse.roads import SPEED_LIMIT

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse.actors import ANNOTATED, EGO_CENTRE, EGO_SIZE, Actor, numbered
 from models.tasks.motion.data.argoverse.recording import CITIES, Recording, columns, numbers
 from models.tasks.motion.data.argoverse.roads import path_graph

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.evaluation.files import need
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse.actors import Actor
 from models.tasks.motion.protocol.motion_pb2 import PathGraph
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.protocol.motion_pb2 import Lane, PathGraph, Polygon, Vector3
 
 Points = NDArray[np.float64]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from models.evaluation.judged import BadFile
+from models.evaluation.unit_errors import BadFile
 from models.tasks.motion.data.argoverse.actors import EGO_SIZE, TRACKED, Actor, numbered
 from models.tasks.motion.data.argoverse.recording import CITIES, Recording, columns, numbers
 from models.tasks.motion.data.argoverse.roads import path_graph

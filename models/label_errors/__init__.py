@@ -1,0 +1,79 @@
+"""LabelRule a prediction when its label comes: what is kept of it until then, what a label may be, and the error.
+
+The errors are those of ``demur evaluate``. What is kept (evidence) and what labels become are bytes, so that a ledger
+can hold them for any head; nothing is pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.head import Head
+from models.label_errors.bad_label import BadLabel
+from models.label_errors.hypotheses import ExpectedGleuError
+from models.label_errors.trajectories import CorrectedNll
+from models.label_errors.values import ErrorRate, SquaredError
+from models.label_errors.volumes import NormalisedDiceError
+
+__all__ = ["BadLabel", "FittedLabelRule", "LabelRule", "label_rule"]
+
+
+class LabelRule(Protocol):
+    """Evidence, labels and errors of one head."""
+
+    def evidence(self, predictive: Any, units: NDArray[np.intp]) -> list[bytes]:
+        """Return what has to be kept of units of a predictive to compute their errors later."""
+        ...
+
+    def label(self, value: object) -> bytes:
+        """Check a caller's label (JSON value, or bytes of a file) and return its canonical form.
+
+        Raises:
+            BadLabel: it is not a label of this head; says what is needed, in which unit.
+        """
+        ...
+
+    def value(self, label: bytes) -> object:
+        """Return a canonical label as a JSON value, or as the bytes of a file."""
+        ...
+
+    def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
+        """Return the error of each unit [n], in the head's error unit; NaN if the pair has no error."""
+        ...
+
+
+@runtime_checkable
+class FittedLabelRule(LabelRule, Protocol):
+    """Label rule whose labels fit some predictions only, as a mask fits scans of its voxels."""
+
+    def check_fit(self, evidence: bytes, label: bytes) -> None:
+        """Check that ``errors`` can compare a prediction with a label.
+
+        Raises:
+            BadLabel: it cannot; says what is needed.
+        """
+        ...
+
+
+_BY_ERROR: dict[str, Callable[[Head], LabelRule]] = {
+    "squared_error": SquaredError,
+    "error_rate": ErrorRate,
+    "egleu_error": ExpectedGleuError,
+    "cnll": CorrectedNll,
+    "ndsc_error": NormalisedDiceError,
+}
+
+
+def label_rule(head: Head) -> LabelRule:
+    """Return the label rule of a head.
+
+    Raises:
+        LookupError: the head's error is unknown.
+    """
+    if head.error not in _BY_ERROR:
+        raise LookupError(f"no live judging of {head.error!r} (head {head.name}); known: {', '.join(_BY_ERROR)}")
+    return _BY_ERROR[head.error](head)

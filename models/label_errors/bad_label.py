@@ -1,0 +1,18 @@
+"""Error for values that are not labels of a head."""
+
+from __future__ import annotations
+
+
+class BadLabel(ValueError):
+    """The value is not a label of this head; the message says what is needed, in which unit."""
+
+
+def shown(value: object, characters: int = 80) -> str:
+    """Return a value as an error message may quote it."""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        return f"a {type(value).__name__} of many digits"
+    return text if len(text) <= characters else text[: characters - 3] + "..."

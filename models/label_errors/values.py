@@ -1,0 +1,91 @@
+"""Label rules for heads of one value a unit: the squared error of a number, and the error rate of a class."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.assessment.classification import SUM_TOLERANCE, error_indicator
+from models.head import Head
+from models.label_errors.bad_label import BadLabel, shown
+from models.predictive import Categorical, Gaussian
+
+FARTHEST = 1e100
+"""Largest distance of a quantity from zero; its square is still a number."""
+_NONE = 0xFFFF
+"""Class of a unit whose probabilities are not a distribution."""
+_MOST = 0xFFFE
+
+
+class SquaredError:
+    """Squared error of a mean.
+
+    Evidence: the mean, float32 little-endian; label: float64 little-endian; both in the head's unit.
+    """
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+
+    def evidence(self, predictive: Gaussian, units: NDArray[np.intp]) -> list[bytes]:
+        packed = np.ascontiguousarray(predictive.mean[units], "<f4").tobytes()
+        return [packed[start : start + 4] for start in range(0, len(packed), 4)]
+
+    def label(self, value: object) -> bytes:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= FARTHEST:
+            raise BadLabel(
+                f"{shown(value)} is no label of {self._head.name}; needed: a number, {-FARTHEST:g} to {FARTHEST:g} "
+                f"({self._head.label})"
+            )
+        return struct.pack("<d", value + 0.0)
+
+    def value(self, label: bytes) -> float:
+        return float(np.frombuffer(label, "<f8")[0])
+
+    def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
+        mean = np.frombuffer(b"".join(evidence), "<f4").astype(np.float64)
+        target = np.frombuffer(b"".join(labels), "<f8")
+        squared: NDArray[np.float64] = (target - mean) ** 2
+        return squared
+
+
+class ErrorRate:
+    """Error rate of the most probable class.
+
+    Evidence and label: a class, 0 to C - 1, uint16 little-endian. Evidence of probabilities that are not a distribution
+    (a broken model's, which defer) says so, and has no error.
+    """
+
+    def __init__(self, head: Head) -> None:
+        self._head = head
+        self._most = _MOST if head.classes is None else head.classes - 1
+
+    def evidence(self, predictive: Categorical, units: NDArray[np.intp]) -> list[bytes]:
+        probabilities = np.asarray(predictive.probabilities[units], np.float64)
+        whole = np.isfinite(probabilities).all(axis=1) & (np.abs(probabilities.sum(axis=1) - 1) <= SUM_TOLERANCE)
+        classes = np.where(whole, np.argmax(probabilities, axis=1), _NONE)
+        packed = classes.astype("<u2").tobytes()
+        return [packed[start : start + 2] for start in range(0, len(packed), 2)]
+
+    def label(self, value: object) -> bytes:
+        code = int(value) if isinstance(value, float) and value.is_integer() else value
+        if isinstance(code, bool) or not isinstance(code, int) or not 0 <= code <= self._most:
+            raise BadLabel(
+                f"{shown(value)} is no label of {self._head.name}; needed: a whole number, 0 to {self._most} "
+                f"({self._head.label})"
+            )
+        return struct.pack("<H", code)
+
+    def value(self, label: bytes) -> int:
+        return int(np.frombuffer(label, "<u2")[0])
+
+    def errors(self, evidence: Sequence[bytes], labels: Sequence[bytes]) -> NDArray[np.float64]:
+        predicted = np.frombuffer(b"".join(evidence), "<u2").astype(np.int64)
+        truth = np.frombuffer(b"".join(labels), "<u2").astype(np.int64)
+        errors = np.full(len(truth), np.nan)
+        known = predicted != _NONE
+        if known.any():
+            errors[known] = error_indicator(truth[known], predicted[known])
+        return errors

@@ -1,0 +1,1 @@
+"""Arithmetic of the live monitor: streams, windows, their figures and baselines; arrays in, arrays out."""

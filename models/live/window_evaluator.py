@@ -1,0 +1,175 @@
+"""Evaluation of all windows: from every unit where all are held, from buckets otherwise; only after changes.
+
+Exact evaluation takes time in proportion to the units. A stream's windows get at most a tenth of one core, so large
+ones are evaluated every few seconds. Each result names the time that it is about.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+
+from models.estimation.weights import Estimator
+from models.live.baseline import BaselineInterval, Baselines
+from models.live.drift import DriftFigures, RiskFigures
+from models.live.invalidity import Invalidity, InvalidityOf
+from models.live.stream import SOURCES, Stream
+from models.live.units import StreamKey
+from models.live.window_figures import WindowFigures, bucket_figures, exact_figures
+from models.live.windows import LAST, Span
+
+_DUTY = 0.1
+"""Share of a core for windows that change all the time."""
+_LONGEST_SECONDS = 15.0
+"""Longest time between two evaluations of a window that changes, however long they take."""
+_AGEING_SECONDS = 5.0
+"""Time between evaluations of a window with late labels, which changes by time alone."""
+_NO_DRIFT = DriftFigures(math.nan, math.nan, 0.0, False)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationOptions:
+    """Options of the evaluation of windows."""
+
+    spans: tuple[Span, ...]
+    last_units: int
+    """Units of the window by count."""
+    exact_units: int
+    """Largest number of units of a window by time that is evaluated from every unit."""
+    estimator: Estimator = "aipw"
+    alpha: float = 0.05
+    """Probability that a stream ever has a false alarm of drift, and of risk."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WindowResult(WindowFigures):
+    """Result of one window of one stream, by the labels of one source."""
+
+    key: StreamKey
+    window: str
+    """Name: ``1h``, or ``last`` for the last units by count."""
+    source: str
+    start: float
+    """Begin, seconds since 1970."""
+    end: float
+    """Time up to which the ledgers are complete, seconds since 1970."""
+    estimator: str
+    drift: DriftFigures
+    risk: RiskFigures
+    reasons: tuple[tuple[str, str], ...] = ()
+    """Reasons why the figures are not valid: a stable word and a sentence each."""
+    baseline: BaselineInterval | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether the figures are valid."""
+        return not self.reasons
+
+
+@dataclass(slots=True)
+class _Kept:
+    state: tuple[object, ...]
+    result: WindowResult
+    seconds: float
+    when: float
+
+
+class WindowEvaluator:
+    """Evaluates the windows of all streams, and keeps the results that have not changed."""
+
+    def __init__(self, options: EvaluationOptions, clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Args:
+            clock: clock of the evaluations' duration, seconds.
+        """
+        self._options, self._clock = options, clock
+        self._kept: dict[tuple[StreamKey, str, str], _Kept] = {}
+        self._baselines = Baselines(options.estimator, clock)
+
+    def forget(self) -> None:
+        """Drop all results."""
+        self._kept.clear()
+        self._baselines.forget()
+
+    def evaluate(
+        self, streams: Mapping[StreamKey, Stream], now: float, until: float, invalidity_of: InvalidityOf
+    ) -> tuple[WindowResult, ...]:
+        """Return the results of all windows of all streams.
+
+        Args:
+            now: seconds since 1970.
+            until: time up to which the ledgers are complete, seconds since 1970.
+        """
+        results = []
+        for stream in streams.values():
+            for source in SOURCES if stream.has_census() else SOURCES[:1]:
+                baseline = self._baselines.find(stream, source, now, until, invalidity_of)
+                for span in (*self._options.spans, None):
+                    result = self._current(stream, source, span, now, until, invalidity_of)
+                    known = baseline(result.judged) if baseline is not None and result.judged else None
+                    if known != result.baseline:
+                        place = (result.key, result.window, source)
+                        result = self._kept[place].result = replace(result, baseline=known)
+                    results.append(result)
+        return tuple(results)
+
+    def _current(
+        self, stream: Stream, source: str, span: Span | None, now: float, until: float, invalidity_of: InvalidityOf
+    ) -> WindowResult:
+        """Return the kept result of a window if it still holds or its time has not come, else a new one."""
+        name, start = LAST if span is None else span.name, self._start(stream, span, now)
+        invalidity = invalidity_of(stream.profile.key.task, start, now)
+        state = (stream.changes, start, invalidity)
+        place = (stream.profile.key, name, source)
+        kept, begin = self._kept.get(place), self._clock()
+        if kept is not None:
+            waits = min(kept.seconds / _DUTY * len(self._kept), _LONGEST_SECONDS)
+            same = kept.state == state and (kept.result.settled or begin - kept.when < _AGEING_SECONDS)
+            if same or (kept.state[2] == invalidity and begin - kept.when < waits):
+                return kept.result
+        figures = self._figures(stream, source, span, start, now, invalidity.lost)
+        alpha = self._options.alpha
+        result = WindowResult(
+            **{field.name: getattr(figures, field.name) for field in fields(figures)},
+            key=stream.profile.key,
+            window=name,
+            source=source,
+            start=start,
+            end=until,
+            estimator=self._options.estimator,
+            drift=_NO_DRIFT if stream.scores is None else stream.scores.figures(figures.scores, alpha),
+            risk=stream.risks[source].figures(alpha),
+            reasons=(*invalidity.reasons, *_reasons(figures, invalidity)),
+        )
+        end = self._clock()
+        self._kept[place] = _Kept(state, result, end - begin, end)
+        return result
+
+    def _start(self, stream: Stream, span: Span | None, now: float) -> float:
+        if span is not None:
+            return float(span.start(now))
+        units = stream.recent.newest(self._options.last_units)
+        return float(units.time[0]) if len(units) else now
+
+    def _figures(
+        self, stream: Stream, source: str, span: Span | None, start: float, now: float, lost: int
+    ) -> WindowFigures:
+        options = self._options
+        units = stream.recent.newest(options.last_units) if span is None else stream.recent.since(start)
+        if units is not None and (span is None or len(units) <= options.exact_units):
+            return exact_figures(stream, source, units, now, options.estimator, lost)
+        return bucket_figures(stream, source, start, now, options.estimator, lost)
+
+
+def _reasons(figures: WindowFigures, invalidity: Invalidity) -> list[tuple[str, str]]:
+    """Return the reasons of the gates as sentences; that of lost units with the causes of the loss."""
+    reasons = []
+    for reason in figures.gates.reasons:
+        text = f"{reason.text[:1].upper()}{reason.text[1:]}"
+        if invalidity.lost and reason.word == "gap":
+            causes = ", ".join(dict.fromkeys(invalidity.why))
+            text = f"{'At least ' if invalidity.more else ''}{text} ({causes})"
+        reasons.append((reason.word, f"{text}."))
+    return reasons
