@@ -202,13 +202,15 @@ def mentions(path: Path, task: str) -> Iterator[int]:
             ast.FunctionDef: lambda n: [n.name],
             ast.ClassDef: lambda n: [n.name],
         }.get(type(node), lambda n: [])(node)
-        if any(task in word.lower() for word in words):
+        if any(task in word.lower().replace("promotion", "") for word in words):  # of units, in the ledger
             yield node.lineno
 
 
 def test_the_check_for_task_names_can_fail(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text('"""The vessel, in prose."""\nif task == "vessel":\n    run(Vessel)\n')
     assert list(mentions(tmp_path / "m.py", "vessel")) == [2, 3]
+    (tmp_path / "m.py").write_text("Promotion()\nMotion()\n")
+    assert list(mentions(tmp_path / "m.py", "motion")) == [2]
 
 
 def test_stubs_are_those_of_the_protos() -> None:

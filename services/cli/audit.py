@@ -9,10 +9,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from services.access.trail import KINDS
 from services.cli.asking import ask, refusal
 from services.cli.output import CommandError, print_json
 from services.cli.places import announced
+from services.ledger.audit_trail import KINDS
 from services.runtime.settings import Settings, address
 from services.tasks import TENANTS
 

@@ -14,8 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from services.cli.output import CommandError
 from services.ledger.backup.archive import BadBackup
 from services.ledger.backup.backup import name_of_ledger
-from services.ledger.database import Database, LedgerHeld, LedgerRefused
-from services.ledger.failures import words
+from services.ledger.database import Database, LedgerHeld, LedgerRefused, error_text
 from services.ledger.store import Store
 from services.monitor.setup import followed
 from services.runtime.errors import DemurError
@@ -84,7 +83,7 @@ def failures() -> Iterator[None]:
     except DemurError as error:
         raise CommandError(error.message) from error
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise CommandError(f"it cannot be read or written: {words(error)}") from error
+        raise CommandError(f"it cannot be read or written: {error_text(error)}") from error
 
 
 def _ledger(settings: Settings, url: str, store: Store) -> Ledger:

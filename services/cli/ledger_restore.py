@@ -12,8 +12,8 @@ from services.cli.ledger_places import add_choice, failures, gone, target
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json
 from services.ledger.backup import tombstones
 from services.ledger.backup.archive import Archive
-from services.ledger.backup.hand import Loss
-from services.ledger.backup.restore import Restored, Wishes, restore
+from services.ledger.backup.maintenance_writer import Loss
+from services.ledger.backup.restore import Restored, RestoreOptions, restore
 from services.runtime.settings import Settings
 
 EXAMPLE = "demur ledger restore --from /backups --erasures erasures.csv"
@@ -41,7 +41,7 @@ def run(given: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         raise BadInput(f"--erasures: {error}") from error
     now = time.time()
-    wishes = Wishes(
+    options = RestoreOptions(
         erased=erased,
         retired=now - settings.retention_days * 86400 if settings.retention_days else -math.inf,
         gone=gone(settings),
@@ -58,7 +58,7 @@ def run(given: argparse.Namespace) -> int:
             place = target(settings, name)
             manifest = archive.manifest(name, given.backup)
             note = ProgressLine(f"restoring {name}")
-            made = restore(archive, manifest, place.database, place.store, wishes, clock=time.time, note=note)
+            made = restore(archive, manifest, place.database, place.store, options, clock=time.time, note=note)
             done.append(_document(made))
             if not given.json:
                 _print(made)
@@ -71,8 +71,8 @@ def _document(made: Restored) -> dict[str, Any]:
     return {
         "ledger": made.manifest.ledger,
         "backup": made.manifest.name,
-        "units": made.found.units,
-        "rows": made.found.rows,
+        "units": made.report.units,
+        "rows": made.report.rows,
         "gaps": [{"task": one.task, "from": one.start, "to": one.end} for one in made.losses],
         "erased": made.erased,
         "retired": made.retired,
@@ -81,7 +81,7 @@ def _document(made: Restored) -> dict[str, Any]:
 
 
 def _print(made: Restored) -> None:
-    print(f"{made.manifest.ledger}/{made.manifest.name}: {made.found.units} units, {made.found.rows['label']} labels")
+    print(f"{made.manifest.ledger}/{made.manifest.name}: {made.report.units} units, {made.report.rows['label']} labels")
     print_losses(made.losses)
     if made.erased or made.retired:
         print(f"  erased again: {made.erased} of the list, {made.retired} beyond the retention period")

@@ -13,7 +13,15 @@ from services.cli.ledger_places import Ledger, add_choice, failures, gone, in_us
 from services.cli.ledger_restore import print_losses
 from services.cli.output import BadInput, print_json
 from services.ledger.backup import tombstones
-from services.ledger.backup.hand import Hand, Loss, Open, bury, open_writers, refuse_living, settle
+from services.ledger.backup.maintenance_writer import (
+    Loss,
+    MaintenanceWriter,
+    OpenWriter,
+    close_lost_writer,
+    close_writers,
+    open_writers,
+    refuse_active_writers,
+)
 from services.ledger.migrations import migrate
 from services.runtime.settings import Settings
 
@@ -80,14 +88,14 @@ def _bury(ledger: Ledger, epoch: int, until: float | None) -> Loss:
     engine = ledger.database.writing()
     try:
 
-        def unfinished() -> list[Open]:
+        def unfinished() -> list[OpenWriter]:
             with engine.connect() as connection, connection.begin():
                 return [one for one in open_writers(connection) if one.epoch == epoch]
 
-        refuse_living(unfinished)
+        refuse_active_writers(unfinished)
         now = time.time()
         with engine.begin() as connection:
-            return bury(connection, epoch, until=now if until is None else until, now=now, reason=_LOST)
+            return close_lost_writer(connection, epoch, until=now if until is None else until, now=now, reason=_LOST)
     finally:
         engine.dispose()
 
@@ -101,18 +109,18 @@ def _settle(
     try:
         migrate(engine, time.time)
 
-        def unfinished() -> list[Open]:
+        def unfinished() -> list[OpenWriter]:
             with engine.connect() as connection, connection.begin():
                 return open_writers(connection)
 
-        refuse_living(unfinished)
+        refuse_active_writers(unfinished)
         now = time.time()
         with engine.begin() as connection:
             left = [one for one in open_writers(connection) if one.epoch not in gone(settings)]
-            losses = settle(connection, left, since=since, now=now, reason=_REASON)
+            losses = close_writers(connection, left, since=since, now=now, reason=_REASON)
         before = now - settings.retention_days * 86400 if settings.retention_days else -math.inf
-        hand = Hand(engine, time.time, database.forget)
-        counts = asyncio.run(tombstones.again(hand, ledger.store, now, erased, before))
+        writer = MaintenanceWriter(engine, time.time, database.forget)
+        counts = asyncio.run(tombstones.again(writer, ledger.store, now, erased, before))
         return losses, sum(counts)
     finally:
         engine.dispose()

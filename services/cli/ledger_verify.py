@@ -10,7 +10,7 @@ from typing import Any
 from services.cli.ledger_places import add_choice, failures, in_use
 from services.cli.output import CommandError, print_json
 from services.ledger.backup.archive import DATABASE, Archive, BadBackup
-from services.ledger.backup.soundness import examine
+from services.ledger.backup.integrity_check import examine
 from services.ledger.database import Database
 from services.ledger.store import Store
 from services.runtime.settings import Settings

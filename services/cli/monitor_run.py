@@ -11,9 +11,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
-from services.access.opening import Access, check_access, opened
+from services.access.factory import Access, check_access, open_access
 from services.access.rules import MONITOR_ROUTES, HttpRules
-from services.access.watched import follow
+from services.access.watched_files import follow
 from services.cli.output import CommandError
 from services.cli.places import MONITOR, Running, announce, started
 from services.cli.ports import holder
@@ -50,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
     die_with_parent()
     check_access(settings)
     registry = CollectorRegistry()
-    access = opened(settings, MONITOR, registry)
+    access = open_access(settings, MONITOR, registry)
     try:
         made = monitor(settings)
     except PermissionError as error:
@@ -68,7 +68,9 @@ def run(given: argparse.Namespace) -> int:
         Running(MONITOR, pid, host, port, 0, "", started(pid), certificate, settings.probe_port),
     )
     _log.info("serving", extra={"fields": {"url": f"http{'s' * bool(certificate)}://{address(host, port)}"}})
-    served = Guard(application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.door)
+    served = Guard(
+        application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.authenticator
+    )
     config = uvicorn.Config(
         served, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2
     )

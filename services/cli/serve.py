@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 from models.artefact import ArtefactError
-from services.access.opening import check_access
+from services.access.factory import check_access
 from services.app.model_store import Store
 from services.app.reference import PROJECT, find
 from services.cli.output import BadInput, CommandError

@@ -12,10 +12,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from services.access.scopes import SCOPES
 from services.access.token_file import replace as write_file
 from services.access.token_file import tokens_of
-from services.access.tokens import SOURCES, Token, TokensError, check_name, hashed, mint, read, write
+from services.access.tokens import SCOPES, SOURCES, Token, TokensError, check_name, hashed, mint, read, write
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.places import MONITOR
 from services.runtime.settings import Settings

@@ -130,7 +130,7 @@ def _labels(parts: list[Labels], wanted: Wanted) -> Table:
 
 
 def _ids(epoch: NDArray[np.int64], sequence: NDArray[np.int64]) -> NDArray[Any]:
-    """As ``services.request.pipeline.UnitIds.text``."""
+    """As ``services.ledger.unit_ids.UnitIds.text``."""
     return np.array([f"{one:016x}-{two}" for one, two in zip(epoch.tolist(), sequence.tolist(), strict=True)], object)
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, Select, and_, select, tuple_
 
 from models.head import Head
 from models.judging import judging
-from services.labels.order import rank
+from services.labels.label_precedence import rank
 from services.ledger.tables import UNASKED, item, label
 from services.monitor.units import CENSUS, Key, Labels
 from services.runtime.logging import get_logger

@@ -15,8 +15,8 @@ from sqlalchemy.exc import IntegrityError
 
 from models.calibration import Calibration
 from services.ledger import policies
+from services.ledger.contract import Place
 from services.ledger.policies import Bound, Entry
-from services.ledger.writer import Place
 from services.policy.changes import REASON_CHARACTERS, PolicyChange, changed
 from services.policy.decision import Policy, PolicyBook
 from services.runtime.errors import Conflict, DemurError, InvalidInput, no_ledger, shortened

@@ -20,9 +20,9 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.samples import Exemplar
 from prometheus_client.utils import floatToGoString
 
+from services.ledger.contract import Portion
 from services.policy.decision import Decision
 from services.request.device_health import DeviceHealth
-from services.request.pipeline import Portion
 from services.request.schedule import Scheduler
 from services.runtime.versions import NAMES, versions
 from services.tracing.trace import current

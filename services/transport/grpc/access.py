@@ -1,4 +1,4 @@
-"""The door of gRPC: what every call passes before its handler is looked for, those of health and reflection, too."""
+"""Authentication of gRPC calls, including health and reflection, before their handler is looked up."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import grpc
 
+from services.access.authenticator import Authenticator
 from services.access.caller import CALLER, Caller
-from services.access.door import Door
 from services.access.rules import GrpcRules
 from services.request.metrics import Metrics
 from services.runtime.errors import DemurError, MethodNotAllowed, status
@@ -24,8 +24,8 @@ _LOOK_SECONDS = 0.5
 class Guard(grpc.aio.ServerInterceptor):
     """Lets calls through whose token may. A stream ends in words within seconds of its token's end."""
 
-    def __init__(self, rules: GrpcRules, door: Door, metrics: Metrics) -> None:
-        self._rules, self._door, self._metrics = rules, door, metrics
+    def __init__(self, rules: GrpcRules, authenticator: Authenticator, metrics: Metrics) -> None:
+        self._rules, self._authenticator, self._metrics = rules, authenticator, metrics
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: Any) -> Any:
         """The handler of one new call; runs in the call's own task, as that handler does."""
@@ -33,7 +33,7 @@ class Guard(grpc.aio.ServerInterceptor):
         method = handler_call_details.method
         rule = self._rules.find(method)
         try:
-            caller = self._door.admit(_credentials(handler_call_details.invocation_metadata), rule)
+            caller = self._authenticator.admit(_credentials(handler_call_details.invocation_metadata), rule)
             if rule is None:
                 raise MethodNotAllowed(f"there is no method {method[:200]} here", code="no_route")
         except DemurError as error:
@@ -50,13 +50,13 @@ class Guard(grpc.aio.ServerInterceptor):
         inner = handler.stream_stream or handler.unary_stream
         if not asyncio.iscoroutinefunction(inner):
             return handler
-        door = self._door
+        authenticator = self._authenticator
 
         async def call(requests: Any, context: Any) -> None:
             work = asyncio.ensure_future(inner(requests, context))
             try:
                 while not (await asyncio.wait([work], timeout=_LOOK_SECONDS))[0]:
-                    if not door.holds(caller):
+                    if not authenticator.still_valid(caller):
                         break
             finally:
                 ended = not work.done()
@@ -64,7 +64,7 @@ class Guard(grpc.aio.ServerInterceptor):
                     work.cancel()
                     await asyncio.gather(work, return_exceptions=True)
             if ended:
-                await abort(context, door.over())
+                await abort(context, authenticator.stream_ended())
             await work  # raises what it raised
 
         make = (

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health, health_pb2
 
-from services.access.opening import Access
+from services.access.factory import Access
 from services.access.rules import GrpcRules
 from services.request.metrics import Metrics
 from services.runtime.lifecycle import unhurried
@@ -51,11 +51,13 @@ class GrpcServer:
         self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE, oip.SERVICE)
         self._serving = False
         model = oip_model or OipModel(tenant, metrics, lambda: self._serving)
-        door = None if access is None else access.door
+        authenticator = None if access is None else access.authenticator
         certificates = None if access is None else access.certificates
         self._credentials = None if certificates is None else tls.credentials(certificates)
         self._server = grpc.aio.server(
-            interceptors=() if door is None else (Guard(GrpcRules([tenant.grpc.service]), door, metrics),),
+            interceptors=()
+            if authenticator is None
+            else (Guard(GrpcRules([tenant.grpc.service]), authenticator, metrics),),
             options=(
                 ("grpc.max_receive_message_length", settings.max_message_bytes),
                 ("grpc.max_send_message_length", -1),
@@ -79,7 +81,7 @@ class GrpcServer:
             Gate(Decompressing(handlers, limit, offload), arrival, serving.tracer)
             for handlers in (
                 _handlers(tenant, settings, metrics),
-                LabelHandlers(serving.desk, tenant.pipeline, metrics).generic(),
+                LabelHandlers(serving.label_service, tenant.pipeline, metrics).generic(),
                 policies.handlers(tenant.pipeline.policies, serving.keeper, metrics),
                 oip.methods(model, tenant, settings, metrics),
             )

@@ -51,7 +51,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel | None = None) -> Starlette:
     """The ASGI application of a tenant; ``oip_model`` is the tenant over the Open Inference Protocol, None: one of this
     application's own."""
-    tenant, settings, desk = serving.tenant, serving.settings, serving.desk
+    tenant, settings, label_service = serving.tenant, serving.settings, serving.label_service
     routes = Routes(serving, lifecycle)
     jobs = JobRoutes(tenant, settings, lifecycle)
     policies = PolicyRoutes(tenant.pipeline.policies, serving.keeper, settings)
@@ -66,13 +66,13 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
             *([] if serving.about is None else [Route("/v1/model", routes.guarded(_told(serving.about)))]),
             Route("/v1/policy", routes.guarded(policies.show)),
             Route("/v1/policy/{head}", routes.guarded(policies.one), methods=["GET", "PUT"]),
-            Route("/v1/audit", routes.guarded(TrailRoute(desk, tenant).show)),
+            Route("/v1/audit", routes.guarded(TrailRoute(label_service, tenant).show)),
             Route("/v1/openapi.json", routes.guarded(_constant(document))),
             Route("/v1/jobs", routes.guarded(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", routes.guarded(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
             Route("/v1/jobs/{job}/events", routes.guarded(jobs.events, while_draining=True)),
             *([] if tenant.http.files is None else [jobs_file]),
-            *LabelRoutes(desk, tenant, settings).routes(routes.guarded),
+            *LabelRoutes(label_service, tenant, settings).routes(routes.guarded),
             *oip.routes(oip_guarded),
             Route("/metrics", routes.metrics),
         ],
