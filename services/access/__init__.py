@@ -1,1 +1,1 @@
-"""Who may do what: tokens with scopes, rates, and the certificates of both protocols. Knows no protocol."""
+"""Access control: tokens with scopes and rates, and certificates; independent of the transport."""

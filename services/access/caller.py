@@ -1,27 +1,19 @@
-"""Who is calling, as the token says; known to everything that works for one call."""
+"""Caller of the current call, in a context variable, and the limits of its token."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Protocol
 
+from services.access.rate_limit import Meter
 from services.access.tokens import SOURCES, Token
 from services.runtime.errors import Busy, Forbidden
 
 
-class Meter(Protocol):
-    """Bounds the units of one name."""
-
-    def units(self, count: int) -> float:
-        """Takes them if it may be; else the seconds after which to ask again."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """An admitted token and what it has used."""
+    """Admitted token and its meter."""
 
     token: Token
     meter: Meter
@@ -32,20 +24,20 @@ class Caller:
 
 
 CALLER: ContextVar[Caller | None] = ContextVar("demur_caller", default=None)
-"""Set at the door for each call; None where there are no tokens, and on open routes."""
+"""Set for each call; None where there are no tokens, and on open routes."""
 
 
 def name() -> str | None:
-    """Of the caller's token; None without tokens."""
+    """Return the name of the caller's token; None without tokens."""
     caller = CALLER.get()
     return None if caller is None else caller.name
 
 
 def charge(units: int) -> None:
-    """Counts units against the rate of whoever asks for them.
+    """Count units against the rate of the caller.
 
     Raises:
-        Busy: the name has had its units for now.
+        Busy: the rate of its name is used up for now.
     """
     caller = CALLER.get()
     if caller is None or caller.token.units_per_second is None:
@@ -53,7 +45,7 @@ def charge(units: int) -> None:
     if wait := caller.meter.units(units):
         rate = caller.token.units_per_second
         raise Busy(
-            f"{caller.name} may have {rate:g} units/s; retry in {wait:.3g} s",
+            f"{caller.name} is limited to {rate:g} units/s; retry in {wait:.3g} s",
             code="rate_limited",
             field="units",
             value=str(units),
@@ -64,7 +56,7 @@ def charge(units: int) -> None:
 
 
 def check_sources(sources: Iterable[str]) -> None:
-    """Words that are no source are left to whoever checks labels.
+    """Check the sources of labels; unknown ones are left to the validation of labels.
 
     Raises:
         Forbidden: the token may not send labels of one of these sources.

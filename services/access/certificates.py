@@ -1,7 +1,7 @@
-"""Certificate, key and trusted authorities of a server: taken when good, and again whenever the files change.
+"""Certificate, key and trusted authorities of a server, reloaded whenever their files change.
 
-Both protocols take their part for each new connection. A session of before a change is not taken up again, since a
-resumed one would not ask whether its authority is still trusted.
+Both protocols use the current ones for each new connection. A session from before a change is not resumed, since that
+would not verify whether its authority is still trusted.
 """
 
 from __future__ import annotations
@@ -15,34 +15,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from services.access.validity import validity
-from services.access.watched import content
+from cryptography import x509
+
+from services.access.watched_files import content
 from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Of TLS 1.2: forward secrecy and authenticated encryption; those of 1.3 are all good."""
+"""Ciphers of TLS 1.2 with forward secrecy and authenticated encryption; all of TLS 1.3 have both."""
 
 
 class CertificateError(ValueError):
-    """What the files hold cannot be served with; the message says why."""
+    """The files cannot be used for serving; the message says why."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """Where they are."""
+    """Paths of the files of TLS."""
 
     certificate: Path
-    """PEM: the server's own first, then those between it and the authority."""
+    """PEM: the server's certificate first, then intermediate ones."""
     key: Path
     """PEM, not encrypted."""
     client_ca: Path | None = None
-    """PEM: authorities of callers; None: callers bring no certificates."""
+    """PEM: authorities of callers' certificates; None: callers need none."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """Content of the files, checked."""
+    """Checked content of the files."""
 
     certificate: bytes
     key: bytes
@@ -53,7 +54,7 @@ class Material:
 
 
 class Watch(Protocol):
-    """Hears of certificates."""
+    """Observer of reloads."""
 
     def reload_failed(self, what: str) -> None: ...
 
@@ -61,7 +62,7 @@ class Watch(Protocol):
 
 
 class Certificates:
-    """What is in force. ``look`` may run in any thread; ``current`` is replaced as a whole."""
+    """Certificates in force. ``reload`` may run in any thread; ``current`` is replaced as a whole."""
 
     def __init__(self, files: Files, watch: Watch, clock: Callable[[], float]) -> None:
         """
@@ -69,30 +70,30 @@ class Certificates:
             clock: seconds since 1970.
 
         Raises:
-            CertificateError: there is nothing to serve with.
+            CertificateError: the files cannot be used.
         """
         self._files, self._watch, self._clock = files, watch, clock
-        self._found = _contents(files)
-        self.current = material(*self._found, now=clock())
+        self._contents = _contents(files)
+        self.current = material(*self._contents, now=clock())
         self._problem = ""
         self._changed = 0.0
         watch.certificate(self.current.expires)
 
-    def look(self) -> None:
-        """Takes other contents of the files; a pair that is half written, does not fit or is over is left alone."""
+    def reload(self) -> None:
+        """Load changed files; a pair that is half written, does not match or has expired is ignored."""
         try:
-            found = _contents(self._files)
-            if found != self._found or self._problem:
-                self._take(found)
+            contents = _contents(self._files)
+            if contents != self._contents or self._problem:
+                self._take(contents)
             self._problem = ""
         except CertificateError as error:
             self._watch.reload_failed("tls")
-            if str(error) != self._problem:  # once, not at every look
+            if str(error) != self._problem:  # once, not at every reload
                 _log.error("the certificate stays as it was: %s", error)
             self._problem = str(error)
 
     def listening(self) -> ssl.SSLContext:
-        """A context to listen with: each new connection gets the current one's certificate and authorities."""
+        """Return a context to listen with: each new connection gets the current certificate and authorities."""
         first = self.current
         context = _context(first.certificate, first.key, first.client_ca)
 
@@ -103,22 +104,23 @@ class Certificates:
         return context
 
     def outdated(self, connection: ssl.SSLObject) -> bool:
-        """Whether a connection takes up a session of before the last change: TLS 1.2 can, whatever is switched off."""
+        """Return True for a connection that resumes a session from before the last change, as TLS 1.2 always can."""
         session = connection.session
         return bool(connection.session_reused) and session is not None and session.time <= self._changed
 
-    def _take(self, found: tuple[bytes, bytes, bytes | None]) -> None:
+    def _take(self, contents: tuple[bytes, bytes, bytes | None]) -> None:
         now = self._clock()
-        new = material(*found, now=now)
-        self._found, self.current, self._changed = found, new, now
+        new = material(*contents, now=now)
+        self._contents, self.current, self._changed = contents, new, now
         self._watch.certificate(new.expires)
-        _log.info("certificate in force", extra={"fields": {"expires": new.expires, "mtls": found[2] is not None}})
+        _log.info("certificate in force", extra={"fields": {"expires": new.expires, "mtls": contents[2] is not None}})
 
 
 def material(certificate: bytes, key: bytes, client_ca: bytes | None, *, now: float) -> Material:
-    """
+    """Check the contents of the files.
+
     Raises:
-        CertificateError: the key does not match, the certificate is not valid now, or something is no PEM.
+        CertificateError: the key does not match, the certificate is not valid now, or something is not PEM.
     """
     try:
         start, end = validity(certificate)
@@ -129,8 +131,21 @@ def material(certificate: bytes, key: bytes, client_ca: bytes | None, *, now: fl
     return Material(certificate, key, client_ca, end, _context(certificate, key, client_ca))
 
 
+def validity(chain: bytes) -> tuple[float, float]:
+    """Return when the first certificate of a PEM chain becomes valid and when it expires, seconds since 1970.
+
+    Raises:
+        ValueError: there is no certificate.
+    """
+    try:
+        certificate = x509.load_pem_x509_certificate(chain)
+    except ValueError as error:
+        raise ValueError(f"no certificate in PEM: {error}") from error
+    return certificate.not_valid_before_utc.timestamp(), certificate.not_valid_after_utc.timestamp()
+
+
 def refusing() -> ssl.SSLContext:
-    """A context without a certificate: whoever connects is turned away, and nothing is told in clear text."""
+    """Return a context without a certificate: every connection is refused, and nothing is sent in plain text."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 
 
@@ -145,14 +160,16 @@ def _context(certificate: bytes, key: bytes, client_ca: bytes | None) -> ssl.SSL
         try:
             context.load_cert_chain(chain, private, password=_no_password)
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            raise CertificateError(f"DEMUR_TLS_CERTIFICATE and DEMUR_TLS_KEY are no pair: {error}") from error
+            raise CertificateError(f"DEMUR_TLS_CERTIFICATE and DEMUR_TLS_KEY do not match: {error}") from error
     if client_ca is not None:
         try:
             context.load_verify_locations(cadata=client_ca.decode("ascii"))
         except (OSError, ValueError) as error:
-            raise CertificateError(f"DEMUR_TLS_CLIENT_CA is no PEM of authorities: {error}") from error
+            raise CertificateError(
+                f"DEMUR_TLS_CLIENT_CA must be PEM with certificates of authorities: {error}"
+            ) from error
         if not context.get_ca_certs():
-            raise CertificateError("DEMUR_TLS_CLIENT_CA holds no certificate of an authority")
+            raise CertificateError("DEMUR_TLS_CLIENT_CA: must hold the certificate of an authority")
         context.verify_mode = ssl.CERT_REQUIRED
     return context
 
@@ -171,7 +188,7 @@ def _no_password() -> str:
 
 @contextmanager
 def _as_file(data: bytes) -> Iterator[str]:
-    """A path to just these bytes: what is at the given path may have changed since it was read."""
+    """Yield a path to exactly these bytes: the file at the original path may have changed since it was read."""
     if hasattr(os, "memfd_create"):
         descriptor = os.memfd_create("demur")  # never on a disk
         try:

@@ -1,4 +1,4 @@
-"""What is counted at the door, for Prometheus; all labels are bounded."""
+"""Prometheus metrics of access control; all labels are bounded."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from services.access.token_file import TokenFile
 
 MOST_NAMES = 100
-"""Names of tokens that have series of their own; later ones are counted together as ``other``."""
+"""Most names of tokens with series of their own; later ones are counted together as ``other``."""
 
 
 class AccessMetrics:
-    """Refusals by reason, limited calls by name, and what became of the files."""
+    """Refusals by reason, limited calls by name, and reloads of files."""
 
     def __init__(self, task: str, registry: CollectorRegistry) -> None:
         self._task = task
@@ -43,12 +43,12 @@ class AccessMetrics:
         self._failures.setdefault("tls", 0)
 
     def watch(self, file: TokenFile) -> None:
-        """Exports how many tokens there are."""
+        """Export the number of tokens."""
         self._file = file
         self._failures.setdefault("tokens", 0)
 
     def collect(self) -> Iterator[Metric]:
-        """All families, as the registry asks for them."""
+        """Yield all metric families."""
         refused = CounterMetricFamily("demur_access_refused", "Calls without a right.", labels=("task", "reason"))
         for reason, count in sorted(self._refused.items()):
             refused.add_metric((self._task, reason), count)

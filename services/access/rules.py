@@ -1,7 +1,7 @@
-"""The one rule of each route and method. What has none is refused, whatever token comes along.
+"""Access rules: the scope that each route and method requires. A route without a rule is refused for every token.
 
-The feed of requests is blind: who reviews must not learn which unit a request is of. So the trail, the history of
-policies and erasure, which name units, are not for ``review``.
+The review queue is blind: reviewers must not learn the unit of a request. So the audit trail, the history of policies
+and erasure, which name units, are not in the scope ``review``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from services.access.scopes import Rule
+from services.access.tokens import Rule
 
 Method = Literal["GET", "POST", "PUT", "DELETE"]
 
@@ -52,7 +52,7 @@ SERVICE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
     "/v2": {"GET": "any"},
     "/v2/{rest:path}": {"GET": "any", "POST": "any"},
 }
-"""Of a service over HTTP; the first that fits a path holds. HEAD is as GET, OPTIONS is for any token."""
+"""Rules of a service over HTTP; the first matching path applies. HEAD is as GET, OPTIONS is for any token."""
 
 MONITOR_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
     "/livez": {"GET": "open"},
@@ -63,13 +63,13 @@ MONITOR_ROUTES: Mapping[str, Mapping[Method, Rule]] = {
     "/v1/what-if": {"GET": "metrics"},
     "/v1/sketch": {"GET": "metrics"},
 }
-"""Of the monitor: what it tells, on its page and of other thresholds, are figures of all traffic."""
+"""Rules of the monitor, which shows figures of all traffic."""
 
 PROBE_ROUTES: Mapping[str, Mapping[Method, Rule]] = {"/livez": {"GET": "open"}, "/readyz": {"GET": "open"}}
-"""Those that BentoML answers."""
+"""Rules of the probes that BentoML answers."""
 
 TASK_METHODS: Mapping[str, Rule] = {"Predict": "predict", "PredictStream": "predict", "Describe": "any"}
-"""Of a task's own gRPC service, whatever its name."""
+"""Rules of a task's own gRPC service, whatever its name."""
 
 METHODS: Mapping[str, Rule] = {
     "demur.v1.LabelService/Submit": "label",
@@ -98,10 +98,10 @@ METHODS: Mapping[str, Rule] = {
     "inference.GRPCInferenceService/ModelInfer": "predict",
     "inference.GRPCInferenceService/ModelStreamInfer": "predict",
 }
-"""Of gRPC, besides those of the task."""
+"""Rules of gRPC methods, besides those of the task."""
 
 METHOD_PREFIXES: Mapping[str, Rule] = {"inference.GRPCInferenceService/": "any"}
-"""Where no method is named above."""
+"""Rules by prefix, for methods that are not in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,45 +112,45 @@ class _Route:
 
 
 class HttpRules:
-    """Finds the rule of a request."""
+    """Lookup of the rule of a request."""
 
     def __init__(self, routes: Mapping[str, Mapping[Method, Rule]]) -> None:
         self._plain: dict[str, Mapping[str, Rule]] = {}
         self._routes: list[_Route] = []
         for template, rules in routes.items():
-            found: dict[str, Rule] = {str(method): rule for method, rule in rules.items()} | {"OPTIONS": "any"}
-            if "GET" in found:
-                found["HEAD"] = found["GET"]
+            by_method: dict[str, Rule] = {str(method): rule for method, rule in rules.items()} | {"OPTIONS": "any"}
+            if "GET" in by_method:
+                by_method["HEAD"] = by_method["GET"]
             if "{" in template:
-                self._routes.append(_Route(template, _pattern(template), found))
+                self._routes.append(_Route(template, _pattern(template), by_method))
             else:
-                self._plain[template] = found
+                self._plain[template] = by_method
 
     def find(self, method: str, path: str) -> Rule | None:
-        """None: there is no such route, or not for this method."""
+        """Return the rule; None: there is no such route, or not for this method."""
         return (self.methods(path) or {}).get(method)
 
     def methods(self, path: str) -> Mapping[str, Rule] | None:
-        """Rules by method of a path; None: there is no such route."""
-        found = self._plain.get(path)
-        if found is not None:
-            return found
-        return next((one.rules for one in self._routes if one.pattern.fullmatch(path)), None)
+        """Return the rules of a path by method; None: there is no such route."""
+        plain = self._plain.get(path)
+        if plain is not None:
+            return plain
+        return next((route.rules for route in self._routes if route.pattern.fullmatch(path)), None)
 
 
 class GrpcRules:
-    """Finds the rule of a method."""
+    """Lookup of the rule of a gRPC method."""
 
     def __init__(self, services: Iterable[str]) -> None:
-        """``services`` are the task's own."""
+        """``services`` are the names of the task's own services."""
         own = {f"/{service}/{name}": rule for service in services for name, rule in TASK_METHODS.items()}
         self._rules: dict[str, Rule] = own | {f"/{name}": rule for name, rule in METHODS.items()}
 
     def find(self, method: str) -> Rule | None:
-        """``method`` as on the wire, ``/package.Service/Method``; None: there is none."""
-        found = self._rules.get(method)
-        if found is not None:
-            return found
+        """Return the rule of ``/package.Service/Method``; None: there is none."""
+        own = self._rules.get(method)
+        if own is not None:
+            return own
         return next((rule for prefix, rule in METHOD_PREFIXES.items() if method.startswith(f"/{prefix}")), None)
 
 

@@ -1,9 +1,9 @@
 """Bearer tokens: random secrets of 256 bits, of which only the hash is kept, each with a name, scopes and limits.
 
 A token is ``demur_<id>_<secret>``: the id, which is no secret, finds the entry, and the SHA-256 of the whole text is
-compared in constant time. A fast hash is right here. Slow ones (bcrypt, argon2) make up for secrets that people think
-of, which are found by trying; nobody tries 2²⁵⁶ of these, however fast, and a slow hash would let strangers spend the
-service's time by sending nonsense.
+compared in constant time. A fast hash is right here. Slow ones (bcrypt, argon2) protect secrets that people think of,
+which can be guessed; random secrets of 256 bits cannot, however fast the hash, and a slow one would let strangers spend
+the service's time by sending nonsense.
 """
 
 from __future__ import annotations
@@ -23,48 +23,53 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from services.access.scopes import SCOPES, Scope
-
+Scope = Literal["predict", "label", "review", "policy", "metrics"]
+"""``predict``: predict, commit units and read their resolutions; ``label``: send labels; ``review``: work on the review
+queue; ``policy``: change policies, erase units, read the audit trail; ``metrics``: figures of the service and of the
+monitor."""
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+Rule = Scope | Literal["open", "any"]
+"""Requirement of a route: a scope, ``any`` valid token, or none (``open``)."""
 Source = Literal["requested", "census", "volunteered"]
 SOURCES: tuple[Source, ...] = get_args(Source)
 RESERVED = frozenset({"anonymous", "settings", "service", "retention", "other"})
-"""Names under which the service itself, or nobody, writes into the ledger."""
+"""Names that the service itself, or an unauthenticated caller, has in the ledger."""
 _TEXT = re.compile(r"demur_([0-9a-f]{16})_([A-Za-z0-9_-]{43})", re.ASCII)
 _ID = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._@/-]{0,63}", re.ASCII)
-_NOBODY = "0" * 64
-"""Compared with where no entry is: both ways do the same work."""
+_NO_HASH = "0" * 64
+"""Compared with where there is no entry, so that both cases take the same time."""
 
 
 class TokensError(ValueError):
-    """A file of tokens is none; the message says where."""
+    """A file is not a valid token file; the message says where."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """One entry of the file; several may have one name, which is then one identity with one set of limits."""
+    """Entry of a token file; entries of the same name are one identity with one set of limits."""
 
     id: str
-    """16 hex digits, part of the token, no secret."""
+    """16 hex digits, part of the token, not secret."""
     name: str
-    """Who it is: actor of labels and policies in the ledger. 1 to 64 letters, digits, spaces and ``._@/-``."""
+    """Identity, recorded as the actor of labels and policies: 1 to 64 letters, digits, spaces and ``._@/-``."""
     sha256: str
-    """Of the whole token, in hex."""
+    """Hash of the whole token, in hex."""
     scopes: frozenset[Scope]
     tasks: frozenset[str] | None = None
-    """Services that take it, by the name of their task, or ``monitor``; None: all."""
+    """Services that accept it, by the name of their task, or ``monitor``; None: all."""
     sources: frozenset[Source] = frozenset(SOURCES)
-    """Of labels that it may send."""
+    """Sources of the labels that it may send."""
     created: datetime | None = None
     not_before: datetime | None = None
     expires: datetime | None = None
     requests_per_second: float | None = None
-    """Calls, of which a stream is one; None: no limit. For each process."""
+    """Calls per second and process, a stream being one; None: no limit."""
     burst: float | None = None
-    """Calls at once; None: those of one second, and at least one."""
+    """Calls at once; None: as many as in one second, at least one."""
     units_per_second: float | None = None
-    """Decided units (rows, sentences, scans); None: no limit. For each process."""
+    """Decided units (rows, sentences, scans) per second and process; None: no limit."""
 
 
 _FIELDS = tuple(field.name for field in fields(Token))
@@ -72,49 +77,49 @@ _FIELDS = tuple(field.name for field in fields(Token))
 
 @dataclass(frozen=True)
 class Tokens:
-    """All tokens of a file."""
+    """All tokens of a file, by id."""
 
     by_id: Mapping[str, Token]
 
     def matching(self, text: str) -> Token | None:
-        """The entry whose secret this text is, whether it is still valid or not."""
+        """Return the entry whose secret this text is, valid or expired."""
         parts = _TEXT.fullmatch(text)
         entry = None if parts is None else self.by_id.get(parts[1])
-        known = _NOBODY if entry is None else entry.sha256
+        known = _NO_HASH if entry is None else entry.sha256
         same = hmac.compare_digest(hashed(text), known)
         return entry if same else None
 
 
 def hashed(text: str) -> str:
-    """What is kept of a token."""
+    """Return the hash that is kept of a token."""
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def mint(random: Callable[[int], bytes] = secrets.token_bytes) -> tuple[str, str]:
-    """The id and the text of a new token."""
+    """Return the id and the text of a new token."""
     identity = random(8).hex()
     body = _base64(random(32))
     return identity, f"demur_{identity}_{body}"
 
 
 def looks_like_one(text: str) -> bool:
-    """Whether a text holds what may be a token."""
+    """Return True if a text contains what may be a token."""
     return "demur_" in text and re.search(r"demur_[0-9a-f]{16}_", text) is not None
 
 
 def read(content: bytes) -> Tokens:
-    """The tokens of a file.
+    """Parse a token file.
 
     Raises:
-        TokensError: it is not TOML of this form, an entry cannot be, or an id is there twice.
+        TokensError: it is not TOML of this form, an entry is invalid, or an id occurs twice.
     """
     try:
-        found = tomllib.loads(content.decode())
+        document = tomllib.loads(content.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise TokensError(f"not a file of tokens: {error}") from error
-    tables = found.pop("token", [])
-    if found or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise TokensError(f"not a file of tokens: only tables [[token]] are taken; found {sorted(found) or 'token'}")
+    tables = document.pop("token", [])
+    if document or not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise TokensError(f"not a file of tokens: only tables [[token]] are taken; found {sorted(document) or 'token'}")
     by_id: dict[str, Token] = {}
     limits: dict[str, tuple[Any, ...]] = {}
     for number, table in enumerate(tables, 1):
@@ -131,7 +136,7 @@ def read(content: bytes) -> Tokens:
 
 
 def write(tokens: Iterable[Token]) -> bytes:
-    """The file of these tokens."""
+    """Return the content of a file with these tokens."""
     parts = ["# Tokens of Demur: hashes, no secrets. `demur tokens` writes this file; see docs/security.md.\n"]
     for token in tokens:
         lines = ["", "[[token]]"]
@@ -145,9 +150,10 @@ def write(tokens: Iterable[Token]) -> bytes:
 
 
 def check_name(name: str) -> str:
-    """
+    """Return a valid name.
+
     Raises:
-        TokensError: it cannot be a name.
+        TokensError: it is not one.
     """
     if not _NAME.fullmatch(name) or name != name.strip() or name.lower() in RESERVED:
         raise TokensError(

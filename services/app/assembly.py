@@ -21,17 +21,18 @@ from models.profile import Profile
 from models.replay import replayer
 from services.access.caller import charge
 from services.app.warming import warm
-from services.labels.desk import Desk
-from services.labels.opening import Labelling, labelling
+from services.labels.factory import LabelComponents, build_labels
+from services.labels.service import LabelService
 from services.ledger import policies
+from services.ledger.commit_queue import Clock, Watermark
+from services.ledger.contract import Ledger, NoLedger
 from services.ledger.database import Database
 from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
 from services.ledger.metrics import LedgerMetrics
-from services.ledger.outstanding import Outstanding
 from services.ledger.store import Store
 from services.ledger.tables import PROFILE_CHARACTERS
-from services.ledger.writer import Clock, Writer
+from services.ledger.writer import Writer
 from services.policy.changes import stratified
 from services.policy.decision import Policy, PolicyBook, choose
 from services.policy.log import Bound
@@ -43,7 +44,7 @@ from services.qualification.tables import ANSWERING, LiveCalibrations, Tables, r
 from services.qualification.verdict import Machine
 from services.request.device_health import DeviceHealth
 from services.request.metrics import Metrics
-from services.request.pipeline import KeepsInputs, Ledger, NoLedger, Pipeline, Task
+from services.request.pipeline import KeepsInputs, Pipeline, Task
 from services.request.schedule import Limits, Scheduler
 from services.runtime.logging import get_logger
 from services.runtime.offload import Offload
@@ -66,7 +67,7 @@ class Assembled:
     """Of the device that the scheduler's lanes run on."""
     ledger: DurableLedger | None
     """None where nothing is recorded."""
-    labelling: Labelling | None
+    labels: LabelComponents | None
     """None where nothing is recorded."""
     keeper: PolicyKeeper | None
     """None where nothing is recorded: policies are changed through the ledger."""
@@ -74,9 +75,9 @@ class Assembled:
     """Puts the calibrations of a verdict in force, that came while everything was deferred; on the event loop."""
 
     @property
-    def desk(self) -> Desk | None:
+    def label_service(self) -> LabelService | None:
         """Where labels go."""
-        return None if self.labelling is None else self.labelling.desk
+        return None if self.labels is None else self.labels.label_service
 
     async def start(self) -> None:
         """Opens the ledger.
@@ -88,8 +89,8 @@ class Assembled:
             await self.ledger.start()
         if self.keeper is not None:
             await self.keeper.start()
-        if self.labelling is not None:
-            self.labelling.housekeeping.start()
+        if self.labels is not None:
+            self.labels.periodic_jobs.start()
 
     async def warm(self) -> None:
         """Asks the tenant's examples, so that the first caller pays no more than others.
@@ -101,8 +102,8 @@ class Assembled:
 
     async def stop(self) -> None:
         """Writes what the ledger still holds."""
-        if self.labelling is not None:
-            await self.labelling.housekeeping.stop()
+        if self.labels is not None:
+            await self.labels.periodic_jobs.stop()
         if self.keeper is not None:
             await self.keeper.stop()
         if self.ledger is not None:
@@ -240,7 +241,15 @@ def assemble(artefact: Artefact, settings: Settings, metrics: Metrics, tables: T
     found = keeper = None
     bound = Bound(artefact.manifest.task, artefact.tag, in_force)
     if ledger is not None:
-        found = labelling(ledger.writer, ledger.clock, store_of(settings), tenant.description, settings, offload)
+        found = build_labels(
+            ledger.writer,
+            ledger.clock,
+            store_of(settings),
+            tenant.description.heads,
+            tenant.description.schema,
+            settings,
+            offload,
+        )
         keeper = PolicyKeeper(
             book,
             ledger.writer,
@@ -289,19 +298,19 @@ def durable(
     """
     directory = settings.home.resolve() / "ledger"
     counts = LedgerMetrics(settings.task, metrics.registry)
-    outstanding = Outstanding(Clock())
+    watermark = Watermark(Clock())
     writer = Writer(
         Database(url, settings.ledger_durability),
         epoch=epoch,
         task=settings.task,
-        clock=outstanding.clock,
-        complete_until=outstanding.complete_until,
+        clock=watermark.clock,
+        complete_until=watermark.complete_until,
         watch=counts,
     )
     keeps = {"on": True, "off": False, "task": isinstance(task, KeepsInputs) and task.payload_kept}
     ledger = DurableLedger(
         writer,
-        outstanding,
+        watermark,
         heads=task.heads,
         deployments=deployments,
         store=store_of(settings),

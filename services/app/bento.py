@@ -26,10 +26,10 @@ from models.artefact import Artefact, ArtefactError
 from models.executors.failures import DeviceFailed, ProviderUnavailable
 from services import __version__
 from services.access.certificates import CertificateError, refusing
-from services.access.opening import Access, opened
+from services.access.factory import Access, open_access
 from services.access.rules import PROBE_ROUTES, SERVICE_ROUTES, HttpRules
 from services.access.tokens import TokensError
-from services.access.watched import follow
+from services.access.watched_files import follow
 from services.app.assembly import Assembled, assemble, qualify
 from services.app.model_store import Store
 from services.app.reference import find
@@ -229,7 +229,7 @@ class Process:
             tenant,
             settings,
             metrics,
-            assembled.desk,
+            assembled.label_service,
             assembled.keeper,
             self._tracing.tracer,
             about=lambda: model_document(artefact, qualification.standing),
@@ -272,10 +272,10 @@ class Process:
             config.loaded_app = Front(config.loaded_app)
             harden(config, settings, None, self.shedder)
             config.ssl = refusing() if settings.tls_certificate else None
-        access = opened(settings, settings.task, metrics.registry)
+        access = open_access(settings, settings.task, metrics.registry)
         if config is not None and access.certificates is not None:
             harden(config, settings, access.certificates, self.shedder)
-        self._guard = AccessGuard(self._reason, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
+        self._guard = AccessGuard(self._reason, HttpRules(SERVICE_ROUTES), access.authenticator, metrics.request)
         if access.watched:
             self._following = asyncio.create_task(follow(access.watched))
         return access

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from services.request.pipeline import Call, NoLedger, Pipeline, Portion
+from services.ledger.contract import NoLedger, Portion
+from services.request.pipeline import Call, Pipeline
 from services.request.schedule import Scheduler
 from services.runtime.errors import InvalidInput
 from services.runtime.logging import get_logger

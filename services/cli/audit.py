@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 import msgspec
 from click import Choice, argument, option
 
-from services.access.trail import KINDS
 from services.cli.http_client import ask, refusal
 from services.cli.options import Options, command, json_option
 from services.cli.output import CommandError, print_json
 from services.cli.processes import announced
+from services.ledger.audit_trail import KINDS
 from services.runtime.settings import Settings, address
 from services.tasks import TENANTS
 

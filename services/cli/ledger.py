@@ -20,9 +20,8 @@ from services.cli.output import CommandError, ProgressLine, print_json
 from services.ledger.backup import tombstones
 from services.ledger.backup.archive import DATABASE, Archive, BadBackup
 from services.ledger.backup.backup import back_up, name_of_ledger
-from services.ledger.backup.soundness import examine
-from services.ledger.database import Database, LedgerHeld, LedgerRefused
-from services.ledger.failures import words
+from services.ledger.backup.integrity_check import examine
+from services.ledger.database import Database, LedgerHeld, LedgerRefused, error_text
 from services.ledger.store import Store
 from services.monitor.setup import followed
 from services.runtime.errors import DemurError
@@ -91,7 +90,7 @@ def failures() -> Iterator[None]:
     except DemurError as error:
         raise CommandError(error.message) from error
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise CommandError(f"the ledger or backup cannot be read or written: {words(error)}") from error
+        raise CommandError(f"the ledger or backup cannot be read or written: {error_text(error)}") from error
 
 
 def backed_up(archive: Archive, address: str, name: str) -> list[str]:

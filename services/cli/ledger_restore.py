@@ -16,8 +16,16 @@ from services.cli.options import Options, command, json_option, switch
 from services.cli.output import BadInput, CommandError, ProgressLine, print_json
 from services.ledger.backup import tombstones
 from services.ledger.backup.archive import Archive
-from services.ledger.backup.hand import Hand, Loss, Open, bury, open_writers, refuse_living, settle
-from services.ledger.backup.restore import Wishes, restore
+from services.ledger.backup.maintenance_writer import (
+    Loss,
+    MaintenanceWriter,
+    OpenWriter,
+    close_lost_writer,
+    close_writers,
+    open_writers,
+    refuse_active_writers,
+)
+from services.ledger.backup.restore import RestoreOptions, restore
 from services.ledger.migrations import migrate
 from services.ledger.store import Store
 from services.runtime.settings import Settings
@@ -42,7 +50,7 @@ def restore_command(options: Options) -> int:
     settings = Settings.read()
     erased = _erased(options)
     now = time.time()
-    wishes = Wishes(
+    restoring = RestoreOptions(
         erased=erased, retired=_retired(settings, now), gone=_gone(settings), nothing_lost=options.nothing_lost
     )
     done = []
@@ -57,13 +65,13 @@ def restore_command(options: Options) -> int:
             ledger = _target(settings, name)
             manifest = archive.manifest(name, options.backup)
             note = ProgressLine(f"restoring {name}")
-            made = restore(archive, manifest, ledger.database, ledger.store, wishes, clock=time.time, note=note)
+            made = restore(archive, manifest, ledger.database, ledger.store, restoring, clock=time.time, note=note)
             done.append(
                 {
                     "ledger": manifest.ledger,
                     "backup": manifest.name,
-                    "units": made.found.units,
-                    "rows": made.found.rows,
+                    "units": made.report.units,
+                    "rows": made.report.rows,
                     "gaps": _gaps(made.losses),
                     "erased": made.erased,
                     "retired": made.retired,
@@ -71,7 +79,9 @@ def restore_command(options: Options) -> int:
                 }
             )
             if not options.json:
-                print(f"{manifest.ledger}/{manifest.name}: {made.found.units} units, {made.found.rows['label']} labels")
+                print(
+                    f"{manifest.ledger}/{manifest.name}: {made.report.units} units, {made.report.rows['label']} labels"
+                )
                 _print_losses(made.losses)
                 if made.erased or made.retired:
                     print(f"  erased again: {made.erased} of the list, {made.retired} beyond the retention period")
@@ -113,7 +123,7 @@ def settle_command(options: Options) -> int:
         for ledger in ledgers:
             losses: tuple[Loss, ...]
             if options.writer is not None:
-                losses, count = (_bury(ledger, options.writer, options.until),), 0
+                losses, count = (_close_lost_writer(ledger, options.writer, options.until),), 0
             else:
                 losses, count = _settle(ledger, settings, options.since, erased)
             done.append({"ledger": ledger.name, "gaps": _gaps(losses), "erased": count})
@@ -170,18 +180,18 @@ def _print_losses(losses: Iterable[Loss]) -> None:
         print(f"  {loss.task}: decisions from {start} to {end} UTC are lost; figures of that time are not valid")
 
 
-def _bury(ledger: Ledger, epoch: int, until: float | None) -> Loss:
+def _close_lost_writer(ledger: Ledger, epoch: int, until: float | None) -> Loss:
     engine = ledger.database.writing()
     try:
 
-        def unfinished() -> list[Open]:
+        def unfinished() -> list[OpenWriter]:
             with engine.connect() as connection, connection.begin():
                 return [writer for writer in open_writers(connection) if writer.epoch == epoch]
 
-        refuse_living(unfinished)
+        refuse_active_writers(unfinished)
         now = time.time()
         with engine.begin() as connection:
-            return bury(connection, epoch, until=now if until is None else until, now=now, reason=_LOST)
+            return close_lost_writer(connection, epoch, until=now if until is None else until, now=now, reason=_LOST)
     finally:
         engine.dispose()
 
@@ -195,17 +205,17 @@ def _settle(
     try:
         migrate(engine, time.time)
 
-        def unfinished() -> list[Open]:
+        def unfinished() -> list[OpenWriter]:
             with engine.connect() as connection, connection.begin():
                 return open_writers(connection)
 
-        refuse_living(unfinished)
+        refuse_active_writers(unfinished)
         now = time.time()
         with engine.begin() as connection:
             left = [writer for writer in open_writers(connection) if writer.epoch not in _gone(settings)]
-            losses = settle(connection, left, since=since, now=now, reason=_RESTORED)
-        hand = Hand(engine, time.time, database.forget)
-        counts = asyncio.run(tombstones.again(hand, ledger.store, now, erased, _retired(settings, now)))
+            losses = close_writers(connection, left, since=since, now=now, reason=_RESTORED)
+        writer = MaintenanceWriter(engine, time.time, database.forget)
+        counts = asyncio.run(tombstones.again(writer, ledger.store, now, erased, _retired(settings, now)))
         return losses, sum(counts)
     finally:
         engine.dispose()

@@ -12,7 +12,7 @@ import numpy as np
 from click import Choice, option
 
 from models.assessment.convention import CONVENTIONS
-from models.estimation.estimate_window import EstimationOptions, document, number
+from models.estimation.estimate_window import EstimationOptions, document, estimate_window, number
 from models.estimation.replay import Arrivals, Replay, Stream, replay
 from models.estimation.weights import ESTIMATORS
 from models.evaluation.stream import Events, LabelRows, places, read_events, read_labels

@@ -10,9 +10,9 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from prometheus_client import CollectorRegistry
 
-from services.access.opening import Access, check_access, opened
+from services.access.factory import Access, check_access, open_access
 from services.access.rules import MONITOR_ROUTES, HttpRules
-from services.access.watched import follow
+from services.access.watched_files import follow
 from services.cli.options import Options, command
 from services.cli.output import CommandError
 from services.cli.processes import MONITOR, Running, announce, holder, started
@@ -45,7 +45,7 @@ def run(options: Options) -> int:
     die_with_parent()
     check_access(settings)
     registry = CollectorRegistry()
-    access = opened(settings, MONITOR, registry)
+    access = open_access(settings, MONITOR, registry)
     try:
         made = monitor(settings)
     except PermissionError as error:
@@ -60,7 +60,9 @@ def run(options: Options) -> int:
     pid, certificate = os.getpid(), settings.tls_certificate
     announce(settings.home, Running(MONITOR, pid, host, port, 0, "", started(pid), certificate, settings.probe_port))
     _log.info("serving", extra={"fields": {"url": f"http{'s' * bool(certificate)}://{address(host, port)}"}})
-    served = AccessGuard(application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.door)
+    served = AccessGuard(
+        application(routes, _beside(settings, routes, access)), HttpRules(MONITOR_ROUTES), access.authenticator
+    )
     config = uvicorn.Config(
         served, host=host, port=port, log_config=None, access_log=False, timeout_graceful_shutdown=2
     )

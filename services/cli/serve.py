@@ -9,7 +9,7 @@ from dataclasses import replace
 from click import Choice, argument, option
 
 from models.artefact import ArtefactError
-from services.access.opening import check_access
+from services.access.factory import check_access
 from services.app.model_store import Store
 from services.app.reference import PROJECT, find
 from services.cli.options import Options, command

@@ -14,10 +14,9 @@ from typing import Any
 import click
 from click import Choice, argument, option
 
-from services.access.scopes import SCOPES
 from services.access.token_file import replace as write_file
 from services.access.token_file import tokens_of
-from services.access.tokens import SOURCES, Token, TokensError, check_name, hashed, mint, read, write
+from services.access.tokens import SCOPES, SOURCES, Token, TokensError, check_name, hashed, mint, read, write
 from services.cli.options import CONTEXT, Options, command, exclusive, json_option
 from services.cli.output import BadInput, CommandError, print_json
 from services.cli.processes import MONITOR

@@ -1,1 +1,1 @@
-"""Labels as they come, requests for them, and what becomes of deferred units: effects on the ledger."""
+"""Label service: intake of labels, review queue, resolutions and webhooks, as changes of the ledger."""

@@ -1,70 +1,68 @@
-"""Labels into the ledger: each batch a few statements, whatever its size; what returned is durable, once."""
+"""Intake of labels: each batch is written by a few statements, whatever its size, exactly once."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam, select, tuple_, update
+from sqlalchemy import Connection, bindparam, select, update
 
-from services.labels.bulk import insert_new
-from services.labels.given import Rejection, Row
-from services.labels.identity import Unit, unit_text
-from services.labels.order import Rank, rank
+from services.labels.label_precedence import Rank, rank
+from services.labels.label_validation import Rejection, Row
 from services.labels.requests import LABEL
-from services.ledger.tables import delivery, item, request_event, writer
+from services.labels.statements import insert_new, note, of_units
+from services.ledger.contract import Place
+from services.ledger.tables import delivery, item, writer
 from services.ledger.tables import label as labels
-from services.ledger.writer import Place
+from services.ledger.unit_ids import Unit, unit_text
 from services.runtime.errors import InvalidInput
 
 PIECE = 1024
-"""Labels of one change: the writer goes on to other changes, those of answers that wait, after so many."""
+"""Most labels of one change, so that the writer gets to other changes, such as those of waiting answers."""
 INLINE_BYTES = 16_384
-"""A larger value goes to the store."""
+"""Larger values go to the store."""
 KEY_REUSED = "key_reused"
-"""Code of the refusal of another value under a key that names one."""
-_EPOCHS = 8
+"""Error code for another value under a key that is in use."""
 _RESOLVING = ("requested", "census")
-"""Sources whose labels resolve a unit; a volunteered one is shown only."""
+"""Sources whose labels resolve a unit; volunteered ones are only shown."""
 
 
 class Outcome(IntEnum):
-    """What became of a label; the values are those of the wire."""
+    """Outcome of a submitted label, with the values of the wire."""
 
     ACCEPTED = 1
     DUPLICATE = 2
-    """It is in the ledger already, under this key or with this content."""
+    """The ledger has it already, under this key or with this content."""
     CORRECTED = 3
-    """It counts from now on, in place of an earlier one."""
+    """It counts from now on, instead of an earlier one."""
     SUPERSEDED = 4
-    """It is kept, and a greater one counts."""
+    """It is kept, but another one takes precedence."""
     ORPHAN = 5
-    """It is kept, and joined if its unit turns up."""
+    """It is kept, and joined if its unit appears later."""
     REJECTED = 6
 
 
 class Taken(NamedTuple):
-    """What a change did."""
+    """Result of a change."""
 
     outcomes: dict[int, Outcome]
-    """By index in the batch."""
+    """Outcomes by index in the batch."""
     rejected: list[Rejection]
 
 
 class _Known(NamedTuple):
-    """What the ledger holds of the units of a piece."""
+    """Rows of the ledger for the units of a piece."""
 
     heads: dict[Unit, str]
-    """Of units with an item."""
+    """Head of each unit with an item."""
     erased: set[Unit]
-    """Units that were to be forgotten; nothing more is kept of them."""
+    """Erased units; nothing more is kept of them."""
     epochs: set[int]
     digests: dict[tuple[Unit, str, str, str], str]
     """(unit, head, source, key) to the digest of that label."""
     ranks: dict[tuple[Unit, str, str], Rank]
-    """(unit, head, source) to the greatest."""
+    """(unit, head, source) to the greatest rank."""
 
 
 def take(
@@ -76,12 +74,12 @@ def take(
     received: float,
     refs: Mapping[int, str] | None = None,
 ) -> Taken:
-    """Writes labels; those of requests also end the request. To be run by a ``Writer``.
+    """Write labels; requested ones also end their request. To be run by a ``LedgerWriter``.
 
     Args:
         rows: at most ``PIECE``.
         received: seconds since 1970.
-        refs: index to the reference of a value that is in the store instead of the row.
+        refs: references of values that are in the store instead of the row, by index.
     """
     taken = Taken({}, [])
     known = _known(connection, {row.unit for row in rows})
@@ -99,27 +97,9 @@ def take(
 
 
 def pieces(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Parts of at most ``PIECE`` labels, by unit, so that writers beside each other lock rows in one order."""
+    """Yield parts of at most ``PIECE`` labels, by unit, so that concurrent writers lock rows in one order."""
     ordered = sorted(rows, key=lambda row: row.unit)
     return (ordered[start : start + PIECE] for start in range(0, len(ordered), PIECE))
-
-
-def of_units(table: Table, units: Iterable[Unit]) -> list[ColumnElement[bool]]:
-    """Conditions whose union is the rows of these units; for few writers each is a range or a list of one of them."""
-    by_epoch: defaultdict[int, list[int]] = defaultdict(list)
-    for epoch, sequence in units:
-        by_epoch[epoch].append(sequence)
-    if len(by_epoch) > _EPOCHS:
-        pairs = [(epoch, sequence) for epoch, sequences in by_epoch.items() for sequence in sequences]
-        return [tuple_(table.c.epoch, table.c.sequence).in_(pairs)]
-    return [and_(table.c.epoch == epoch, _among(table.c.sequence, found)) for epoch, found in by_epoch.items()]
-
-
-def _among(column: Column[Any], sequences: list[int]) -> ColumnElement[bool]:
-    low, high = min(sequences), max(sequences)
-    if high - low < len(sequences):
-        return column.between(low, high)
-    return column.in_(sequences)
 
 
 def _known(connection: Connection, units: set[Unit]) -> _Known:
@@ -134,8 +114,8 @@ def _known(connection: Connection, units: set[Unit]) -> _Known:
     ranked = (labels.c.version, labels.c.observed, labels.c.received, labels.c.digest)
     named = (labels.c.epoch, labels.c.sequence, labels.c.head, labels.c.source, labels.c.key, labels.c.erased)
     for condition in of_units(labels, units):
-        found = connection.execute(select(*named, *ranked).where(condition))
-        for epoch, sequence, head, source, key, erased, *rest in found:
+        rows = connection.execute(select(*named, *ranked).where(condition))
+        for epoch, sequence, head, source, key, erased, *rest in rows:
             unit = (epoch, sequence)
             if erased is not None:
                 known.erased.add(unit)
@@ -146,7 +126,7 @@ def _known(connection: Connection, units: set[Unit]) -> _Known:
 
 
 def _sort(row: Row, known: _Known, received: float, fresh: list[Row], taken: Taken) -> None:
-    """Decides what becomes of a label, and notes it so that the next one of its unit meets it."""
+    """Decide the outcome of a label, and note the label for the next one of its unit."""
     head = known.heads.get(row.unit)
     if head is not None and head != row.head:
         taken.rejected.append(_wrong_head(row, head))
@@ -177,7 +157,7 @@ def _sort(row: Row, known: _Known, received: float, fresh: list[Row], taken: Tak
 def _insert(
     connection: Connection, place: Place, rows: list[Row], actor: str, received: float, refs: Mapping[int, str]
 ) -> int:
-    """How many were written; the others are there already."""
+    """Insert labels and return how many were new."""
     count = len(rows)
     columns: dict[str, list[Any]] = {name: [value] * count for name, value in place.columns.items()}
     columns |= {
@@ -198,7 +178,7 @@ def _insert(
 
 
 def _settle(connection: Connection, rows: list[Row], taken: Taken) -> None:
-    """After a race of two processes for the same keys: whose label is in the ledger."""
+    """Correct outcomes after a race of two processes for the same keys."""
     known = _known(connection, {row.unit for row in rows})
     for row in rows:
         if known.digests.get((row.unit, row.head, row.source, row.key)) != row.digest:
@@ -207,7 +187,7 @@ def _settle(connection: Connection, rows: list[Row], taken: Taken) -> None:
 
 
 def _answer_requests(connection: Connection, place: Place, units: list[Unit], actor: str, now: float) -> None:
-    """Ends the requests of these units."""
+    """End the requests of these units."""
     values = {"state": LABEL.target, "holder": None, "lease_until": None}
     ended: list[Unit] = []
     for condition in of_units(item, units):
@@ -221,26 +201,8 @@ def _answer_requests(connection: Connection, place: Place, units: list[Unit], ac
     note(connection, place, ended, LABEL.target, now, actor, "")
 
 
-def note(
-    connection: Connection,
-    place: Place,
-    units: Iterable[Unit],
-    state: str,
-    now: float,
-    actor: str,
-    reason: str,
-    propensity: float | None = None,
-) -> None:
-    """Appends an event for each unit whose request changed."""
-    found = list(units)
-    same = place.columns | {"time": now, "state": state, "actor": actor, "reason": reason, "propensity": propensity}
-    columns: dict[str, list[Any]] = {name: [value] * len(found) for name, value in same.items()}
-    columns |= {"epoch": [epoch for epoch, _ in found], "sequence": [sequence for _, sequence in found]}
-    insert_new(connection, request_event, columns)
-
-
 def _wake_deliveries(connection: Connection, units: list[Unit], now: float) -> None:
-    """What waits for these units can be sent."""
+    """Release deliveries that wait for these units."""
     if not units or connection.scalar(select(delivery.c.id).where(delivery.c.state == "waiting").limit(1)) is None:
         return
     pending = update(delivery).values(state="pending", next_time=bindparam("at"))
@@ -250,7 +212,7 @@ def _wake_deliveries(connection: Connection, units: list[Unit], now: float) -> N
 
 def _wrong_head(row: Row, head: str) -> Rejection:
     error = InvalidInput(
-        f"the unit {unit_text(row.unit)} is of the head {head}, not {row.head}",
+        f"head = {row.head}: must be {head}, the head of the unit {unit_text(row.unit)}",
         code="wrong_head",
         field="head",
         value=row.head,
@@ -262,7 +224,7 @@ def _wrong_head(row: Row, head: str) -> Rejection:
 
 def _erased(row: Row) -> Rejection:
     error = InvalidInput(
-        f"the unit {unit_text(row.unit)} was erased; nothing more is kept of it",
+        f"unit = {unit_text(row.unit)}: was erased; no labels of it are kept",
         code="unit_erased",
         field="unit",
         value=unit_text(row.unit),
@@ -273,8 +235,8 @@ def _erased(row: Row) -> Rejection:
 
 def _key_reused(row: Row) -> Rejection:
     error = InvalidInput(
-        f"the key {row.key.rpartition('#')[0]!r}, version {row.version}, of the unit {unit_text(row.unit)} names "
-        "another value; a correction needs a greater version",
+        f"the key {row.key.rpartition('#')[0]!r}, version {row.version}, of the unit {unit_text(row.unit)} has "
+        "another value already; a correction needs a greater version",
         code=KEY_REUSED,
         field="key",
         value=row.key.rpartition("#")[0],

@@ -1,4 +1,4 @@
-"""Deliveries as rows of the ledger: written with what they tell of, sent afterwards, however often that takes."""
+"""Outbox of webhook deliveries: rows that are written with their cause and sent afterwards, with retries."""
 
 from __future__ import annotations
 
@@ -8,68 +8,69 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, literal, select, update
 
-from services.labels.bulk import insert_new
-from services.labels.identity import Unit, delivery_id
+from services.labels.request_ids import delivery_id
+from services.labels.statements import insert_new
+from services.ledger.contract import Place
 from services.ledger.tables import delivery, item
 from services.ledger.tables import label as labels
-from services.ledger.writer import Place
+from services.ledger.unit_ids import Unit
 
 Kind = Literal["resolution", "request"]
 SENDING_SECONDS = 60.0
-"""Who takes a delivery to send it has so long; then another may."""
+"""Time that a process has to send a delivery; then another may take it."""
 BACKOFF_SECONDS = (1.0, 3600.0)
 ATTEMPTS = 30
-"""With the backoff above, a receiver that is down for most of a day still hears of it."""
+"""With the backoff above, a receiver that is down for most of a day still gets it."""
 ASK_PIECE = 500
 _STATUS_CHARACTERS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What is to be sent."""
+    """Delivery to be sent."""
 
     id: str
     kind: Kind
     unit: Unit
     url: str
     attempts: int
-    """So far."""
+    """Number of attempts so far."""
 
 
 def call_back(connection: Connection, place: Place, key: bytes, units: Sequence[Unit], url: str, now: float) -> int:
-    """Notes that somebody wants to be told of these units' labels; how many are new. The same again is as once."""
+    """Register a callback for the labels of units; return how many are new. Idempotent."""
     added = _add(connection, place, key, "resolution", units, url, "waiting", now)
     release_waiting(connection, now)
     return added
 
 
 def tell_of_requests(connection: Connection, place: Place, key: bytes, url: str, now: float) -> int:
-    """Notes deliveries for open requests that nobody was told of; how many."""
-    told = exists(
+    """Add deliveries for open requests that were not announced yet; return how many."""
+    announced = exists(
         select(literal(1)).where(
             delivery.c.epoch == item.c.epoch, delivery.c.sequence == item.c.sequence, delivery.c.kind == "request"
         )
     )
-    open_ones = and_(item.c.state == "requested", item.c.erased.is_(None), ~told)
+    open_ones = and_(item.c.state == "requested", item.c.erased.is_(None), ~announced)
     query = select(item.c.epoch, item.c.sequence).where(open_ones).order_by(item.c.priority).limit(ASK_PIECE)
     units = [(epoch, sequence) for epoch, sequence in connection.execute(query)]
     return _add(connection, place, key, "request", units, url, "pending", now)
 
 
 def release_waiting(connection: Connection, now: float) -> int:
-    """Lets go what waits for a label that is there: one that came while its callback was being noted, say."""
+    """Release deliveries whose label has arrived, for example while the callback was being registered."""
     change = update(delivery).where(delivery.c.state == "waiting", _labelled())
     return int(connection.execute(change.values(state="pending", next_time=now)).rowcount)
 
 
 def is_due(connection: Connection, now: float) -> bool:
-    """Whether there is anything to be sent now."""
+    """Return True if there is anything to send now."""
     due = exists().where(delivery.c.state == "pending", delivery.c.next_time <= now)
     return bool(connection.scalar(select(due)))
 
 
 def take_due(connection: Connection, count: int, now: float) -> list[Delivery]:
-    """Deliveries to be sent now; others do not get them for ``SENDING_SECONDS``."""
+    """Return deliveries to be sent now; other processes do not get them for ``SENDING_SECONDS``."""
     query = (
         select(delivery)
         .where(delivery.c.state == "pending", delivery.c.next_time <= now)
@@ -86,13 +87,15 @@ def take_due(connection: Connection, count: int, now: float) -> list[Delivery]:
 
 
 def settle(connection: Connection, sent: Sequence[tuple[Delivery, int, str]], now: float) -> None:
-    """Notes what came of sending: the HTTP status (0 where there was none) and what was met, in words."""
+    """Record the results of sending: the HTTP status (0 where there was none) and a message."""
     changes = []
-    for one, code, words in sent:
-        attempts = one.attempts + 1
+    for delivered, code, message in sent:
+        attempts = delivered.attempts + 1
         state = _state_after(code, attempts)
         wait = min(BACKOFF_SECONDS[0] * 2.0 ** min(attempts - 1, 30), BACKOFF_SECONDS[1])
-        changes.append({"b": one.id, "s": state, "a": attempts, "t": now + wait, "w": words[:_STATUS_CHARACTERS]})
+        changes.append(
+            {"b": delivered.id, "s": state, "a": attempts, "t": now + wait, "w": message[:_STATUS_CHARACTERS]}
+        )
     values: dict[str, Any] = {
         "state": bindparam("s"),
         "attempts": bindparam("a"),
@@ -119,14 +122,14 @@ def _add(
     state: str,
     now: float,
 ) -> int:
-    found = sorted(set(units))
+    ordered = sorted(set(units))
     same = place.columns | {"kind": kind, "url": url, "state": state, "attempts": 0, "status": ""}
     same |= {"next_time": now, "time": now}
-    columns: dict[str, list[Any]] = {name: [value] * len(found) for name, value in same.items()}
+    columns: dict[str, list[Any]] = {name: [value] * len(ordered) for name, value in same.items()}
     columns |= {
-        "id": [delivery_id(key, kind, unit, url) for unit in found],
-        "epoch": [epoch for epoch, _ in found],
-        "sequence": [sequence for _, sequence in found],
+        "id": [delivery_id(key, kind, unit, url) for unit in ordered],
+        "epoch": [epoch for epoch, _ in ordered],
+        "sequence": [sequence for _, sequence in ordered],
     }
     return insert_new(connection, delivery, columns)
 

@@ -1,4 +1,4 @@
-"""A request for a label as a state machine: which changes there are, who may make them, and what they need.
+"""State machine of a label request: its transitions, who may make them, and what they need.
 
 Every deferred and every audited unit has one request. Nothing here knows which of the two it is.
 """
@@ -13,13 +13,13 @@ from services.runtime.errors import Conflict, InvalidInput
 State = Literal["requested", "claimed", "labelled", "skipped", "expired", "unlabelable"]
 STATES: tuple[State, ...] = ("requested", "claimed", "labelled", "skipped", "expired", "unlabelable")
 Who = Literal["anyone", "holder", "service"]
-"""``holder`` has the lease; ``service`` is the passing of time, or a draw."""
+"""``holder`` has the lease; ``service`` stands for expiry, or a draw."""
 REASON_CHARACTERS = 255
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A change of state."""
+    """Transition between states."""
 
     name: str
     sources: tuple[State, ...]
@@ -37,20 +37,20 @@ GIVE_UP = Move("give up", ("claimed",), "unlabelable", "holder", reason_needed=T
 SUBMIT = Move("submit", ("claimed", "requested"), "labelled", "holder")
 """From ``requested``, too: a lease that ran out while the holder worked, and that nobody took since."""
 LABEL = Move("label", ("requested", "claimed", "skipped", "expired", "unlabelable"), "labelled", "anyone")
-"""A requested label that came beside the feed; also late, when nobody hoped for it any more."""
+"""A requested label that did not come through the review queue; also late, after the request ended."""
 EXPIRE = Move("expire", ("requested",), "expired", "service")
 SECOND_PHASE = Move("second phase", ("skipped", "expired"), "requested", "service")
-"""A random share of what was not answered is asked again, and then has to be (Hansen & Hurwitz 1946)."""
+"""A random share of unanswered requests is opened again, and then has to be answered (Hansen & Hurwitz 1946)."""
 MOVES = (CLAIM, EXTEND, RELEASE, LEASE_OVER, SKIP, GIVE_UP, SUBMIT, LABEL, EXPIRE, SECOND_PHASE)
 
 
 def next_state(
     state: State, move: Move, *, holds: bool = False, reason: str = "", must_complete: bool = False
 ) -> State:
-    """The state after a move.
+    """Return the state after a move.
 
     Args:
-        holds: whether who asks has the lease.
+        holds: whether the caller has the lease.
         must_complete: the request was drawn in the second phase: it is answered, or found to be unlabelable.
 
     Raises:
@@ -61,11 +61,11 @@ def next_state(
         check_reason(move.name, reason)
     if move.who == "holder" and not holds:
         raise Conflict(
-            "the lease of this request is over and somebody else may have it; claim again", code="lease_lost"
+            "the lease of this request has ended, and somebody else may hold it; claim again", code="lease_lost"
         )
     if state not in move.sources:
         raise Conflict(
-            f"the request is {state}; to {move.name} it has to be {' or '.join(move.sources)}",
+            f"state = {state}: must be {' or '.join(move.sources)} to {move.name}",
             code="wrong_state",
             field="state",
             value=state,
@@ -73,27 +73,30 @@ def next_state(
         )
     if move is SKIP and must_complete:
         raise Conflict(
-            "this request stands for others that were skipped or expired and cannot be skipped again: label it, "
-            "release it for somebody else, or say that no label can exist (unlabelable)",
+            "this request represents others that were skipped or expired and cannot be skipped again: label it, "
+            "release it for somebody else, or mark it as unlabelable",
             code="must_complete",
         )
     return move.target
 
 
 def check_reason(what: str, reason: str) -> None:
-    """
+    """Check a reason.
+
     Raises:
-        InvalidInput: there is none, or it is too long.
+        InvalidInput: it is missing or too long.
     """
     if not reason.strip():
         raise InvalidInput(
-            f"to {what} needs a reason, up to {REASON_CHARACTERS} characters", code="reason_needed", field="reason"
+            f"reason: must not be empty to {what}; give up to {REASON_CHARACTERS} characters",
+            code="reason_needed",
+            field="reason",
         )
     if "\0" in reason:  # which not every database keeps
-        raise InvalidInput("the reason holds a NUL character; leave it out", code="reason_needed", field="reason")
+        raise InvalidInput("reason: must not contain a NUL character", code="reason_needed", field="reason")
     if len(reason) > REASON_CHARACTERS:
         raise InvalidInput(
-            f"a reason of {len(reason)} characters, at most {REASON_CHARACTERS} are kept",
+            f"reason = {len(reason)} characters: must be at most {REASON_CHARACTERS}",
             code="reason_too_long",
             field="reason",
             value=str(len(reason)),

@@ -1,4 +1,4 @@
-"""What became of units: the label that resolves them, or how far their request is. Fetched, awaited, or called back."""
+"""Resolutions of units: the label that resolves a unit, or the state of its request. Fetched, awaited or watched."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from typing import Literal
 
 from sqlalchemy import Connection, select
 
-from services.labels.given import Source
-from services.labels.identity import Unit
-from services.labels.intake import of_units
-from services.labels.order import Rank, rank
+from services.labels.label_precedence import Rank, rank
+from services.labels.label_validation import Source
+from services.labels.statements import of_units
 from services.ledger.tables import OPEN, UNASKED, item
 from services.ledger.tables import label as labels
+from services.ledger.unit_ids import Unit
 
 Status = Literal["resolved", "pending", "unresolved", "erased", "unknown"]
 POLL_SECONDS = 0.5
-"""Between two looks for labels that came through another process; those of this one are told at once."""
+"""Between two queries for labels that came through another process; those of this one are seen at once."""
 READ_PIECE = 4096
-"""Units of one look."""
+"""Units of one query."""
 _WORTH: dict[str, int] = {"requested": 1, "census": 0}
-"""Where a unit has both, who was asked about it counts."""
+"""Precedence where a unit has labels of both sources."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What is known of a unit."""
+    """Resolution of a unit."""
 
     unit: Unit
     status: Status
-    """``pending``: the request is open, or a census will tell; ``unresolved``: it ended without a label, see ``state``;
-    ``unknown``: no unit that was deferred, audited or under a census, and without a label."""
+    """``pending``: the request is open, or a census is declared; ``unresolved``: it ended without a label, see
+    ``state``; ``unknown``: not deferred, audited or under a census, and without a label."""
     state: str = ""
-    """Of the request; empty where there is none."""
+    """State of the request; empty where there is none."""
     head: str = ""
     value: bytes | None = None
     """Canonical label."""
@@ -48,35 +48,35 @@ class Resolution:
 
     @property
     def final(self) -> bool:
-        """Whether waiting for more is in vain, as far as one knows."""
+        """False while a label may still be expected."""
         return self.status != "pending"
 
 
 def resolutions(connection: Connection, units: Sequence[Unit]) -> list[Resolution]:
-    """What is known of each unit, in their order; a few statements, however many."""
+    """Return the resolution of each unit, in their order, with a few statements however many there are."""
     found: dict[Unit, Resolution] = {}
     for start in range(0, len(units), READ_PIECE):
-        asked = set(units[start : start + READ_PIECE])
-        for resolution in (*_requests(connection, asked), *_labelled(connection, asked)):
+        piece = set(units[start : start + READ_PIECE])
+        for resolution in (*_requests(connection, piece), *_labelled(connection, piece)):
             _merge(found, resolution)
     return [found.get(unit, Resolution(unit, "unknown")) for unit in units]
 
 
 def _requests(connection: Connection, units: Iterable[Unit]) -> list[Resolution]:
     columns = (item.c.epoch, item.c.sequence, item.c.head, item.c.state, item.c.erased)
-    found = []
+    requests = []
     for condition in of_units(item, units):
         for row in connection.execute(select(*columns).where(condition)):
             state = "" if row.state == UNASKED else row.state
             status: Status = "pending" if row.state in (*OPEN, UNASKED) else "unresolved"
             if row.erased is not None:
                 status = "erased"
-            found.append(Resolution((row.epoch, row.sequence), status, state, row.head))
-    return found
+            requests.append(Resolution((row.epoch, row.sequence), status, state, row.head))
+    return requests
 
 
 def _labelled(connection: Connection, units: Iterable[Unit]) -> list[Resolution]:
-    """The label of each unit that counts."""
+    """Return the label of each unit that takes precedence."""
     best: dict[Unit, tuple[tuple[int, Rank], Resolution]] = {}
     for condition in of_units(labels, units):
         query = select(labels).where(condition, labels.c.source.in_(_WORTH), labels.c.erased.is_(None))
@@ -84,31 +84,31 @@ def _labelled(connection: Connection, units: Iterable[Unit]) -> list[Resolution]
             unit = (row.epoch, row.sequence)
             worth = _WORTH[row.source], rank(row.version, row.observed, row.received, row.digest)
             if unit not in best or best[unit][0] < worth:
-                told = (row.value, row.value_ref, row.source, row.version, row.observed, row.received)
-                best[unit] = worth, Resolution(unit, "resolved", "", row.head, *told)
+                values = (row.value, row.value_ref, row.source, row.version, row.observed, row.received)
+                best[unit] = worth, Resolution(unit, "resolved", "", row.head, *values)
     return [resolution for _, resolution in best.values()]
 
 
 def _merge(found: dict[Unit, Resolution], new: Resolution) -> None:
-    """A label after the request: the state stays known, an erased unit stays erased."""
+    """Add a label to a request: the state is kept, and an erased unit stays erased."""
     before = found.get(new.unit)
     if before is None:
         found[new.unit] = new
     elif before.status != "erased":
-        told = (new.head, new.value, new.value_ref, new.source, new.version, new.observed, new.received)
-        found[new.unit] = Resolution(new.unit, "resolved", before.state, *told)
+        values = (new.head, new.value, new.value_ref, new.source, new.version, new.observed, new.received)
+        found[new.unit] = Resolution(new.unit, "resolved", before.state, *values)
 
 
 Read = Callable[[Callable[[Connection], list[Resolution]]], Awaitable[list[Resolution]]]
 
 
 class Resolver:
-    """Answers what became of units, at once or when it is known. One poller serves all who wait."""
+    """Source of resolutions, at once or when they are final; one poller serves all waiting calls."""
 
     def __init__(self, read: Read, *, poll_seconds: float = POLL_SECONDS) -> None:
         """
         Args:
-            read: runs a query of the ledger, as ``Writer.read``.
+            read: runs a query of the ledger, as ``LedgerWriter.read`` does.
         """
         self._read = read
         self._poll_seconds = poll_seconds
@@ -117,37 +117,37 @@ class Resolver:
         self._poller: asyncio.Task[None] | None = None
 
     async def get(self, units: Sequence[Unit]) -> list[Resolution]:
-        """What is known now."""
+        """Return the resolutions as they are now."""
         return await self._read(lambda connection: resolutions(connection, units))
 
     async def wait(self, units: Sequence[Unit], seconds: float) -> list[Resolution]:
-        """What is known once nothing is pending any more, or after so many seconds."""
-        found = {resolution.unit: resolution for resolution in await self.get(units)}
-        pending = [resolution.unit for resolution in found.values() if not resolution.final]
+        """Return the resolutions once none is pending, or after so many seconds."""
+        current = {resolution.unit: resolution for resolution in await self.get(units)}
+        pending = [resolution.unit for resolution in current.values() if not resolution.final]
         if pending and seconds > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds), aclosing(self._arriving(pending)) as arriving:
                     async for resolution in arriving:
-                        found[resolution.unit] = resolution
-        return [found[unit] for unit in units]
+                        current[resolution.unit] = resolution
+        return [current[unit] for unit in units]
 
     async def watch(self, units: Sequence[Unit]) -> AsyncGenerator[Resolution, None]:
-        """Each unit's resolution once it is final, as they come; ends when all are."""
-        found = await self.get(units)
-        for resolution in found:
+        """Yield each unit's resolution once it is final; end when all are."""
+        current = await self.get(units)
+        for resolution in current:
             if resolution.final:
                 yield resolution
-        pending = [resolution.unit for resolution in found if not resolution.final]
+        pending = [resolution.unit for resolution in current if not resolution.final]
         async with aclosing(self._arriving(pending)) as arriving:
             async for resolution in arriving:
                 yield resolution
 
     def changed(self) -> None:
-        """Something was labelled or ended in this process: those who wait are told without delay."""
+        """Note that something was labelled or ended in this process, so that waiting calls see it without delay."""
         self._changed.set()
 
     def close(self) -> None:
-        """Ends the poller."""
+        """Stop the poller."""
         if self._poller is not None:
             self._poller.cancel()
 
@@ -156,7 +156,7 @@ class Resolver:
         futures = {unit: loop.create_future() for unit in units}
         for unit, future in futures.items():
             self._waiting.setdefault(unit, set()).add(future)
-        self._changed.set()  # what came since the caller looked
+        self._changed.set()  # for what came since the caller's query
         if self._poller is None or self._poller.done():
             self._poller = asyncio.create_task(self._poll())
         try:
@@ -174,17 +174,17 @@ class Resolver:
                 future.cancel()
 
     async def _poll(self) -> None:
-        """While anybody waits: looks when told, and every so often. A ledger that is down is asked again."""
+        """Query while any call waits, on changes and periodically; a ledger that is down is queried again."""
         while self._waiting:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), self._poll_seconds)
             self._changed.clear()
             try:
-                found = await self.get(list(self._waiting))
-            except Exception:  # told by the next call; those who wait have their own deadlines
+                current = await self.get(list(self._waiting))
+            except Exception:  # the next call reports it; waiting calls have deadlines of their own
                 await asyncio.sleep(self._poll_seconds)
                 continue
-            for resolution in found:
+            for resolution in current:
                 if resolution.final:
                     for future in self._waiting.get(resolution.unit, ()):
                         if not future.done():

@@ -1,61 +1,52 @@
-"""Sends deliveries: signed, until the receiver says that it has them. It may hear of one twice, never not at all.
+"""Webhooks: signed deliveries, repeated until the receiver acknowledges them (at least once).
 
-A delivery's id is its idempotency key: after a restart, or a word of the receiver that was lost, it comes again.
+A delivery's id is its idempotency key: after a restart, or a lost acknowledgement, it is sent again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import http.client
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol, TypeVar
+from typing import Protocol
 from urllib.parse import urlsplit
 
-from sqlalchemy import Connection
-
 from services.labels.outbox import Delivery, is_due, settle, take_due
-from services.labels.signature import HEADER, sign
-from services.ledger.writer import Place
+from services.ledger.contract import LedgerWriter
 from services.runtime.errors import DemurError
 from services.runtime.logging import get_logger
 
-T = TypeVar("T")
 _log = get_logger(__name__)
 TIMEOUT_SECONDS = 10.0
-"""For a receiver to answer."""
+"""Timeout of a receiver's response."""
 IDLE_SECONDS = 1.0
-"""Between two looks for what is due."""
+"""Between two queries for due deliveries."""
 AT_ONCE = 8
 DELIVERY_HEADER = "demur-delivery"
-
-
-class Runs(Protocol):
-    """What runs changes, as a ``Writer`` does."""
-
-    async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
-
-    async def read(self, query: Callable[[Connection], T]) -> T: ...
+SIGNATURE_HEADER = "demur-signature"
 
 
 class Sender(Protocol):
-    """Sends a body; the status and words of the answer."""
+    """Function that sends a body and returns the status and reason of the response."""
 
     def __call__(self, url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]: ...
 
 
 Compose = Callable[[Sequence[Delivery]], Awaitable[Sequence[bytes | None]]]
-"""Bodies of deliveries; None: there is nothing to tell any more."""
+"""Return bodies of deliveries; None: there is nothing to deliver any more."""
 
 
 class Webhooks:
-    """Works the outbox off, in the background."""
+    """Background sender of the outbox."""
 
     def __init__(
         self,
-        writer: Runs,
+        writer: LedgerWriter,
         compose: Compose,
         secret: bytes,
         *,
@@ -81,25 +72,27 @@ class Webhooks:
         self._task = asyncio.create_task(self._work())
 
     def wake(self) -> None:
-        """Something may be due."""
+        """Look for due deliveries now."""
         self._wake.set()
 
     async def stop(self) -> None:
-        """What is under way is sent again by whoever comes next."""
+        """Stop; deliveries under way are sent again by the next process."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def round(self) -> int:
-        """Sends what is due; how many."""
+        """Send what is due; return how many."""
         if not await self._writer.read(lambda connection: is_due(connection, self._wall())):
             return 0
         due = await self._writer.run(lambda connection, place: take_due(connection, AT_ONCE, self._wall()))
         if not due:
             return 0
         bodies = await self._compose(due)
-        sent = await asyncio.gather(*(self._deliver(one, body) for one, body in zip(due, bodies, strict=True)))
+        sent = await asyncio.gather(
+            *(self._deliver(delivery, body) for delivery, body in zip(due, bodies, strict=True))
+        )
         await self._writer.run(lambda connection, place: settle(connection, sent, self._wall()))
         return len(due)
 
@@ -109,7 +102,7 @@ class Webhooks:
             try:
                 if await self.round():
                     continue
-            except DemurError as error:  # the ledger is down; it says so itself
+            except DemurError as error:  # the ledger is down, and logs that itself
                 _log.debug("deliveries wait: %s", error)
             except Exception:
                 _log.exception("deliveries failed by a defect; they are tried again")
@@ -118,23 +111,26 @@ class Webhooks:
             except TimeoutError:
                 continue
 
-    async def _deliver(self, one: Delivery, body: bytes | None) -> tuple[Delivery, int, str]:
+    async def _deliver(self, delivery: Delivery, body: bytes | None) -> tuple[Delivery, int, str]:
         if body is None:
-            return one, 410, "erased before it was delivered"
+            return delivery, 410, "erased before it was delivered"
         headers = {
             "content-type": "application/json",
-            DELIVERY_HEADER: one.id,
-            HEADER: sign(self._secret, body, self._wall()),
+            DELIVERY_HEADER: delivery.id,
+            SIGNATURE_HEADER: sign(self._secret, body, self._wall()),
         }
         loop = asyncio.get_running_loop()
-        code, words = await loop.run_in_executor(self._threads, self._send, one.url, body, headers)
+        code, reason = await loop.run_in_executor(self._threads, self._send, delivery.url, body, headers)
         if not 200 <= code < 300:
-            _log.warning("delivery %s, attempt %d: %s", one.id, one.attempts + 1, words)
-        return one, code, words
+            _log.warning("delivery %s, attempt %d: %s", delivery.id, delivery.attempts + 1, reason)
+        return delivery, code, reason
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
-    """Status and words of the answer; 0 where there was none. Redirects are not followed: they are not allowed ones."""
+    """Return status and reason of the response; 0 where there was none.
+
+    Redirects are not followed: their targets may not be allowed.
+    """
     parts = urlsplit(url)
     assert parts.hostname is not None
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -149,9 +145,19 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, str]:
             connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request("POST", path, body, dict(headers))
-            answer = connection.getresponse()
-            return answer.status, f"{answer.status} {answer.reason}"
+            response = connection.getresponse()
+            return response.status, f"{response.status} {response.reason}"
         finally:
             connection.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
         return 0, f"{type(error).__name__}: {error}"
+
+
+def sign(secret: bytes, body: bytes, time: float) -> str:
+    """Return the signature header ``t=SECONDS,v1=HEX``: HMAC-SHA256 over ``SECONDS.BODY``.
+
+    The time is signed, too, so that an old delivery cannot be replayed as a new one.
+    """
+    moment = f"{int(time)}"
+    digest = hmac.new(secret, moment.encode() + b"." + body, hashlib.sha256).hexdigest()
+    return f"t={moment},v1={digest}"

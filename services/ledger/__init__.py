@@ -1,1 +1,1 @@
-"""What was decided, durably: segments, items, labels, requests, policies; SQLite or PostgreSQL."""
+"""Durable record of decisions: segments, items, labels, requests and policies, in SQLite or PostgreSQL."""

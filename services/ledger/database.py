@@ -1,4 +1,4 @@
-"""The database of a ledger: where it is, how a connection is set up, and that a SQLite file has one writing process.
+"""Database of a ledger: its address, connections, the lock of its one writing process, and its failures.
 
 SQLite runs in WAL mode, so that readers of any process never wait for the writer, nor it for them.
 """
@@ -17,32 +17,35 @@ from pathlib import Path
 from typing import IO, Any, Literal
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, create_engine, event
+from sqlalchemy import Connection, Engine, NullPool, Pool, QueuePool, Table, create_engine, event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError
+
+from services.runtime.errors import DemurError, InvalidInput, LedgerUnavailable
 
 Durability = Literal["process", "power"]
-"""What an acknowledgement outlives: ``process`` the death of this process (``kill -9``), ``power`` that of the host."""
+"""Failure that acknowledged data survives: ``process`` a killed process (``kill -9``), ``power`` one of the host."""
 
 BUSY_SECONDS = 5.0
-"""How long SQLite waits for another process that holds the file (a backup, say)."""
+"""Time that SQLite waits for another process that locks the file, such as a backup."""
 CACHE_KIB = 4096
-"""Of pages a connection of SQLite keeps. The system has the file in memory, too, and takes that back when it has to."""
+"""Page cache of a SQLite connection. The operating system caches the file, too, and can reclaim that."""
 CONNECT_SECONDS = 5
 SILENCE_MILLISECONDS = 30_000
-"""A PostgreSQL server that does not acknowledge packets for so long is taken for gone."""
+"""A PostgreSQL server that does not acknowledge packets for so long counts as gone."""
 
 
 class LedgerRefused(RuntimeError):
-    """The ledger cannot be used as it is set up, and no retry mends that; the message says what to change."""
+    """The ledger cannot be used as configured, and no retry helps; the message says what to change."""
 
 
 class LedgerHeld(Exception):
-    """Another process writes this SQLite ledger; the message names it."""
+    """Another process writes this SQLite ledger; the message names the process."""
 
 
 class Database:
-    """One ledger's database. ``open`` takes it for writing; readers need no ``open``."""
+    """Database of one ledger. ``hold`` locks it for writing; readers need no lock."""
 
     def __init__(self, url: str, durability: Durability = "process") -> None:
         """
@@ -50,7 +53,7 @@ class Database:
             url: ``sqlite:///path`` or ``postgresql+psycopg://user@host/name``.
 
         Raises:
-            LedgerRefused: the URL is none, of another kind, or its driver is not installed.
+            LedgerRefused: the URL is invalid, of another kind, or its driver is not installed.
         """
         self.url = _checked(url)
         self.durability = durability
@@ -65,16 +68,16 @@ class Database:
 
     @property
     def digest(self) -> bytes:
-        """16 bytes that tell ledgers apart by where they are; users and passwords may change."""
-        where = self.path or f"{self.url.host}:{self.url.port or 5432}/{self.url.database}"
-        return hashlib.sha256(str(where).encode()).digest()[:16]
+        """Digest of the location, 16 bytes; users and passwords may change."""
+        location = self.path or f"{self.url.host}:{self.url.port or 5432}/{self.url.database}"
+        return hashlib.sha256(str(location).encode()).digest()[:16]
 
     def hold(self) -> None:
-        """Makes this process the one that writes, where the database is a file; again is as once.
+        """Make this process the one that writes, where the database is a file. Idempotent.
 
         Raises:
             LedgerHeld: another process writes it.
-            OSError: the directory cannot be made or written.
+            OSError: the directory cannot be created or written.
         """
         if self.path is None or self._lock is not None:
             return
@@ -87,8 +90,8 @@ class Database:
             holder = lock.read().strip() or "unknown"
             lock.close()
             raise LedgerHeld(
-                f"the ledger {self.path} is written by the process {holder}; one process writes a SQLite ledger: end "
-                "that one, give DEMUR_LEDGER another file, or use PostgreSQL"
+                f"the ledger {self.path} is written by the process {holder}; only one process can write a "
+                "SQLite ledger: end that one, set DEMUR_LEDGER to another file, or use PostgreSQL"
             ) from error
         with suppress(OSError):  # a full disk: the lock holds all the same, only without a name
             lock.truncate(0)
@@ -98,15 +101,15 @@ class Database:
         self._lock = lock
 
     def release(self) -> None:
-        """Lets another process write."""
+        """Let another process write."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
     def forget(self) -> None:
-        """Brings what SQLite has written ahead into its file and empties that, so that what was overwritten is nowhere.
+        """Checkpoint and truncate SQLite's write-ahead log, so that no copy of overwritten content is left.
 
-        Where a reader looks at it just now, or the file cannot be opened, it stays until the next time.
+        Where a reader uses the log, or the file cannot be opened, it stays until the next call.
         """
         if self.path is None:
             return
@@ -114,7 +117,7 @@ class Database:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def writing(self) -> Engine:
-        """An engine whose connections write at this durability; a transaction of SQLite takes the file at once."""
+        """Return an engine whose connections write at this durability; a SQLite transaction locks the file at once."""
         engine = self._engine(str(self.path), f"PRAGMA synchronous = {self._synchronous}", "BEGIN IMMEDIATE", NullPool)
         if self.dialect == "postgresql":
             commit = "on" if self.durability == "power" else "off"
@@ -128,7 +131,7 @@ class Database:
         return engine
 
     def reading(self) -> Engine:
-        """An engine whose connections cannot write; each transaction sees one state of the whole ledger."""
+        """Return an engine whose connections cannot write; each transaction sees one state of the whole ledger."""
         if self.dialect == "sqlite":
             return self._engine(f"file:{quote(str(self.path))}", "PRAGMA query_only = 1", "BEGIN", QueuePool)
         engine = self._engine("", "", "", QueuePool)
@@ -136,7 +139,7 @@ class Database:
 
     @property
     def _synchronous(self) -> str:
-        """NORMAL of WAL: a commit is in the page cache, which a killed process does not take along."""
+        """Value of the pragma. NORMAL in WAL mode: a commit is in the page cache, which survives a killed process."""
         return "FULL" if self.durability == "power" else "NORMAL"
 
     def _engine(self, file: str, pragma: str, begin: str, pool: type[Pool]) -> Engine:
@@ -173,7 +176,7 @@ class Database:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Puts a file into WAL mode. Who does so at the same moment locks it, and SQLite does not wait for that itself."""
+    """Put a file into WAL mode; retry while another process does the same, for which SQLite does not wait."""
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -185,9 +188,15 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
+def insert_missing(connection: Connection, table: Table) -> Any:
+    """Return an INSERT that leaves rows which a unique constraint forbids as they are."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table).on_conflict_do_nothing()
+
+
 @contextmanager
 def driver(connection: Connection, what: str) -> Iterator[Any]:
-    """The driver's own connection, for what has to be quick; its errors are SQLAlchemy's."""
+    """Yield the driver's own connection, for statements that must be fast; its errors become SQLAlchemy's."""
     try:
         yield connection.connection.driver_connection
     except connection.dialect.loaded_dbapi.Error as error:
@@ -206,9 +215,62 @@ def _checked(text: str) -> URL:
         raise LedgerRefused(_NEEDED.format(url.render_as_string(hide_password=True)))
     if importlib.util.find_spec("psycopg") is None:
         raise LedgerRefused(
-            "DEMUR_LEDGER names a PostgreSQL server, whose driver is not installed: pip install 'demur[postgres]'"
+            "DEMUR_LEDGER is a PostgreSQL address, whose driver is not installed: pip install 'demur[postgres]'"
         )
     return url.set(drivername="postgresql+psycopg")
 
 
-_NEEDED = "DEMUR_LEDGER = {}: needed is sqlite:///FILE, postgresql+psycopg://USER:PASSWORD@HOST/NAME, or none"
+_NEEDED = "DEMUR_LEDGER = {}: must be sqlite:///FILE, postgresql+psycopg://USER:PASSWORD@HOST/NAME, or none"
+
+
+def unavailable(reason: str) -> LedgerUnavailable:
+    """Return the error for a caller whose change cannot be made."""
+    return LedgerUnavailable(
+        f"the ledger cannot write now ({reason}); nothing was acknowledged, repeat the call",
+        code="ledger_unavailable",
+        retry_after_seconds=1.0,
+    )
+
+
+def refused(error: BaseException) -> BaseException:
+    """Return the error that a caller gets for a failure.
+
+    A value that the database cannot hold, such as a NUL in a text of PostgreSQL, is the caller's error.
+    """
+    if not isinstance(error, DataError):
+        return error
+    refusal = InvalidInput(
+        f"the ledger cannot keep a value of this call: {error_text(error)}", code="out_of_range", field="body"
+    )
+    refusal.__cause__ = error
+    return refusal
+
+
+def error_text(error: BaseException) -> str:
+    """Describe a failure in one line, without the statement and its values: they do not belong in logs and answers."""
+    if isinstance(error, DemurError):
+        return error.message
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    primary = getattr(getattr(cause, "diag", None), "message_primary", None)  # PostgreSQL tells values behind it
+    return " ".join(str(primary or cause).split()) or type(cause).__name__
+
+
+def error_kind(error: BaseException) -> str:
+    """Return a failure as one of a few words, for counting."""
+    text = error_text(error).lower()
+    if isinstance(error, LedgerHeld):
+        return "held"
+    for part, word in _KINDS.items():
+        if part in text:
+            return word
+    return "connection" if isinstance(error, DBAPIError) else "storage"
+
+
+_KINDS = {
+    "full": "storage_full",
+    "no space": "storage_full",
+    "readonly": "read_only",
+    "read-only": "read_only",
+    "locked": "locked",
+    "timeout": "timeout",
+}

@@ -1,4 +1,4 @@
-"""Units that were just decided, on their way into the ledger; as frames of the journal, too."""
+"""Decided units on their way into the ledger, and their encoding as frames of the journal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NONE = np.zeros(0, np.intp)
 
 
 class Key(NamedTuple):
-    """What the units of a segment have in common."""
+    """Key of a segment: what all of its units have in common."""
 
     head: str
     model: str
@@ -36,32 +36,32 @@ class Decided:
     uncertainty: NDArray[np.float32]
     decisions: NDArray[np.uint8]
     propensity: float | NDArray[np.float32]
-    """Of an audit, for units within the policy's threshold: one number, or of each unit [n]."""
+    """Probability of an audit for units within the policy's threshold: one number, or one per unit [n]."""
     time: float = 0.0
     """Seconds since 1970."""
     itemised: NDArray[np.intp] = field(default_factory=lambda: _NONE)
-    """Units that are kept one by one, ascending [k]: deferred, drawn for an audit, or all under a census."""
-    asked: NDArray[np.bool_] | None = None
-    """Which itemised units a label is asked for [k]; None: all. Under a census some are only waited for."""
+    """Units that are kept as items, ascending [k]: deferred, drawn for an audit, or all under a census."""
+    requested: NDArray[np.bool_] | None = None
+    """True for itemised units with a label request [k]; None: all. Under a census some labels come without one."""
     census: bool = False
-    """Whether a census of the head is declared: every unit will get a label, so that all are itemised."""
+    """True where a census of the head is declared: every unit will get a label, so that all are itemised."""
     evidence: Sequence[bytes | None] = ()
-    """Of each itemised unit [k]; None where nothing is known of the head's errors."""
+    """Evidence of each itemised unit [k]; None where errors of the head are unknown."""
     payload: Sequence[bytes | None] = ()
-    """Of each itemised unit [k], None where no label is asked for; empty where inputs are not kept."""
+    """Input of each itemised unit [k], None without a label request; empty where inputs are not kept."""
     payload_type: str = ""
     raw: NDArray[np.float32] | None = None
-    """The measure as it was computed [n], where ``uncertainty`` is infinite for impossible predictions; else None."""
+    """Measure as computed [n], where ``uncertainty`` is infinite for impossible predictions; else None."""
 
     @property
     def audited(self) -> int:
-        """Units drawn for an audit."""
+        """Number of units drawn for an audit."""
         drawn = self.decisions[self.itemised] != Decision.DEFER
-        return int(np.count_nonzero(drawn if self.asked is None else drawn & self.asked))
+        return int(np.count_nonzero(drawn if self.requested is None else drawn & self.requested))
 
     @property
     def runs(self) -> Runs:
-        """As a run of a segment."""
+        """The units as a run of a segment."""
         n = len(self.uncertainty)
         return Runs(
             np.array([self.first], np.uint64),
@@ -74,7 +74,7 @@ class Decided:
 
 
 def frame(decided: Decided) -> bytes:
-    """Units without items as the content of a journal's frame."""
+    """Encode units without items as the content of a journal's frame."""
     key = _encoded(decided.key)
     answered = not (decided.decisions != Decision.ANSWER).any()
     constant = isinstance(decided.propensity, float)
@@ -98,35 +98,35 @@ def frame(decided: Decided) -> bytes:
 
 
 def unframe(frames: Iterable[bytes]) -> dict[Key, Runs]:
-    """What frames hold, by key; runs in the frames' order."""
+    """Decode frames to runs by key, in the frames' order."""
     gathered: dict[tuple[bytes, float | None], _Gathered] = {}
     for content in frames:
         length, first, time, count, flags, constant = _HEAD.unpack_from(content)
         place = _HEAD.size + length
         group = content[_HEAD.size : place], constant if flags & 2 else None
-        found = gathered.get(group)
-        if found is None:
-            found = gathered[group] = _Gathered()
-        found.first.append(first)
-        found.time.append(time)
-        found.count.append(count)
-        found.uncertainty.append(content[place : place + 4 * count])
+        columns = gathered.get(group)
+        if columns is None:
+            columns = gathered[group] = _Gathered()
+        columns.first.append(first)
+        columns.time.append(time)
+        columns.count.append(count)
+        columns.uncertainty.append(content[place : place + 4 * count])
         place += 4 * count
         if flags & 1:
-            found.decisions.append(b"\x01" * count)
+            columns.decisions.append(b"\x01" * count)
         else:
-            found.decisions.append(content[place : place + count])
+            columns.decisions.append(content[place : place + count])
             place += count
-        found.propensity.append(content[place:])
+        columns.propensity.append(content[place:])
     by_key: dict[Key, list[Runs]] = {}
-    for (key, constant_or_none), found in gathered.items():
-        by_key.setdefault(_decoded(key), []).append(found.runs(constant_or_none))
+    for (key, constant_or_none), columns in gathered.items():
+        by_key.setdefault(_decoded(key), []).append(columns.runs(constant_or_none))
     return {key: join(parts) for key, parts in by_key.items()}
 
 
 @dataclass(slots=True)
 class _Gathered:
-    """Columns of many frames of one key and one constant propensity (or none)."""
+    """Columns of many frames that share a key and a constant propensity (or have none)."""
 
     first: list[int] = field(default_factory=list)
     time: list[float] = field(default_factory=list)

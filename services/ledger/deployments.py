@@ -1,4 +1,4 @@
-"""What is served, for those who read the ledger: a row for each head, model and numeric profile."""
+"""Deployments: a row for each head, model and numeric profile that was served, for readers of the ledger."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import Connection
-from sqlalchemy.dialects import postgresql, sqlite
 
 from models.calibration import Calibration
 from models.head import Head
+from services.ledger.contract import Place
+from services.ledger.database import insert_missing
 from services.ledger.tables import deployment
-from services.ledger.writer import Place
 
 
 @dataclass(frozen=True)
 class Deployment:
-    """One head as it is served."""
+    """Head as it is served."""
 
     task: str
     model: str
-    """Name of the stream that the head's units are written to: the artefact's tag, and behind an @ the measure where
-    it is not the head's own, for scores of different measures are never mixed."""
+    """Name of the stream of the head's units: the artefact's tag, and after an @ the measure where it is not the head's
+    own, since scores of different measures are never mixed."""
     head: Head
     profile: str
     members: int
     schema: Sequence[object]
-    """Features with names and units; empty where inputs are no rows."""
+    """Features with names and units; empty where inputs are not rows."""
     calibration: Calibration | None
     policy: object
-    """In force at the first start with this head, model and profile."""
+    """Policy in force at the first start with this head, model and profile."""
 
     def document(self) -> str:
-        """As JSON."""
-        found = {
+        """Return the deployment as JSON."""
+        document = {
             "head": asdict(self.head),
             "model": self.model,
             "profile": self.profile,
@@ -44,25 +44,25 @@ class Deployment:
             "calibration": self.calibration,
             "policy": self.policy,
         }
-        return msgspec.json.encode(found).decode()
+        return msgspec.json.encode(document).decode()
 
 
 class Deployments:
-    """Writes the rows that are not there yet, before or with the first units."""
+    """Writer of missing rows, before or with the first units."""
 
     def __init__(self, deployments: Sequence[Deployment], clock: Callable[[], float]) -> None:
         self.known = False
-        """True: they are in the ledger for sure."""
+        """True: the ledger has the rows."""
         self.current = deployments
         self._clock = clock
 
     def put(self, deployments: Sequence[Deployment]) -> None:
-        """Replaces what is served from now on; to be written with the next units."""
+        """Replace the deployments; they are written with the next units."""
         self.current = deployments
         self.known = False
 
     def write(self, connection: Connection, place: Place) -> None:
-        """Runs in the writer's thread; rows that are there stay as they are."""
+        """Write missing rows; runs in the writer's thread."""
         if self.known:
             return
         rows = [
@@ -77,16 +77,15 @@ class Deployments:
             }
             for one in self.current
         ]
-        kind = postgresql if connection.dialect.name == "postgresql" else sqlite
         if rows:
-            connection.execute(kind.insert(deployment).on_conflict_do_nothing(), rows)
+            connection.execute(insert_missing(connection, deployment), rows)
 
 
 def head_of(document: dict[str, Any]) -> Head:
-    """The head that a deployment's document describes.
+    """Return the head that a deployment's document describes.
 
     Raises:
-        KeyError, TypeError: it describes none.
+        KeyError, TypeError: the document is invalid.
     """
-    known = {one.name for one in fields(Head)}
+    known = {field.name for field in fields(Head)}
     return Head(**{name: value for name, value in document["head"].items() if name in known})

@@ -1,7 +1,7 @@
-"""Forgetting: inputs, evidence and raw labels go, the numbers stay. By unit, or of all units beyond a period.
+"""Erase inputs, evidence and raw labels of units; keep their scores. By unit, or by a retention period.
 
-Errors of labels are computed before, with the code that judges them, since nobody can afterwards. What is left of a
-unit is its place in segments, and its item and labels as tombstones.
+Errors of labels are computed before, since that is impossible afterwards. A unit keeps its place in segments, and its
+item and labels as tombstones.
 """
 
 from __future__ import annotations
@@ -9,22 +9,19 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, bindparam, func, insert, or_, select, tuple_, update
 
 from models.label_errors import BadLabel, LabelRule
+from services.ledger.contract import LedgerWriter, Place
 from services.ledger.store import Store
 from services.ledger.tables import OPEN, erasure, item, label, request_event, segment
-from services.ledger.writer import Place
+from services.ledger.unit_ids import Unit
 from services.runtime.logging import get_logger
 
-T = TypeVar("T")
-Unit = tuple[int, int]
-"""Epoch and sequence."""
 _log = get_logger(__name__)
 PIECE = 500
-"""Units of one transaction: other changes get their turn between."""
+"""Units of one transaction, so that other changes get their turn between."""
 RETENTION = "retention"
 _CONTENT = or_(
     item.c.payload.is_not(None),
@@ -35,78 +32,67 @@ _CONTENT = or_(
 _REFERENCES = (item.c.payload_ref, item.c.evidence_ref, label.c.value_ref)
 
 
-class Book(Protocol):
-    """What writes the ledger, as a ``Writer`` does."""
-
-    async def run(self, change: Callable[[Connection, Place], T], *, seconds: float | None = None) -> T: ...
-
-    async def read(self, query: Callable[[Connection], T]) -> T: ...
-
-    async def forget(self) -> None: ...
-
-
 class Erasure:
-    """Erases in one ledger, and in its store."""
+    """Erasure in one ledger and its store."""
 
     def __init__(
-        self, book: Book, judging: Mapping[str, LabelRule | None], store: Store, clock: Callable[[], float]
+        self, writer: LedgerWriter, judging: Mapping[str, LabelRule | None], store: Store, clock: Callable[[], float]
     ) -> None:
-        """``judging`` by head; labels of heads that are none of this service's lose their values without an error."""
-        self._book = book
+        """``judging`` is by head; labels of heads that are not in it lose their values without an error."""
+        self._writer = writer
         self._judging = judging
         self._store = store
         self._clock = clock
         self._retired: dict[int, int] = {}
-        """Writer to the last flush of which nothing is left to retire."""
+        """Last flush without anything left to retire, by writer."""
 
     async def erase(self, units: Iterable[Unit], actor: str, reason: str) -> int:
-        """Erases units now; how many had anything to erase. Requests for their labels end as unlabelable.
+        """Erase units now; return how many had anything to erase. Requests for their labels end as unlabelable.
 
         Raises:
             LedgerUnavailable: not all were erased; the call may be repeated.
         """
-        chosen, found = sorted(set(units)), 0
-        for start in range(0, len(chosen), PIECE):
-            found += await self._erase(chosen[start : start + PIECE], actor, reason)
-        return found
+        ordered, count = sorted(set(units)), 0
+        for start in range(0, len(ordered), PIECE):
+            count += await self._erase(ordered[start : start + PIECE], actor, reason)
+        return count
 
     async def retire(self, before: float) -> int:
-        """Erases all units that were decided before a time, and labels without a unit received before it; how many.
+        """Erase units decided before a time, and labels without a unit received before it; return how many.
 
         Raises:
-            LedgerUnavailable: the rest is left for another time.
+            LedgerUnavailable: the rest is left for the next call.
         """
         total = 0
-        for epoch, last in await self._book.read(lambda connection: _old_flushes(connection, before)):
-            while units := await self._book.read(lambda c, e=epoch, f=last: self._old(c, e, f, before)):  # type: ignore[misc]
+        for epoch, last in await self._writer.read(lambda connection: _old_flushes(connection, before)):
+            while units := await self._writer.read(lambda c, e=epoch, f=last: self._old(c, e, f, before)):  # type: ignore[misc]
                 total += await self._erase(units, "service", RETENTION)
-            self._retired[epoch] = last - 1  # the last one may hold younger units, too
-        while units := await self._book.read(lambda connection: _old_labels(connection, before)):
+            self._retired[epoch] = last - 1  # the last one may have younger units, too
+        while units := await self._writer.read(lambda connection: _old_labels(connection, before)):
             total += await self._erase(units, "service", RETENTION)
         return total
 
     async def sweep(self) -> int:
-        """Deletes old files of the store that no row names; how many."""
+        """Delete old files of the store that no row references; return how many."""
         loop = asyncio.get_running_loop()
 
         def named(references: list[str]) -> set[str]:
-            found = asyncio.run_coroutine_threadsafe(self._book.read(lambda c: _named(c, references)), loop)
-            return found.result()
+            return asyncio.run_coroutine_threadsafe(self._writer.read(lambda c: _named(c, references)), loop).result()
 
         return await loop.run_in_executor(None, self._store.sweep, named)
 
     async def _erase(self, units: Sequence[Unit], actor: str, reason: str) -> int:
-        count, references = await self._book.run(lambda c, p: self._change(c, p, units, actor, reason))
+        count, references = await self._writer.run(lambda c, p: self._change(c, p, units, actor, reason))
         if references:
-            kept = await self._book.read(lambda connection: _named(connection, references))
-            gone = [one for one in references if one not in kept]
+            kept = await self._writer.read(lambda connection: _named(connection, references))
+            gone = [reference for reference in references if reference not in kept]
             await asyncio.get_running_loop().run_in_executor(None, self._store.delete_old, gone)
         if count:
-            await self._book.forget()
+            await self._writer.forget()
         return count
 
     def _old(self, connection: Connection, epoch: int, last: int, before: float) -> list[Unit]:
-        """A piece of a writer's items that are too old and still hold something."""
+        """Return a piece of a writer's items that are too old and still have content."""
         query = (
             select(item.c.epoch, item.c.sequence)
             .where(item.c.writer == epoch, item.c.flush > self._retired.get(epoch, 0), item.c.flush <= last)
@@ -119,7 +105,7 @@ class Erasure:
     def _change(
         self, connection: Connection, place: Place, units: Sequence[Unit], actor: str, reason: str
     ) -> tuple[int, list[str]]:
-        """Erases units; how many, and the references that they had. Runs in the writer's thread."""
+        """Erase units; return how many, and the references that they had. Runs in the writer's thread."""
         now = self._clock()
         of_items = tuple_(item.c.epoch, item.c.sequence).in_(units)
         of_labels = tuple_(label.c.epoch, label.c.sequence).in_(units)
@@ -139,11 +125,11 @@ class Erasure:
         row = {"time": now, "actor": actor[:128], "reason": reason[:255], "units": len(touched)}
         connection.execute(insert(erasure).values(row | place.columns))
         columns = ("payload_ref", "evidence_ref", "value_ref")
-        found = {row[name] for row in (*items, *labels) for name in columns if row.get(name) is not None}
-        return len(touched), sorted(found)
+        references = {row[name] for row in (*items, *labels) for name in columns if row.get(name) is not None}
+        return len(touched), sorted(references)
 
     def _judge(self, connection: Connection, items: Sequence[RowMapping], labels: Sequence[RowMapping]) -> None:
-        """Computes what could not be computed afterwards."""
+        """Compute errors of labels, which is impossible afterwards."""
         evidence = {(row["epoch"], row["sequence"], row["head"]): row for row in items}
         errors = []
         for row in labels:
@@ -156,14 +142,14 @@ class Erasure:
             statement = update(label).where(label.c.id == bindparam("row")).values(error=bindparam("error"))
             connection.execute(statement, errors)
 
-    def _error(self, unit: RowMapping, given: RowMapping) -> float | None:
-        judged = self._judging.get(unit["head"])
+    def _error(self, unit: RowMapping, label_row: RowMapping) -> float | None:
+        rules = self._judging.get(unit["head"])
         try:
             evidence = self._content(unit["evidence"], unit["evidence_ref"])
-            value = self._content(given["value"], given["value_ref"])
-            if judged is None or evidence is None or value is None:
+            value = self._content(label_row["value"], label_row["value_ref"])
+            if rules is None or evidence is None or value is None:
                 return None
-            error = float(judged.errors([evidence], [value])[0])
+            error = float(rules.errors([evidence], [value])[0])
         except (BadLabel, LookupError, ValueError) as failure:
             _log.error("a label of %s loses its value without an error: %s", unit["head"], failure)
             return None
@@ -174,10 +160,10 @@ class Erasure:
 
 
 def _blank(connection: Connection, labels: Sequence[RowMapping], now: float) -> None:
-    """Takes values out of labels, and digests, too: which number has a digest is found by trying all of them.
+    """Remove values and digests of labels: trying all numbers would reveal the one with a digest.
 
-    A place in the digests' order is left, so that the same one of a unit's labels still counts. Keys of the caller's
-    own end in a number sign and the version; others are digests of the content.
+    Their order by digest is kept, so that the same one of a unit's labels still counts. Keys of callers end in a
+    number sign and the version; others are digests of the content.
     """
     ordered = sorted(labels, key=lambda row: (row["epoch"], row["sequence"], row["digest"]))
     blank = [
@@ -193,7 +179,7 @@ def _blank(connection: Connection, labels: Sequence[RowMapping], now: float) -> 
 def _close(
     connection: Connection, place: Place, items: Sequence[RowMapping], actor: str, reason: str, now: float
 ) -> None:
-    """Nobody can label what is not there any more."""
+    """End requests of erased units as unlabelable."""
     if not items:
         return
     units = [(row["epoch"], row["sequence"]) for row in items]
@@ -209,14 +195,14 @@ def _close(
 
 
 def _old_flushes(connection: Connection, before: float) -> list[tuple[int, int]]:
-    """Each writer with its last flush that holds units from before a time."""
+    """Return each writer with its last flush that has units from before a time."""
     last = func.max(segment.c.flush).label("last")
     query = select(segment.c.writer, last).where(segment.c.first_time < before).group_by(segment.c.writer)
     return [(row.writer, row.last) for row in connection.execute(query)]
 
 
 def _old_labels(connection: Connection, before: float) -> list[Unit]:
-    """A piece of the units whose labels are too old and have no item (any more) that will be retired."""
+    """Return a piece of the units whose labels are too old and have no item (any more) that will be retired."""
     held: ColumnElement[bool] = or_(label.c.value.is_not(None), label.c.value_ref.is_not(None))
     same = and_(item.c.epoch == label.c.epoch, item.c.sequence == label.c.sequence, item.c.time >= before)
     query = select(label.c.epoch, label.c.sequence).where(label.c.received < before, held)
@@ -225,7 +211,7 @@ def _old_labels(connection: Connection, before: float) -> list[Unit]:
 
 
 def _named(connection: Connection, references: list[str]) -> set[str]:
-    """Those of some references that rows name."""
+    """Return those of some references that rows use."""
     found: set[str] = set()
     for start in range(0, len(references), PIECE):
         piece = references[start : start + PIECE]

@@ -1,5 +1,7 @@
-"""Rows of a flush: a segment of all units of a head, model, policy and purpose; an item of each deferred or audited,
-or of all under a census."""
+"""Rows of a flush: a segment for all units of a head, model, policy and purpose, and items of single units.
+
+Items are kept of deferred and audited units, and of all units under a census.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, insert
 
+from services.ledger.contract import Place
 from services.ledger.database import driver
 from services.ledger.decided import Decided, Key
 from services.ledger.segments import Runs, join, pack
 from services.ledger.store import INLINE_BYTES, Store
 from services.ledger.tables import UNASKED, segment
-from services.ledger.writer import Place
 from services.policy.audit_draws import Draws
 from services.policy.decision import Decision
 
 _FIXED = ("epoch", "writer", "flush", "head", "model", "policy", "time", "payload_type", "census")
-"""Columns that all items of a portion have in common."""
+"""Columns with the same value in all items of a portion."""
 _VARYING = (
     "sequence",
     "uncertainty",
@@ -39,21 +41,21 @@ _VARYING = (
 )
 _SEGMENT = (*Place.__dataclass_fields__, "part", *Key._fields, "count", "deferred", "first_time", "last_time", "body")
 _BLOCKS = (64, 32, 16, 8, 4, 2, 1)
-"""Items of one insert: each statement is a moment in which other threads take Python's lock, for milliseconds."""
+"""Items per insert: between statements other threads may take the interpreter lock, for milliseconds."""
 _PRIORITY_SECONDS = 0.01
-"""Requests are open in the order of time, at random among neighbours: windows complete one after the other, and the
-database writes one page for many items."""
+"""Requests are ordered by time, at random within this span: windows complete one after the other, and the database
+writes one page for many items."""
 
 
 class Parts:
-    """Numbers the segments of one flush; for the writer's thread."""
+    """Counter of the segments of one flush; for the writer's thread."""
 
     def __init__(self) -> None:
         self._place: Place | None = None
         self._next = 0
 
     def take(self, place: Place, count: int) -> int:
-        """The first of so many new numbers."""
+        """Return the first of so many new numbers."""
         if place is not self._place:
             self._place, self._next = place, 0
         self._next += count
@@ -61,7 +63,7 @@ class Parts:
 
 
 def write_segments(connection: Connection, place: Place, runs: Mapping[Key, Runs], parts: Parts) -> None:
-    """A row for each key."""
+    """Write a row for each key."""
     part = parts.take(place, len(runs))
     rows = [
         (
@@ -69,13 +71,13 @@ def write_segments(connection: Connection, place: Place, runs: Mapping[Key, Runs
             place.flush,
             number,
             *key,
-            len(found),
-            int(np.count_nonzero(found.decisions == Decision.DEFER)),
-            float(found.time[0]),
-            float(found.time[-1]),
-            pack(found),
+            len(units),
+            int(np.count_nonzero(units.decisions == Decision.DEFER)),
+            float(units.time[0]),
+            float(units.time[-1]),
+            pack(units),
         )
-        for number, (key, found) in enumerate(runs.items(), part)
+        for number, (key, units) in enumerate(runs.items(), part)
     ]
     mark = "%s" if connection.dialect.name == "postgresql" else "?"
     columns, marks = ", ".join(_SEGMENT), ", ".join([mark] * len(_SEGMENT))
@@ -84,26 +86,26 @@ def write_segments(connection: Connection, place: Place, runs: Mapping[Key, Runs
 
 
 def write_tallies(connection: Connection, place: Place, tallies: Mapping[Key, Mapping[str, Any]], parts: Parts) -> None:
-    """A row for the explored units of each key: counts, and a histogram instead of units."""
+    """Write a row for the explored units of each key: counts, and a histogram instead of units."""
     part = parts.take(place, len(tallies))
     rows = [
-        key._asdict() | place.columns | {"part": number} | dict(found)
-        for number, (key, found) in enumerate(tallies.items(), part)
+        key._asdict() | place.columns | {"part": number} | dict(tally)
+        for number, (key, tally) in enumerate(tallies.items(), part)
     ]
     if rows:
         connection.execute(insert(segment), rows)
 
 
 def by_key(portions: Iterable[Decided]) -> dict[Key, Runs]:
-    """All units, joined to one row a key."""
-    found: dict[Key, list[Runs]] = {}
+    """Join all units to one run per key."""
+    runs: dict[Key, list[Runs]] = {}
     for decided in portions:
-        found.setdefault(decided.key, []).append(decided.runs)
-    return {key: join(parts) for key, parts in found.items()}
+        runs.setdefault(decided.key, []).append(decided.runs)
+    return {key: join(parts) for key, parts in runs.items()}
 
 
 def keep_large(portions: Iterable[Decided], store: Store) -> None:
-    """Puts what is too large for a row into the store, before there are rows: references take its place.
+    """Store what is too large for a row, before there are rows, and replace it by references.
 
     Raises:
         OSError: the store cannot keep it.
@@ -116,13 +118,13 @@ def keep_large(portions: Iterable[Decided], store: Store) -> None:
 
 
 def write_items(connection: Connection, place: Place, portions: Iterable[Decided], draws: Draws) -> None:
-    """A row for each itemised unit."""
-    found = [decided for decided in portions if len(decided.itemised)]
-    if not found:
+    """Write a row for each itemised unit."""
+    itemised = [decided for decided in portions if len(decided.itemised)]
+    if not itemised:
         return
     write = _copy if connection.dialect.name == "postgresql" else _insert
     with driver(connection, "items") as raw:
-        write(raw, [(_fixed(decided, place, draws.epoch), list(_varying(decided, draws))) for decided in found])
+        write(raw, [(_fixed(decided, place, draws.epoch), list(_varying(decided, draws))) for decided in itemised])
 
 
 def _fixed(decided: Decided, place: Place, epoch: int) -> tuple[Any, ...]:
@@ -136,8 +138,8 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
     decisions = decided.decisions[units]
     rates = np.broadcast_to(decided.propensity, len(decided.uncertainty))[units]
     priorities = decided.time + _PRIORITY_SECONDS * draws.uniforms(decided.first, n, b"priority")
-    asked = np.ones(n, bool) if decided.asked is None else decided.asked
-    states = ["requested" if one else UNASKED for one in asked.tolist()]
+    requested = np.ones(n, bool) if decided.requested is None else decided.requested
+    states = ["requested" if wanted else UNASKED for wanted in requested.tolist()]
     evidence, evidence_refs = _columns(decided.evidence)
     payload, payload_refs = _columns(decided.payload or (None,) * n)
     return zip(
@@ -157,13 +159,13 @@ def _varying(decided: Decided, draws: Draws) -> Iterable[tuple[Any, ...]]:
 
 
 def _raw(uncertainty: NDArray[np.float32], raw: NDArray[np.float32]) -> list[float | None]:
-    """The measure of units whose prediction is impossible; None for the others, and for NaN."""
+    """Return the measure of units whose prediction is impossible; None for the others, and for NaN."""
     differing = np.isposinf(uncertainty) & ~np.isnan(raw)
-    return [score if one else None for score, one in zip(raw.tolist(), differing.tolist(), strict=True)]
+    return [score if differs else None for score, differs in zip(raw.tolist(), differing.tolist(), strict=True)]
 
 
 class Reference(str):
-    """Where a large content is, instead of it."""
+    """Reference to a large content in the store."""
 
 
 def _kept(content: bytes | None, store: Store) -> Any:
@@ -171,17 +173,17 @@ def _kept(content: bytes | None, store: Store) -> Any:
 
 
 def _columns(contents: Sequence[Any]) -> tuple[list[bytes | None], list[str | None]]:
-    """Contents and references, as two columns."""
+    """Split contents and references into two columns."""
     inline = [None if isinstance(content, Reference) else content for content in contents]
     return inline, [str(content) if isinstance(content, Reference) else None for content in contents]
 
 
 _Portions = list[tuple[tuple[Any, ...], list[tuple[Any, ...]]]]
-"""Values of the fixed columns, and of the varying ones of each item."""
+"""Values of the fixed columns, and of the varying columns per item."""
 
 
 def _insert(raw: Any, portions: _Portions) -> None:
-    """What a portion's items have in common is handed over once: binding values is a good part of an insert."""
+    """Insert items into SQLite; fixed columns are bound once per statement, since binding is much of its cost."""
     for fixed, rows in portions:
         start = 0
         for size in _BLOCKS:
@@ -192,7 +194,7 @@ def _insert(raw: Any, portions: _Portions) -> None:
 
 @lru_cache(maxsize=len(_BLOCKS))
 def _statement(rows: int) -> str:
-    """SQLite's insert of so many items."""
+    """Return the statement that inserts so many items into SQLite."""
     width = len(_VARYING)
     fixed = [f"?{number}" for number in range(1, len(_FIXED) + 1)]
     first = len(_FIXED) + 1
@@ -203,7 +205,7 @@ def _statement(rows: int) -> str:
 
 
 def _copy(raw: Any, portions: _Portions) -> None:
-    """COPY is several times as fast as inserts: one round trip for all."""
+    """Copy items into PostgreSQL: one round trip, several times as fast as inserts."""
     with raw.cursor() as cursor, cursor.copy(f"COPY item ({', '.join(_FIXED + _VARYING)}) FROM STDIN") as copy:
         for fixed, rows in portions:
             for row in rows:

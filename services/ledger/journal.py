@@ -1,8 +1,9 @@
-"""A local file that holds answered units until they are in a segment: one write a portion, no wait for the disk.
+"""Journal: a local file that holds answered units until they are in a segment, and its flushing into segments.
 
-What was written survives the death of the process, because the operating system holds it. The file is a head and frames
-(length, checksum, content); a frame that a kill cut short ends it. Places in the journal count all bytes that were ever
-appended, so that the file can be emptied once they are in segments.
+One write per portion, no wait for the disk: what was written survives the death of the process, because the operating
+system holds it. The file is a head and frames (length, checksum, content); a frame that a kill cut short ends it.
+Places in the journal count all bytes that were ever appended, so that the file can be emptied once they are in
+segments. How far it is in segments stands in the row of its writer and changes in the same transactions.
 
 The head is written in place, which needs no room on a full disk: it also tells of units that could not be recorded.
 """
@@ -17,6 +18,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from sqlalchemy import Connection, select, text, update
+
+from services.ledger.commit_queue import Watermark
+from services.ledger.contract import Place
+from services.ledger.decided import Decided, frame, unframe
+from services.ledger.gap_log import Lost, write_gap
+from services.ledger.items import Parts, write_segments
+from services.ledger.tables import writer as writers
+from services.ledger.writer import Writer
+from services.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+EMPTY_BYTES = 1 << 20
+"""A journal that is in segments is emptied from this size on."""
+MOVE_BYTES = 1 << 20
+"""Part of a journal that goes into segments in one transaction."""
+FORGOTTEN = "the database lost what it had confirmed"
 _MAGIC = b"DEMURJ01"
 _HEAD = struct.Struct("<8sQ32s16sQddQI")
 _FRAME = struct.Struct("<II")
@@ -26,33 +44,24 @@ SUFFIX = ".journal"
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
-    """Units that are not in the ledger, and when they were decided (seconds since 1970)."""
-
-    from_time: float
-    to_time: float
-    units: int
-
-
-@dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose journal it is."""
+    """Writer and ledger of a journal."""
 
     epoch: int
     secret: bytes
-    """Of the writer; 32 bytes."""
+    """The writer's; 32 bytes."""
     ledger: bytes
-    """Digest of the ledger that the units belong into; 16 bytes."""
+    """Digest of the ledger that the units belong to; 16 bytes."""
 
 
 class Journal:
-    """One process's journal. ``append`` and ``note_lost`` are for one thread, ``read`` for any."""
+    """File of one process's journal. ``append`` and ``note_lost`` are for one thread, ``read`` for any."""
 
     def __init__(self, file: int, path: Path, identity: Identity, base: int, lost: Lost | None, most: int) -> None:
         self.identity = identity
         self.path = path
         self.lost = lost
-        """Units that are not in the ledger, as the head tells."""
+        """Units that are not in the ledger, as noted in the head."""
         self._file = file
         self._base = base
         self._size = os.fstat(file).st_size
@@ -60,7 +69,7 @@ class Journal:
 
     @classmethod
     def create(cls, directory: Path, name: str, identity: Identity, most_bytes: int) -> Journal:
-        """A new journal, locked by this process before others can see it.
+        """Create a journal, locked by this process before others can see it.
 
         Raises:
             OSError: the directory cannot be written.
@@ -81,7 +90,7 @@ class Journal:
 
     @classmethod
     def take_over(cls, path: Path) -> Journal | None:
-        """The journal of a process that is dead; None where it lives, or the file is none (any more).
+        """Open the journal of a dead process; None where it lives, or the file is not (or no longer) a journal.
 
         Raises:
             OSError: the file cannot be read.
@@ -92,24 +101,24 @@ class Journal:
             return None
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            found = unpacked(os.pread(file, _HEAD.size, 0))
+            head = unpacked(os.pread(file, _HEAD.size, 0))
             gone = not path.exists() or path.stat().st_ino != os.fstat(file).st_ino  # another one was quicker
         except BlockingIOError:
             os.close(file)
             return None
-        if found is None or gone:
+        if head is None or gone:
             os.close(file)
             return None
-        return cls(file, path, *found, most=0)
+        return cls(file, path, *head, most=0)
 
     @property
     def base(self) -> int:
-        """The place of the first byte behind the head: what is before it was in segments once."""
+        """Place of the first byte behind the head: everything before it was in segments once."""
         return self._base
 
     @property
     def end(self) -> int:
-        """The place behind the last frame."""
+        """Place behind the last frame."""
         return self._base + self._size - HEAD_BYTES
 
     @property
@@ -118,31 +127,31 @@ class Journal:
         return self._size - HEAD_BYTES
 
     def append(self, contents: Sequence[bytes]) -> None:
-        """Writes frames of contents that are not empty, all of them or none.
+        """Write frames of contents that are not empty, all of them or none.
 
         Raises:
             OSError: the disk is full or broken, or the journal holds as much as it may.
         """
         frames = b"".join([_FRAME.pack(len(content), zlib.crc32(content)) + content for content in contents])
         if self.nbytes + len(frames) > self._most:
-            raise OSError(f"the journal holds {self.nbytes} bytes, {self._most} are allowed")
+            raise OSError(f"journal = {self.nbytes} bytes: must stay within {self._most} bytes")
         if os.pwrite(self._file, frames, self._size) < len(frames):  # the next frames are written over what it left
             raise OSError("the disk is full: frames were cut short")
         self._size += len(frames)
 
     def read(self, place: int, most_bytes: int) -> tuple[list[bytes], int]:
-        """Frames from a place on, at least one where there is one, and the place behind them."""
+        """Return frames from a place on, at least one where there is one, and the place behind them."""
         place = max(place, self._base)
-        found, start = [], place
+        contents, start = [], place
         for content in self._frames(place):
-            found.append(content)
+            contents.append(content)
             place += _FRAME.size + len(content)
             if place - start >= most_bytes:
                 break
-        return found, place
+        return contents, place
 
     def empty(self, place: int) -> None:
-        """Gives room back where all frames are in segments; ``place`` is how far they are.
+        """Empty the file where all frames are in segments; ``place`` is how far they are.
 
         The file is cut first: a death in between leaves a head that counts too little of an empty journal.
         """
@@ -153,18 +162,18 @@ class Journal:
         self._write_head()
 
     def note_lost(self, lost: Lost | None) -> None:
-        """Keeps in the head which units are in no ledger; None once a gap row tells."""
+        """Note in the head which units are in no ledger; None once a gap row records them."""
         self.lost = lost
         self._write_head()
 
     def close(self) -> None:
-        """Lets another process take it over."""
+        """Close the file, so that another process can take it over."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
     def _frames(self, place: int) -> Iterator[bytes]:
-        """Whole frames up to the end of the file, or to one that was cut short."""
+        """Yield whole frames up to the end of the file, or to one that was cut short."""
         offset, stop = place - self._base + HEAD_BYTES, self._size
         buffer, start = b"", 0
         while offset + _FRAME.size <= stop:
@@ -182,7 +191,7 @@ class Journal:
             yield content
 
     def _held(self, buffer: bytes, start: int, offset: int, needed: int) -> tuple[bytes, int]:
-        """A buffer that holds so many bytes of the file from an offset on, and where they begin in it."""
+        """Return a buffer that holds so many bytes of the file from an offset on, and where they begin in it."""
         if len(buffer) - start >= needed:
             return buffer, start
         return os.pread(self._file, max(needed, _READ_BYTES), offset), 0
@@ -192,17 +201,150 @@ class Journal:
 
 
 def _packed(identity: Identity, base: int, lost: Lost | None) -> bytes:
-    told = lost or Lost(0.0, 0.0, 0)
-    values = (_MAGIC, identity.epoch, identity.secret, identity.ledger, base, told.from_time, told.to_time, told.units)
+    gap = lost or Lost(0.0, 0.0, 0)
+    values = (_MAGIC, identity.epoch, identity.secret, identity.ledger, base, gap.from_time, gap.to_time, gap.units)
     unsigned = _HEAD.pack(*values, 0)[:-4]
     return _HEAD.pack(*values, zlib.crc32(unsigned))
 
 
 def unpacked(head: bytes) -> tuple[Identity, int, Lost | None] | None:
-    """Whose journal a head is of, the place of its first byte, and what was lost; None where it is none."""
+    """Return the identity in a head, the place of the first byte, and what was lost; None where it is not a head."""
     if len(head) < _HEAD.size:
         return None
     magic, epoch, secret, ledger, base, from_time, to_time, units, checksum = _HEAD.unpack_from(head)
     if magic != _MAGIC or zlib.crc32(head[: _HEAD.size - 4]) != checksum:
         return None
     return Identity(epoch, secret, ledger), base, Lost(from_time, to_time, units) if units else None
+
+
+def move(connection: Connection, place: Place, journal: Journal, parts: Parts, now: float) -> int:
+    """Write the next frames of a journal as segments; return how far it is in segments then.
+
+    What the database lost in a crash of its own, and the journal no longer holds, becomes a gap up to now.
+    """
+    row = connection.execute(select(writers).where(writers.c.epoch == place.writer)).mappings().one()
+    start: int = row["journal_end"]
+    if start < journal.base:
+        write_gap(connection, place, Lost(row["heartbeat"], max(row["heartbeat"], now), 0), FORGOTTEN)
+    frames, end = journal.read(start, MOVE_BYTES)
+    if end == start:
+        return end
+    if connection.dialect.name == "postgresql":  # the journal is emptied then: this commit must outlive the server
+        connection.execute(text("SET LOCAL synchronous_commit = on"))
+    write_segments(connection, place, unframe(frames), parts)
+    connection.execute(update(writers).where(writers.c.epoch == place.writer).values(journal_end=end))
+    return end
+
+
+@dataclass(eq=False)
+class _Early:
+    """Token in the ``Watermark`` for the frames since the last move."""
+
+
+class JournalFlusher:
+    """Journal in use: takes answered units on the event loop and moves them into segments in the writer's thread."""
+
+    def __init__(self, watermark: Watermark, parts: Parts) -> None:
+        self.journal: Journal | None = None
+        """None where none can be written: every answer then waits for its commit."""
+        self._watermark = watermark
+        self._parts = parts
+        self._early: _Early | None = None
+        self._captured: _Early | None = None
+        self._moved = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the file without its head, bytes."""
+        return 0 if self.journal is None else self.journal.nbytes
+
+    def note_lost(self, lost: Lost | None) -> None:
+        """Note in the journal's head which units are in no ledger."""
+        if self.journal is not None:
+            self.journal.note_lost(lost)
+
+    def open(self, directory: Path, writer: Writer, most_bytes: int) -> None:
+        """Create the journal, if the disk allows it."""
+        identity = Identity(writer.epoch, writer.secret, writer.ledger)
+        try:
+            self.journal = Journal.create(directory, writer.task, identity, most_bytes)
+        except OSError as error:
+            _log.error("no journal can be written in %s (%s): every answer waits for its commit", directory, error)
+
+    def append(self, decided: list[Decided]) -> bool:
+        """Write units without items; return False where the journal takes nothing."""
+        journal = self.journal
+        if journal is None:
+            return False
+        with self._watermark.lock:
+            now = self._watermark.clock()
+            content = []
+            for part in decided:
+                part.time = now
+                content.append(frame(part))
+            try:
+                journal.append(content)
+            except OSError:
+                return False
+            if self._early is None:
+                self._early = _Early()
+                self._watermark.add(self._early, now)
+        return True
+
+    async def move(self, writer: Writer) -> None:
+        """Move everything into segments, then empty the file.
+
+        Raises:
+            LedgerUnavailable: the database went away; the rest stays.
+        """
+        journal = self.journal
+        if journal is None:
+            return
+        while self._moved != journal.end:
+            try:
+                before, self._moved = self._moved, await writer.settle(self._move)
+            except BaseException:
+                self._restore()
+                raise
+            if self._captured is not None:
+                self._watermark.remove(self._captured)
+                self._captured = None
+            if self._moved == before:
+                raise OSError(f"{journal.path} cannot be read behind {before}")
+        if journal.nbytes >= EMPTY_BYTES:
+            journal.empty(self._moved)
+
+    def reread(self) -> None:
+        """Move all frames again: the database may have lost some, and knows which it has."""
+        if self.journal is not None:
+            self._moved = self.journal.base
+
+    def close(self) -> None:
+        """Delete a journal that is in segments; leave another one for the next process."""
+        if self.journal is None:
+            return
+        if self._moved == self.journal.end and self.journal.lost is None:
+            self.journal.path.unlink(missing_ok=True)
+        self.journal.close()
+
+    def _move(self, connection: Connection, place: Place) -> int:
+        """Move the next frames; runs in the writer's thread."""
+        journal = self.journal
+        assert journal is not None
+        with self._watermark.lock:
+            self._captured, self._early = self._early, None
+            end = journal.end
+        reached = move(connection, place, journal, self._parts, self._watermark.clock())
+        if reached < end:
+            self._restore()
+        elif self._captured is not None:
+            self._watermark.written(self._captured, place)
+        return reached
+
+    def _restore(self) -> None:
+        """Count what was captured as on its way again, since its first time: not all of it is in segments."""
+        with self._watermark.lock:
+            if self._captured is not None:
+                if self._early is not None:
+                    self._watermark.remove(self._early)
+                self._early, self._captured = self._captured, None

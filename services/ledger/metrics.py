@@ -1,4 +1,4 @@
-"""How a ledger fares, for Prometheus."""
+"""Prometheus metrics of a ledger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLUSH_SECONDS = (0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
 
 
 class LedgerMetrics:
-    """What becomes of units, and how flushes go; exported at each scrape of the registry."""
+    """Counts of units and flushes, exported at each scrape of the registry."""
 
     def __init__(self, task: str, registry: CollectorRegistry) -> None:
         self._task = task
@@ -43,11 +43,11 @@ class LedgerMetrics:
         self._errors[reason] += 1
 
     def watch(self, ledger: DurableLedger) -> None:
-        """Exports what it holds as it is at each scrape."""
+        """Export gauges of a ledger at each scrape."""
         self._ledger = ledger
 
     def collect(self) -> Iterator[Metric]:
-        """All families, as the registry asks for them."""
+        """Yield all metric families."""
         task = (self._task,)
         recorded = CounterMetricFamily("demur_ledger_recorded_units", "Units made durable.", labels=("task",))
         recorded.add_metric(task, self._recorded)
@@ -68,7 +68,7 @@ class LedgerMetrics:
             yield self._gauge("demur_ledger_up", "1 while the ledger can be written.", ledger.writer.up)
             yield self._gauge("demur_ledger_journal_bytes", "Answers on their way to segments.", ledger.journal_bytes)
             yield self._gauge(
-                "demur_explored_held_units", "Explored units that can be committed.", ledger.explored.units
+                "demur_explored_held_units", "ExplorationBuffer units that can be committed.", ledger.explored.units
             )
             yield self._gauge("demur_explored_held_bytes", "Memory of explored units.", ledger.explored.nbytes)
 

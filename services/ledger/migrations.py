@@ -1,4 +1,4 @@
-"""Numbered changes of the schema, each applied once and whole; any number of processes may start at the same time."""
+"""Numbered migrations of the schema, each applied once and whole, also by processes that start together."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ def _first(connection: Connection) -> None:
 
 def _raw_uncertainty(connection: Connection) -> None:
     columns = {column["name"] for column in inspect(connection).get_columns("item")}
-    if "raw_uncertainty" not in columns:  # a ledger that was just made has it
+    if "raw_uncertainty" not in columns:  # a new ledger has it
         connection.execute(text("ALTER TABLE item ADD COLUMN raw_uncertainty DOUBLE PRECISION"))
 
 
 MIGRATIONS: tuple[Migration, ...] = (_first, _raw_uncertainty)
-"""Number one first. A migration that was released is never changed, only followed."""
+"""All migrations, the first one first. A released migration is never changed."""
 
 
 def migrate(engine: Engine, now: Callable[[], float], migrations: Sequence[Migration] = MIGRATIONS) -> int:
-    """Brings the schema to the newest version, in one transaction; the version.
+    """Migrate the schema to the newest version, in one transaction; return the version.
 
     Raises:
         LedgerRefused: the ledger was written by a newer version of this program.
     """
     with engine.begin() as connection:
-        if connection.dialect.name == "postgresql":  # SQLite holds the file from the transaction's begin
+        if connection.dialect.name == "postgresql":  # SQLite locks the file when the transaction begins
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _ADVISORY_LOCK})
-        found = version(connection)
-        if found > len(migrations):
+        applied = version(connection)
+        if applied > len(migrations):
             raise LedgerRefused(
-                f"the ledger has schema {found}, this program knows {len(migrations)}: a newer version wrote it; "
-                "install that version, or give DEMUR_LEDGER another ledger"
+                f"the ledger has schema {applied}, this program knows {len(migrations)}: a newer version wrote it; "
+                "install that version, or set DEMUR_LEDGER to another ledger"
             )
-        for number, migration in enumerate(migrations[found:], found + 1):
+        for number, migration in enumerate(migrations[applied:], applied + 1):
             migration(connection)
             connection.execute(insert(schema_version).values(version=number, applied=now()))
     return len(migrations)
 
 
 def version(connection: Connection) -> int:
-    """The newest migration that was applied; 0 for an empty database."""
+    """Return the number of the last applied migration; 0 for an empty database."""
     if not inspect(connection).has_table(schema_version.name):
         return 0
     return connection.scalar(select(func.max(schema_version.c.version))) or 0

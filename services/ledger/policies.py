@@ -1,4 +1,4 @@
-"""The log of policies: every change is a row, the latest one for an artefact and profile is in force."""
+"""Log of policy changes; the latest one for an artefact and profile is in force."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping
 
 from sqlalchemy import Connection, func, insert, select
 
+from services.ledger.contract import Place
 from services.ledger.tables import policy as table
-from services.ledger.writer import Place
 from services.policy.changes import from_json, to_json
 from services.policy.decision import Policy, split_profile
 from services.policy.log import Bound, Entry
 
 
 def latest(connection: Connection, bound: Bound) -> Mapping[str, Entry]:
-    """Head to what was last set for this artefact and profile."""
+    """Return the last change for this artefact and profile, by head."""
     numbers = (
         select(table.c.head, func.max(table.c.number).label("number"))
         .where(table.c.task == bound.task, table.c.model == bound.model, table.c.profile == bound.profile)
@@ -30,10 +30,10 @@ def latest(connection: Connection, bound: Bound) -> Mapping[str, Entry]:
 
 
 def under_other_profiles(connection: Connection, bound: Bound, besides: Collection[str]) -> Mapping[str, Entry]:
-    """Head to what was last set for this artefact under another numeric profile with the same measures.
+    """Return the last change for this artefact under another numeric profile with the same measures, by head.
 
     Args:
-        besides: authors whose changes do not count.
+        besides: authors whose changes are ignored.
     """
     measures = split_profile(bound.profile)[1]
     rows = connection.execute(
@@ -46,7 +46,7 @@ def under_other_profiles(connection: Connection, bound: Bound, besides: Collecti
 
 
 def history(connection: Connection, task: str, head: str, most: int) -> list[Entry]:
-    """The last changes of a head, whatever the artefact, the newest first."""
+    """Return the last changes of a head, for any artefact, the newest first."""
     rows = connection.execute(
         select(table).where(table.c.task == task, table.c.head == head).order_by(table.c.number.desc()).limit(most)
     )
@@ -56,7 +56,7 @@ def history(connection: Connection, task: str, head: str, most: int) -> list[Ent
 def append(
     connection: Connection, place: Place, bound: Bound, policy: Policy, *, time: float, author: str, reason: str
 ) -> Entry:
-    """Writes a change behind the last one.
+    """Append a change.
 
     Raises:
         sqlalchemy.exc.IntegrityError: another replica wrote one at this moment.
@@ -85,5 +85,7 @@ def append(
 
 
 def _entry(row: object) -> Entry:
-    found = row._mapping  # type: ignore[attr-defined]
-    return Entry(found["number"], found["time"], found["author"], found["reason"], from_json(found["document"]))
+    columns = row._mapping  # type: ignore[attr-defined]
+    return Entry(
+        columns["number"], columns["time"], columns["author"], columns["reason"], from_json(columns["document"])
+    )

@@ -1,7 +1,4 @@
-"""What lies in journals goes into segments, exactly once: of this process, and of those that were killed.
-
-How far a journal is in segments stands in the row of its writer and changes in the same transactions.
-"""
+"""Takeover of journals that killed processes left: their units go into segments, exactly once."""
 
 from __future__ import annotations
 
@@ -9,43 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, text, update
+from sqlalchemy import Connection, insert, select, update
 
-from services.ledger.decided import unframe
-from services.ledger.items import Parts, write_segments
-from services.ledger.journal import SUFFIX, Journal, Lost
-from services.ledger.lost import write_gap
+from services.ledger.contract import Place
+from services.ledger.gap_log import write_gap
+from services.ledger.items import Parts
+from services.ledger.journal import SUFFIX, Journal, move
 from services.ledger.tables import writer as writers
-from services.ledger.writer import Place, Writer
+from services.ledger.writer import Writer
 from services.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-MOVE_BYTES = 1 << 20
-"""Of a journal that go into segments in one transaction."""
-FORGOTTEN = "the database lost what it had confirmed"
-
-
-def move(connection: Connection, place: Place, journal: Journal, parts: Parts, now: float) -> int:
-    """Writes the next frames of a journal as segments; how far it is in segments then.
-
-    What the database lost in a crash of its own, and the journal does not hold any more, becomes a gap up to now.
-    """
-    row = connection.execute(select(writers).where(writers.c.epoch == place.writer)).mappings().one()
-    start: int = row["journal_end"]
-    if start < journal.base:
-        write_gap(connection, place, Lost(row["heartbeat"], max(row["heartbeat"], now), 0), FORGOTTEN)
-    frames, end = journal.read(start, MOVE_BYTES)
-    if end == start:
-        return end
-    if connection.dialect.name == "postgresql":  # the journal is emptied then: this commit must outlive the server
-        connection.execute(text("SET LOCAL synchronous_commit = on"))
-    write_segments(connection, place, unframe(frames), parts)
-    connection.execute(update(writers).where(writers.c.epoch == place.writer).values(journal_end=end))
-    return end
 
 
 async def take_over(writer: Writer, directory: Path, clock: Callable[[], float]) -> int:
-    """Takes over the journals of dead processes of the writer's task and ledger; how many.
+    """Take over the journals of dead processes of the writer's task and ledger; return how many.
 
     Raises:
         LedgerUnavailable: the database went away; what was not taken over yet is left for another time.
@@ -71,13 +46,13 @@ async def take_over(writer: Writer, directory: Path, clock: Callable[[], float])
 
 
 def recover(connection: Connection, journal: Journal, clock: Callable[[], float], task: str) -> bool:
-    """Writes the next part of a dead process's journal under its own epoch; True when all is written.
+    """Write the next part of a dead process's journal under its own epoch; return True when all is written.
 
     A writer that has ended may have left some: its end came before all was moved, or the ledger is a restored one.
     """
     epoch, now = journal.identity.epoch, clock()
-    found = connection.execute(select(writers).where(writers.c.epoch == epoch).with_for_update()).mappings()
-    row: Any = found.one_or_none()
+    rows = connection.execute(select(writers).where(writers.c.epoch == epoch).with_for_update()).mappings()
+    row: Any = rows.one_or_none()
     if row is None:  # the database was down as long as that process lived
         values = {"epoch": epoch, "task": task, "host": "", "pid": 0, "started": now, "secret": journal.identity.secret}
         connection.execute(insert(writers).values(values | {"flush": 0, "journal_end": 0, "heartbeat": now}))

@@ -1,4 +1,4 @@
-"""Many units in few bytes: scores, decisions and propensities of runs of units as the body of a segment's row.
+"""Compact encoding of many units: scores, decisions and propensities of runs as the body of a segment's row.
 
 Runs are consecutive units that were decided at one time. A body is little-endian: a head (format, flags, runs, units,
 the one propensity), then per run the first sequence (8 bytes), time (8) and count (4), then per unit the score (4) and,
@@ -24,17 +24,17 @@ _DEFERRED, _CALLER, _PROPENSITIES = 1, 2, 4
 
 @dataclass(frozen=True)
 class Runs:
-    """Units [n] of one head, in k runs."""
+    """Units [n] of one head in k runs."""
 
     first: NDArray[np.uint64]
     """Sequence of the first unit of each run [k]."""
     count: NDArray[np.uint32]
     """Units of each run [k]; their sum is n."""
     time: NDArray[np.float64]
-    """When each run was decided [k], seconds since 1970."""
+    """Time of decision of each run [k], seconds since 1970."""
     uncertainty: NDArray[np.float32]
     decisions: NDArray[np.uint8]
-    """Values of ``services.policy.decision.Decision`` [n]."""
+    """Values of ``Decision`` [n]."""
     propensity: float | NDArray[np.float32]
     """Probability of a label request for units within the policy's threshold: one number, or of each unit [n]
     (1 for those that the policy deferred)."""
@@ -51,7 +51,7 @@ class Runs:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """When each unit was decided [n]."""
+        """Time of decision of each unit [n]."""
         return np.repeat(self.time, self.count)
 
     @property
@@ -62,7 +62,7 @@ class Runs:
 
 
 def join(parts: Sequence[Runs]) -> Runs:
-    """All runs in their order."""
+    """Concatenate runs in their order."""
     if len(parts) == 1:
         return parts[0]
     constants = {part.propensity for part in parts if isinstance(part.propensity, float)}
@@ -81,7 +81,7 @@ def join(parts: Sequence[Runs]) -> Runs:
 
 
 def pack(runs: Runs) -> bytes:
-    """Runs as a body."""
+    """Encode runs as a body."""
     deferred, caller = runs.decisions == Decision.DEFER, runs.decisions == Decision.CALLER_DEFERRED
     flags, tail, constant = 0, b"", float("nan")
     for flag, bits in ((_DEFERRED, deferred), (_CALLER, caller)):
@@ -106,10 +106,10 @@ def pack(runs: Runs) -> bytes:
 
 
 def unpack(body: bytes) -> Runs:
-    """The runs of a body.
+    """Decode the runs of a body.
 
     Raises:
-        ValueError: it is none, or of a format that this program does not know.
+        ValueError: it is damaged, or of an unknown format.
     """
     if len(body) < _HEAD.size or body[0] != _FORMAT:
         raise ValueError(f"a segment's body of {len(body)} bytes is not of format {_FORMAT}")
@@ -123,9 +123,9 @@ def unpack(body: bytes) -> Runs:
 
     def take(kind: str, count: int) -> NDArray[np.generic]:
         nonlocal place
-        found: NDArray[np.generic] = np.frombuffer(body, kind, count, place)
-        place += found.nbytes
-        return found
+        column: NDArray[np.generic] = np.frombuffer(body, kind, count, place)
+        place += column.nbytes
+        return column
 
     first, time, count = take("<u8", k), take("<f8", k), take("<u4", k)
     if count.sum(dtype=np.uint64) != n:
@@ -140,7 +140,7 @@ def unpack(body: bytes) -> Runs:
 
 
 def histogram(edges: Sequence[float], uncertainty: NDArray[np.float32]) -> NDArray[np.uint32]:
-    """Counts of scores [len(edges) + 2]: up to the first edge, up to each next, above the last, and NaN."""
+    """Count scores by bin [len(edges) + 2]: up to the first edge, up to each next, above the last, and NaN."""
     bins = np.searchsorted(np.asarray(edges, np.float32), uncertainty)  # NaN sorts behind the last edge
     counts = np.bincount(bins, minlength=len(edges) + 1).astype(np.uint32)
     missing = np.uint32(np.count_nonzero(np.isnan(uncertainty)))
@@ -149,10 +149,10 @@ def histogram(edges: Sequence[float], uncertainty: NDArray[np.float32]) -> NDArr
 
 
 def pack_histogram(counts: NDArray[np.uint32]) -> bytes:
-    """The body of a segment of explored units; its edges are the head's reference quantiles."""
+    """Encode counts as the body of a segment of explored units; edges are the head's reference quantiles."""
     return counts.astype("<u4", copy=False).tobytes()
 
 
 def unpack_histogram(body: bytes) -> NDArray[np.uint32]:
-    """Counts by bin; see ``histogram``."""
+    """Decode counts by bin; see ``histogram``."""
     return np.frombuffer(body, "<u4")

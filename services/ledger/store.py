@@ -1,6 +1,6 @@
-"""Evidence and inputs that are too large for a row: files named by their content, on any file system of fsspec.
+"""Content-addressed store of evidence and inputs that are too large for a row, on any file system of fsspec.
 
-A file is written before the row that names it. What no row names is an orphan of a failed write, and is swept.
+A file is written before the row that references it. Files without a row are orphans of failed writes, and are swept.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 import fsspec
 
 INLINE_BYTES = 16 << 10
-"""What is larger does not go into a row."""
+"""Larger contents do not go into a row."""
 ORPHAN_SECONDS = 3600.0
-"""A file that no row names may belong to a row that is about to be written, but not for so long."""
+"""Age from which a file without a row is an orphan: a younger one may belong to a row that is written next."""
 
 
 class Store:
-    """Files below one address (a directory, or ``s3://…`` with the fitting extra of fsspec)."""
+    """Files below one address: a directory, or ``s3://…`` with the matching extra of fsspec."""
 
     def __init__(self, address: str, wall: Callable[[], float] = time.time) -> None:
         self._files: Any
@@ -28,10 +28,10 @@ class Store:
         self._wall = wall
 
     def put(self, content: bytes) -> str:
-        """Keeps content, once however often it is given; its reference is ``sha256:`` and 64 hex digits.
+        """Store content and return its reference, ``sha256:`` and 64 hex digits. Idempotent.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be stored.
         """
         digest = hashlib.sha256(content).hexdigest()
         path = self._path(digest)
@@ -45,11 +45,11 @@ class Store:
         return f"sha256:{digest}"
 
     def get(self, reference: str) -> bytes:
-        """The content of a reference.
+        """Return the content of a reference.
 
         Raises:
-            LookupError: it is not there, or was erased.
-            ValueError: the file is not what its name says.
+            LookupError: it is missing, or was erased.
+            ValueError: the file does not match its hash.
         """
         digest = reference.removeprefix("sha256:")
         try:
@@ -61,16 +61,15 @@ class Store:
         return content
 
     def has(self, reference: str) -> bool:
-        """Whether the content is there; no sweep takes it before a row can be written that names it.
+        """Return True if the content is there; no sweep deletes it before a row that references it can be written.
 
-        False, too, where the files' age cannot be renewed: ``put`` does it by writing.
+        False, too, where the age of files cannot be renewed: ``put`` renews it by writing.
         """
         path = self._path(reference.removeprefix("sha256:"))
         return bool(self._files.exists(path)) and self._renewed(path)
 
     def delete_old(self, references: Iterable[str]) -> None:
-        """Forgets contents that no row names any more. One that was just written may belong to a row that comes yet:
-        it is left for ``sweep``."""
+        """Delete contents without a row; a young one, which may belong to a row written next, is left for ``sweep``."""
         oldest = self._wall() - ORPHAN_SECONDS
         for reference in references:
             path = self._path(reference.removeprefix("sha256:"))
@@ -78,16 +77,16 @@ class Store:
                 self._files.rm_file(path)
 
     def sweep(self, named: Callable[[list[str]], set[str]]) -> int:
-        """Deletes old files that no row names; how many.
+        """Delete old files that no row references; return how many.
 
         Args:
-            named: which of some references rows name.
+            named: returns those of some references that rows use.
         """
         if not self._files.exists(self._root):
             return 0
         oldest = self._wall() - ORPHAN_SECONDS
-        found = [path for path in self._files.find(self._root) if self._written(path) < oldest]
-        references = {path: f"sha256:{path.rsplit('/', 1)[-1]}" for path in found}
+        old = [path for path in self._files.find(self._root) if self._written(path) < oldest]
+        references = {path: f"sha256:{path.rsplit('/', 1)[-1]}" for path in old}
         kept = named(list(references.values()))
         orphans = [path for path, reference in references.items() if reference not in kept]
         for path in orphans:
@@ -98,7 +97,7 @@ class Store:
         return f"{self._root}/{digest[:2]}/{digest}"
 
     def _renewed(self, path: str) -> bool:
-        """Makes a file young again; False where such files cannot be touched (object stores)."""
+        """Renew the age of a file; return False where files cannot be touched (object stores)."""
         try:
             self._files.touch(path, truncate=False)
         except (ValueError, NotImplementedError):

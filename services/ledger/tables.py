@@ -1,10 +1,10 @@
-"""The one schema of ledgers, for SQLite and PostgreSQL.
+"""Schema of ledgers, for SQLite and PostgreSQL.
 
 Every row that a reader follows carries the place at which it was written: the epoch of its writer and the number of
 the flush (one transaction). A writer commits its flushes in order, so that (epoch, flush) is a cursor without holes.
 
 There are no foreign keys: a writer's row is there before anything of its own, and the check of a row costs more than
-the row. Times are seconds since 1970; epoch and sequence are the identity of a unit (``services.request.pipeline.UnitIds``).
+the row. Times are seconds since 1970; epoch and sequence are the identity of a unit (see ``services.ledger.unit_ids``).
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from sqlalchemy import (
 metadata = MetaData()
 
 PROFILE_CHARACTERS = 64
-"""Most that the name of a numeric profile may have."""
+"""Longest name of a numeric profile."""
 OPEN = ("requested", "claimed")
-"""``item.state`` of a request that somebody can still answer."""
+"""``item.state`` of requests that can still be answered."""
 UNASKED = "unasked"
-"""``item.state`` of a unit that is kept for a census alone: nobody is asked for its label."""
+"""``item.state`` of a unit that is kept for a census only, without a label request."""
 
 
 def _place() -> tuple[Column[int], Column[int]]:
-    """Where a row was written: the writer, and its flush."""
+    """Return the columns of the place of a row: writer and flush."""
     return (
         Column("writer", BigInteger, nullable=False),
         Column("flush", BigInteger, nullable=False),
@@ -73,7 +73,7 @@ deployment = Table(
     Column("profile", String(PROFILE_CHARACTERS), primary_key=True),
     Column("task", String(32), nullable=False),
     Column("time", Double, nullable=False),
-    Column("document", Text, nullable=False),  # JSON: head, members, calibration, quality: what the monitor judges by
+    Column("document", Text, nullable=False),  # JSON: head, members, calibration, quality, for the monitor
 )
 
 policy = Table(
@@ -132,7 +132,7 @@ item = Table(
     Column("erased", Double),
     # the request for a label; what changes goes to request_event, too
     Column("state", String(16), nullable=False),
-    Column("priority", Double, nullable=False),  # smaller first; tells nothing of the decision
+    Column("priority", Double, nullable=False),  # smaller first; independent of the decision
     Column("due", Double),
     Column("holder", String(128)),
     Column("lease", String(32)),
@@ -177,7 +177,7 @@ label = Table(
     Column("received", Double, nullable=False),
     Column("value", LargeBinary),  # as models.label_errors wrote it; null once erased
     Column("value_ref", String(80)),
-    Column("digest", String(64), nullable=False),  # sha256 of the value, the last word among equal labels
+    Column("digest", String(64), nullable=False),  # sha256 of the value, the tie-breaker among labels
     Column("error", Double),  # kept of what was erased
     Column("erased", Double),
     UniqueConstraint("epoch", "sequence", "head", "source", "key", name="label_once"),
@@ -208,7 +208,7 @@ delivery = Table(
     Column("state", String(16), nullable=False),  # waiting, pending, delivered, failed
     Column("attempts", Integer, nullable=False),
     Column("next_time", Double, nullable=False),
-    Column("status", Text, nullable=False),  # what the last attempt met
+    Column("status", Text, nullable=False),  # result of the last attempt
     Column("time", Double, nullable=False),
     Index("delivery_due", "state", "next_time"),
     Index("delivery_unit", "epoch", "sequence"),

@@ -127,7 +127,7 @@ def _label_table(parts: list[Labels], selected: ExportFilter) -> Table:
 
 
 def _ids(units: Columns) -> NDArray[Any]:
-    """Return unit ids as ``services.request.pipeline.UnitIds.text`` writes them [n]."""
+    """Return unit ids as ``services.ledger.unit_ids.UnitIds.text`` writes them [n]."""
     pairs = zip(units.epoch.tolist(), units.sequence.tolist(), strict=True)
     return np.array([f"{epoch:016x}-{sequence}" for epoch, sequence in pairs], object)
 

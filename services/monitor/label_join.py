@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, sele
 from models.head import Head
 from models.label_errors import label_rule
 from models.live.units import CENSUS, Labels, StreamKey
-from services.labels.order import rank
+from services.labels.label_precedence import rank
 from services.ledger.tables import UNASKED, item, label
 from services.runtime.logging import get_logger
 

@@ -1,7 +1,7 @@
-"""Which answered units get a label request: random draws that can be repeated by who holds the secret, and by no other.
+"""Audit draws: which answered units get a label request, reproducible for holders of the writer's secret only.
 
-A draw is a keyed hash of where the units are, so that replicas need not agree on anything, callers cannot foresee it,
-and an auditor can repeat it: SHAKE-128 of the writer's secret, its epoch, the first sequence and what is drawn.
+A draw is a keyed hash of the identity of units, so that replicas need no coordination, callers cannot predict it, and
+an auditor can repeat it: SHAKE-128 of the writer's secret, its epoch, the first sequence and the kind of draw.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _STRATA = 20
 
 @dataclass(frozen=True)
 class Draws:
-    """The draws of one writer."""
+    """Random draws of one writer."""
 
     secret: bytes
     """32 bytes."""
     epoch: int
 
     def uniforms(self, first: int, count: int, word: bytes = b"audit") -> NDArray[np.float64]:
-        """A number in [0, 1) for each of consecutive units, float64 [count].
+        """Return a number in [0, 1) for each of consecutive units, float64 [count].
 
         The same (first, count, word) gives the same numbers; another first gives others, also where units overlap.
         """
         raw = np.frombuffer(self._digest(first, 8 * count, word), "<u8")
-        found: NDArray[np.float64] = (raw >> np.uint64(11)).astype(np.float64) * _UNIT
-        return found
+        numbers: NDArray[np.float64] = (raw >> np.uint64(11)).astype(np.float64) * _UNIT
+        return numbers
 
     def uniform(self, first: int, word: bytes = b"audit") -> float:
-        """``uniforms(first, 1, word)[0]``, quickly."""
+        """Return ``uniforms(first, 1, word)[0]``, faster."""
         return (int.from_bytes(self._digest(first, 8, word), "little") >> 11) * _UNIT
 
     def _digest(self, first: int, length: int, word: bytes) -> bytes:
@@ -46,30 +46,30 @@ class Draws:
 
 
 def propensity(policy: Policy, uncertainty: NDArray[np.float32]) -> float | NDArray[np.float32]:
-    """Probability of an audit of units [n] that are within the policy's threshold: one number, or of each unit."""
+    """Return the audit probability of units [n] within the policy's threshold: one number, or one per unit."""
     if not policy.audit_strata:
         return policy.audit_rate
     uppers, rates = _table(policy.audit_strata, policy.audit_rate)
-    found: NDArray[np.float32] = rates[np.searchsorted(uppers, uncertainty)]
-    return found
+    per_unit: NDArray[np.float32] = rates[np.searchsorted(uppers, uncertainty)]
+    return per_unit
 
 
 def strata(
     calibration: Calibration, threshold: float, rate: float, least: float, measure: str
 ) -> tuple[tuple[float, float], ...]:
-    """Rates by uncertainty whose in-domain mean over the answered units is ``rate``.
+    """Return rates by uncertainty whose in-domain mean over the answered units is ``rate``.
 
     Neyman allocation for the area under the error-retention curve: a unit of rank share q counts with weight 1 - q, and
-    its error varies about as much as is expected of it, so the best rate is proportional to (1 - q) E[error | u]. It is
-    mixed with a uniform rate, never below ``least``: what the measure does not foresee must be found, too.
+    its error varies about as much as its expected error, so the best rate is proportional to (1 - q) E[error | u]. It
+    is mixed with a uniform rate, never below ``least``, to find errors that the measure does not predict.
 
     Args:
-        threshold: of the policy; strata are equal shares of in-domain units below it.
+        threshold: the policy's; strata are equal shares of in-domain units below it.
         least: smallest rate, at most ``rate``.
 
     Returns:
-        (upper uncertainty, rate) with ascending uppers; empty (uniform) where the artefact does not tell the measure's
-        in-domain quantiles or expected errors.
+        (upper uncertainty, rate) with ascending uppers; empty (uniform) where the artefact has no in-domain
+        quantiles or expected errors of the measure.
     """
     values = calibration.reference.get(measure)
     expected = calibration.expected_error
@@ -84,7 +84,7 @@ def strata(
     if not np.isfinite(weight).all() or weight.sum() <= 0:
         return ()
     rates = least + (rate - least) * weight / weight.mean()
-    for _ in range(_STRATA):  # what is above 1 goes to the others
+    for _ in range(_STRATA):  # the excess above 1 goes to the others
         above = rates >= 1
         spare = (rates[above] - 1).sum()
         rates[above] = 1.0
@@ -95,6 +95,6 @@ def strata(
     return tuple(zip(uppers.tolist(), rates.tolist(), strict=True))
 
 
-def _table(given: tuple[tuple[float, float], ...], beyond: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    uppers, rates = np.array(given, np.float32).T
+def _table(strata: tuple[tuple[float, float], ...], beyond: float) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    uppers, rates = np.array(strata, np.float32).T
     return uppers, np.append(rates, np.float32(beyond))

@@ -15,9 +15,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.openmetrics import exposition as openmetrics
 
+from services.ledger.contract import Portion
 from services.policy.decision import Decision
 from services.request.device_health import DeviceHealth
-from services.request.pipeline import Portion
 from services.request.schedule import Scheduler
 from services.runtime.histogram import Histogram
 from services.runtime.versions import NAMES, versions

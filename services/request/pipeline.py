@@ -7,28 +7,28 @@ decode (transport) → expand and validate → schedule quanta → predictive �
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.head import Head
-from models.predictive import Predictives
 from models.schema import Schema
-from services.policy.decision import PolicyBook, Verdict, score, settle
+from services.ledger.contract import Ledger, Payload, Portion, Purpose
+from services.ledger.unit_ids import UnitIds
+from services.policy.decision import PolicyBook, score, settle
 from services.request.admission import ticket
 from services.request.schedule import Scheduler
 from services.request.work import Done, ItemFailed, Priority, Progress, Units, Work
-from services.runtime.errors import DemurError, ExecutionFailed, InvalidInput, no_ledger, shortened
+from services.runtime.errors import DemurError, ExecutionFailed, InvalidInput, shortened
 from services.runtime.logging import get_logger
 from services.runtime.offload import Offload
 from services.tracing.trace import current, step
 
 Request = TypeVar("Request", contravariant=True)
 Answer = TypeVar("Answer", covariant=True)
-Purpose = Literal["decide", "explore", "replay"]
 _log = get_logger(__name__)
 
 
@@ -63,37 +63,6 @@ class Description:
         if not self.trained_lower:
             return float("nan"), float("nan")
         return self.trained_lower[column], self.trained_upper[column]
-
-
-@dataclass(frozen=True, slots=True)
-class UnitIds:
-    """Identities of consecutive units: (epoch of the deciding process, first + i)."""
-
-    epoch: int
-    first: int
-    count: int
-
-    def text(self, index: int) -> str:
-        """Identity of one unit: sixteen hex digits, a hyphen, the sequence number."""
-        return f"{self.epoch:016x}-{self.first + index}"
-
-
-@dataclass(frozen=True, slots=True)
-class Portion:
-    """Consecutive items of a request, predicted and decided."""
-
-    first: int
-    count: int
-    predictives: Predictives
-    verdicts: Mapping[str, Verdict]
-    """Head name to what was decided."""
-    ids: Mapping[str, UnitIds]
-    payload: Any
-    model: str
-    profile: str
-    """Name of the numeric profile that computed the scores."""
-    purpose: Purpose
-    recorded: bool = False
 
 
 class Task(Protocol[Request, Answer]):
@@ -131,60 +100,6 @@ class KeepsInputs(Protocol):
     def payload(self, units: Units[Any], items: NDArray[np.intp]) -> list[bytes]:
         """The inputs of some items."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Payload:
-    """The inputs of a portion, packed when asked for."""
-
-    kind: str
-    """Media type."""
-    pack: Callable[[NDArray[np.intp]], list[bytes]]
-    """Bytes of some of the portion's items."""
-
-    @property
-    def item_bytes(self) -> int:
-        """Size of the first item."""
-        return len(self.pack(_FIRST_ITEM)[0])
-
-
-_FIRST_ITEM = np.zeros(1, np.intp)
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """What became of units that a caller committed to."""
-
-    units: int
-    """Now decided units, durably; with those of earlier, equal calls."""
-    unknown: tuple[tuple[int, int], ...] = ()
-    """(epoch, sequence) of units that are not held (any more), or were not explored: ask again with purpose decide."""
-
-
-class Ledger(Protocol):
-    """Where decisions are made durable."""
-
-    async def record(self, portion: Portion, payload: Payload | None) -> bool:
-        """True when the decisions of these units are durable."""
-        ...
-
-    async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
-        """Makes explored units, as (epoch, sequence), decided ones: durable before this returns; again is as once.
-
-        Raises:
-            LedgerUnavailable: it cannot be written now; the call may be repeated.
-        """
-        ...
-
-
-class NoLedger:
-    """Records nothing, and says so in every answer."""
-
-    async def record(self, portion: Portion, payload: Payload | None) -> bool:
-        return False
-
-    async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
-        raise no_ledger()
 
 
 class Observer(Protocol):

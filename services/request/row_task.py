@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from models import uncertainty
 from models.familiarity import NO_DEPARTURES, Departures, Familiarity, departures
 from models.predictive import Categorical, Gaussian, Predictives
+from services.ledger.contract import Portion
 from services.policy.decision import Shift, Verdict
-from services.request.pipeline import Description, Portion
+from services.request.pipeline import Description
 from services.request.validate import Column, Rows, columns, outside, packed
 from services.request.work import Done, Progress, RowBatch, RowExecutor, Units, Work
 

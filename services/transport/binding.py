@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from services.request.pipeline import Call, Purpose
+from services.ledger.contract import Purpose
+from services.request.pipeline import Call
 from services.request.work import Priority, Progress
 from services.runtime.errors import InvalidInput
 

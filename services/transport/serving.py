@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.labels.desk import Desk
+from services.labels.service import LabelService
 from services.policy.sync import PolicyKeeper
 from services.qualification.standing import Model
 from services.request.metrics import Metrics
@@ -21,7 +21,7 @@ class Serving:
     tenant: Tenant
     settings: Settings
     metrics: Metrics
-    desk: Desk | None = None
+    label_service: LabelService | None = None
     """Where labels go; None: there is no ledger."""
     keeper: PolicyKeeper | None = None
     """Changes policies; None: there is no ledger, so they are shown only."""

@@ -20,15 +20,16 @@ from starlette.applications import Starlette
 
 from demur.v1 import common_pb2
 from services.access.caller import charge
-from services.access.opening import Access, opened
+from services.access.factory import Access, open_access
 from services.access.rules import SERVICE_ROUTES, HttpRules
-from services.access.watched import follow
+from services.access.watched_files import follow
 from services.app.assembly import durable, store_of
-from services.labels.opening import labelling
+from services.labels.factory import build_labels
+from services.ledger.contract import NoLedger
 from services.ledger.ledger import DurableLedger
 from services.policy.decision import PolicyBook, choose
 from services.request.metrics import Metrics
-from services.request.pipeline import NoLedger, Pipeline
+from services.request.pipeline import Pipeline
 from services.request.schedule import Limits, Scheduler
 from services.runtime.lifecycle import Lifecycle
 from services.runtime.offload import Offload
@@ -261,18 +262,26 @@ async def serving(
     if kept:
         await kept[0].start()
         store = store_of(chosen)
-        labels = labelling(kept[0].writer, kept[0].clock, store, tenant.description, chosen, offload)
-        labels.housekeeping.start()
-    desk = None if labels is None else labels.desk
-    access = opened(chosen, toy.name, metrics.registry)
+        labels = build_labels(
+            kept[0].writer,
+            kept[0].clock,
+            store,
+            tenant.description.heads,
+            tenant.description.schema,
+            chosen,
+            offload,
+        )
+        labels.periodic_jobs.start()
+    label_service = None if labels is None else labels.label_service
+    access = open_access(chosen, toy.name, metrics.registry)
     following = asyncio.create_task(follow(access.watched, 0.05))
-    serving = Serving(tenant, chosen, metrics, desk, tracer=tracer)
+    serving = Serving(tenant, chosen, metrics, label_service, tracer=tracer)
     server = GrpcServer(serving, access=access)
     await server.start("127.0.0.1:0")
     lifecycle.reason = ""
     await server.ready()
     app = application(serving, lifecycle)
-    guarded = AccessGuard(app, HttpRules(SERVICE_ROUTES), access.door, metrics.request)
+    guarded = AccessGuard(app, HttpRules(SERVICE_ROUTES), access.authenticator, metrics.request)
     transport = httpx.ASGITransport(guarded, raise_app_exceptions=True)
     try:
         async with (
@@ -285,7 +294,7 @@ async def serving(
         following.cancel()
         await server.drain(0)
         if labels is not None:
-            await labels.housekeeping.stop()
+            await labels.periodic_jobs.stop()
             await kept[0].stop()
         scheduler.close()
         offload.close()

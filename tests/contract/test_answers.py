@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from services.request.pipeline import Portion
+from services.ledger.contract import Portion
 from tests.contract.serving import EPOCH, MODEL, PROFILE, PROTOCOLS, Protocol, serving
 from tests.contract.toys import TOYS, rows, texts
 from tests.contract.toys.toy import Toy

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from services.labels.words import MOST_WAIT_SECONDS
+from services.labels.label_types import MOST_WAIT_SECONDS
 from services.runtime.settings import default_ports
 from tests.e2e.conftest import Installation
 

@@ -142,7 +142,7 @@ def endure(
         asyncio.run(_load(process, address, callers, generator, moment))
         sys.stdout.write(f"\r{number + 1} of {kills} kills") if sys.stdout.isatty() else None
     process, address = _start(url, home)
-    asyncio.run(asyncio.sleep(2.5))  # what was killed is taken over soon after the start
+    asyncio.run(asyncio.sleep(2.5))  # what was killed is taken over end_leases_and_notify after the start
     process.send_signal(signal.SIGTERM)
     process.wait(60)
     snapshot = read(Database(url))

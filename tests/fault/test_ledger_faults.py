@@ -119,7 +119,7 @@ async def test_a_file_that_another_program_holds_is_waited_for_no_longer_than_th
         assert len(asked.unrecorded) == 3
         other.execute("ROLLBACK")
         other.close()
-        await until(lambda: found.ledger.writer.hindrance() is None)
+        await until(lambda: found.ledger.writer.queue.hindrance() is None)
         await until(lambda: bool(table(found.database, gap)))
         await asked.ask(found, [2.0])
     asked.judge(found)
@@ -130,7 +130,7 @@ async def test_a_directory_that_cannot_be_written_still_answers(tmp_path: Path) 
     wall.write_text("no directory")
     async with recording(f"sqlite:///{wall / 'ledger.db'}", wall / "journals") as found:
         assert [(await found.decide([score]))[0] for score in (0.1, 2.0)] == [False, False]
-        assert found.ledger.writer.reason
+        assert found.ledger.writer.queue.reason
         assert found.tally.failures
     assert found.tally.lost == [(1, "down"), (1, "down")]
 
@@ -147,7 +147,7 @@ async def test_a_failure_at_any_call_of_the_database_loses_and_doubles_nothing(l
             await asyncio.sleep(0.3)
             failed = failing.failed
             failing.end()
-            await until(lambda: found.ledger.writer.hindrance() is None)
+            await until(lambda: found.ledger.writer.queue.hindrance() is None)
             await asked.ask(found, [2.0])
             assert len(asked.recorded) >= 1
         await take_over(ledger_url, tmp_path / str(n), epoch=n + 1_000_001)

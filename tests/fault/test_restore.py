@@ -17,9 +17,9 @@ import pytest
 
 import demur
 from examples.predict import USUAL
-from services.labels.identity import parse_unit
 from services.ledger.database import Database
 from services.ledger.tables import writer
+from services.ledger.unit_ids import parse_unit
 from tests.fault.killing import PROJECT, _kill, _start
 from tests.services.ledger.recording import counted, read, table
 from tests.services.ledger.test_writer import until

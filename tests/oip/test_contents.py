@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from services.request.pipeline import UnitIds
+from services.ledger.unit_ids import UnitIds
 from services.runtime.errors import InvalidInput
 from services.transport.oip.contents import Contents, JsonContents, RawContents, TypedContents
 from services.transport.oip.datatypes import DATATYPES, datatype_of, from_raw, of_bytes, to_raw

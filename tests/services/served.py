@@ -39,7 +39,7 @@ async def artefact_served(
         assembled.tenant.warm_up()
         await assembled.start()
         try:
-            serving = Serving(assembled.tenant, chosen, metrics, assembled.desk, assembled.keeper)
+            serving = Serving(assembled.tenant, chosen, metrics, assembled.label_service, assembled.keeper)
             server = GrpcServer(serving)
             await server.start(f"127.0.0.1:{chosen.grpc_port}")  # 0: any
             try:

@@ -1,1 +1,1 @@
-"""Backups of ledgers, and what comes after a disaster: restore, settle, forget again."""
+"""Backups of ledgers, and recovery after a disaster: restore, settle, erase again."""

@@ -1,8 +1,8 @@
-"""Where backups lie: any directory or address of fsspec, one for all ledgers of an installation.
+"""Archive of backups: any directory or address of fsspec, one for all ledgers of an installation.
 
 ``store/`` holds large contents by their hash, once for all backups; each backup is a directory
-``LEDGER/TIME/`` of a database, the journals beside it, and the list of what it names in the store. Its manifest is
-written last: without one it is no backup.
+``LEDGER/TIME/`` of a database, the journals beside it, and the list of its references into the store. Its manifest is
+written last: without one the backup is incomplete.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _BLOCK = 1 << 20
 
 
 class BadBackup(Exception):
-    """A backup cannot be used, or there is none; the message says which and why."""
+    """A backup is missing or cannot be used; the message says which and why."""
 
 
 @dataclass(frozen=True)
 class File:
-    """One file of a backup."""
+    """File of a backup."""
 
     name: str
     bytes: int
@@ -43,57 +43,57 @@ class File:
 
 
 @dataclass(frozen=True)
-class Copied:
-    """The journal of one process, as it was when it was copied."""
+class JournalCopy:
+    """Copy of the journal of one process."""
 
     name: str
     epoch: int
     whole: bool
-    """Its process was dead: nothing comes behind it."""
+    """True: its process was dead, so that nothing was appended later."""
 
 
 @dataclass(frozen=True)
 class Cursor:
-    """How far a writer was."""
+    """Progress of a writer."""
 
     epoch: str
     """16 hex digits."""
     task: str
     flush: int
     heartbeat: float
-    """All that it decided before this is in the backup, or in a gap; seconds since 1970."""
+    """Everything that it decided before this time is in the backup, or in a gap; seconds since 1970."""
     ended: bool
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup holds."""
+    """Content of a backup."""
 
     format: int
     ledger: str
     """Its name in the archive."""
     name: str
-    """When it was made, as a name that sorts."""
+    """Time of the backup, as a name that sorts."""
     program: str
     schema: int
     begun: float
-    """All that was acknowledged before this is in the backup, seconds since 1970."""
+    """Everything acknowledged before this time is in the backup, seconds since 1970."""
     finished: float
     cursors: tuple[Cursor, ...]
     rows: dict[str, int]
-    """By table."""
+    """Number of rows by table."""
     units: int
-    """Decided units in segments."""
-    journals: tuple[Copied, ...]
+    """Number of decided units in segments."""
+    journals: tuple[JournalCopy, ...]
     files: tuple[File, ...]
     contents: int
-    """Of the store, that rows name."""
+    """Number of contents of the store that rows reference."""
     missing: tuple[str, ...]
-    """Of them, those that the store did not have: erased while the backup was made, or lost before."""
+    """Referenced contents that the store did not have: erased during the backup, or lost before."""
 
 
 class Archive:
-    """All backups at one address."""
+    """Backups at one address."""
 
     def __init__(self, address: str) -> None:
         self._files: Any
@@ -103,17 +103,17 @@ class Archive:
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
-        """A directory for what becomes a backup; on the archive's own disk where it has one here."""
+        """Yield a directory for the files of a backup; on the archive's own disk where that is local."""
         if self._local:
             Path(self._root).mkdir(mode=0o700, parents=True, exist_ok=True)  # backups hold inputs and secrets
         with tempfile.TemporaryDirectory(prefix=".part-", dir=self._root if self._local else None) as folder:
             yield Path(folder)
 
     def put(self, folder: Path, manifest: Manifest) -> None:
-        """Moves the files of a manifest into the archive, then writes the manifest.
+        """Move the files of a manifest into the archive, then write the manifest.
 
         Raises:
-            OSError: they cannot be kept.
+            OSError: they cannot be stored.
         """
         place = self._place(manifest.ledger, manifest.name)
         for file in manifest.files:
@@ -128,23 +128,23 @@ class Archive:
         self._files.mv(early, f"{place}/{MANIFEST}")
 
     def ledgers(self) -> list[str]:
-        """Names of the ledgers that there are backups of."""
+        """Return the names of the ledgers that have backups."""
         return sorted({path.rsplit("/", 3)[-3] for path in self._manifests("*", "*")})
 
     def names(self, ledger: str) -> list[str]:
-        """Complete backups of a ledger, the oldest first."""
+        """Return the complete backups of a ledger, the oldest first."""
         return sorted(path.rsplit("/", 2)[-2] for path in self._manifests(ledger, "*"))
 
     def manifest(self, ledger: str, name: str = "") -> Manifest:
-        """Of one backup; without a name, of the newest.
+        """Return the manifest of a backup; without a name, of the newest.
 
         Raises:
-            BadBackup: there is none, or one of a newer version of this program.
+            BadBackup: there is none, or a newer version of this program wrote it.
         """
         known = self.names(ledger)
         if not known or (name and name not in known):
             have = ", ".join(known) or "none"
-            raise BadBackup(f"there is no backup {name or 'at all'} of {ledger} in {self._root}; there are: {have}")
+            raise BadBackup(f"there is no backup {name or 'at all'} of {ledger} in {self._root}; available: {have}")
         raw = self._files.cat_file(f"{self._place(ledger, name or known[-1])}/{MANIFEST}")
         try:
             if msgspec.json.decode(raw)["format"] != FORMAT:
@@ -154,10 +154,10 @@ class Archive:
             raise BadBackup(f"the manifest of {ledger}/{name or known[-1]} cannot be read: {error}") from error
 
     def fetch(self, manifest: Manifest, folder: Path) -> None:
-        """Brings all files of a backup here, and checks them.
+        """Fetch and check all files of a backup.
 
         Raises:
-            BadBackup: one is missing, or is not what the manifest says.
+            BadBackup: one is missing, or does not match the manifest.
         """
         for file in manifest.files:
             target = folder / file.name
@@ -174,10 +174,10 @@ class Archive:
                 )
 
     def keep(self, ledger: str, most: int) -> list[str]:
-        """Deletes all but the newest backups of a ledger, and contents that no backup names; the names."""
+        """Delete all but the newest backups of a ledger, and unreferenced contents; return the deleted names."""
         gone = self.names(ledger)[:-most]
         for name in gone:
-            self._files.rm_file(f"{self._place(ledger, name)}/{MANIFEST}")  # from now on it is none
+            self._files.rm_file(f"{self._place(ledger, name)}/{MANIFEST}")  # from now on it is incomplete
             self._files.rm(self._place(ledger, name), recursive=True)
         if gone:
             lists = self._files.glob(f"{self._root}/*/*/{REFERENCES}")  # of unfinished ones, too
@@ -186,15 +186,15 @@ class Archive:
         return gone
 
     def _manifests(self, ledger: str, name: str) -> list[str]:
-        found: list[str] = self._files.glob(f"{self._place(ledger, name)}/{MANIFEST}")
-        return found
+        paths: list[str] = self._files.glob(f"{self._place(ledger, name)}/{MANIFEST}")
+        return paths
 
     def _place(self, ledger: str, name: str) -> str:
         return f"{self._root}/{ledger}/{name}"
 
 
 def described(folder: Path, name: str) -> File:
-    """Size and hash of a file."""
+    """Return size and hash of a file."""
     digest, size = hashlib.sha256(), 0
     with (folder / name).open("rb") as file:
         while block := file.read(_BLOCK):
@@ -204,5 +204,5 @@ def described(folder: Path, name: str) -> File:
 
 
 def name_of(moment: float) -> str:
-    """The name of a backup that begins at a moment: UTC, to the millisecond."""
+    """Return the name of a backup that begins at a time: UTC, to the millisecond."""
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(moment))}.{int(moment * 1000) % 1000:03d}Z"

@@ -1,4 +1,4 @@
-"""A ledger from its backup: made whole beside its place, told of what it lacks, and only then put there."""
+"""Restore a ledger from its backup: prepare it beside its final place, record gaps, then move it there."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from services.labels.identity import Unit
 from services.ledger.backup import tombstones
 from services.ledger.backup.archive import DATABASE, Archive, BadBackup, Manifest
 from services.ledger.backup.backup import JOURNALS
-from services.ledger.backup.copying import Note, alone, fill, refuse_filled
-from services.ledger.backup.hand import Hand, Loss, open_writers, settle
-from services.ledger.backup.soundness import Examined, examine
+from services.ledger.backup.database_copy import Note, alone, fill, refuse_filled
+from services.ledger.backup.integrity_check import IntegrityReport, examine
+from services.ledger.backup.maintenance_writer import Loss, MaintenanceWriter, close_writers, open_writers
 from services.ledger.database import Database, LedgerRefused
 from services.ledger.journal import Journal
 from services.ledger.migrations import migrate
 from services.ledger.recovery import recover
 from services.ledger.store import Store
+from services.ledger.unit_ids import Unit
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """How a ledger is restored."""
+class RestoreOptions:
+    """Options of a restore."""
 
     erased: Sequence[Unit] = ()
     """Units that were erased after the backup, to be erased again."""
     retired: float = -math.inf
-    """Units decided before this time lose what the retention period took, seconds since 1970."""
+    """Units decided before this time lose what the retention period erased, seconds since 1970."""
     gone: frozenset[int] = frozenset()
-    """Writers that are known to have decided nothing more, though they never said so (``DEMUR_MONITOR_GONE``)."""
+    """Writers that are known to have decided nothing more, though they did not end (``DEMUR_MONITOR_GONE``)."""
     nothing_lost: bool = False
-    """The caller's word that nobody decided anything after the backup: a service that moves."""
+    """The caller asserts that nothing was decided after the backup, as when a service moves."""
 
 
 @dataclass(frozen=True)
 class Restored:
-    """What there is now."""
+    """Result of a restore."""
 
     manifest: Manifest
-    found: Examined
+    report: IntegrityReport
     losses: tuple[Loss, ...]
     journals: int
-    """Whose answers came from journals."""
+    """Number of journals that were moved into segments."""
     erased: int
     retired: int
 
 
 class _Kept:
-    """The archive's store as an erasure sees it: what backups hold is not deleted by a restore."""
+    """The archive's store for an erasure: a restore deletes no contents of backups."""
 
     def __init__(self, store: Store) -> None:
         self.get = store.get
 
     def delete_old(self, references: object) -> None:
-        """Contents that are named no more are simply not brought along."""
+        """Do nothing: contents without references are not copied anyway."""
 
 
 def restore(
@@ -69,16 +69,16 @@ def restore(
     manifest: Manifest,
     database: Database,
     store: Store,
-    wishes: Wishes,
+    options: RestoreOptions,
     *,
     clock: Callable[[], float],
     note: Note,
 ) -> Restored:
-    """Makes a ledger of a backup where none is; all of it, or nothing but contents that nobody names.
+    """Restore a ledger where there is none: all of it, or nothing but unreferenced contents.
 
     Raises:
         LedgerRefused, LedgerHeld: there is a ledger, or the backup is of a newer version of this program.
-        BadBackup: it is damaged, or the wish that nothing was lost cannot be true.
+        BadBackup: it is damaged, or ``nothing_lost`` cannot be true.
         OSError, sqlalchemy.exc.SQLAlchemyError: something cannot be read or written.
     """
     _refuse_present(database)
@@ -90,9 +90,9 @@ def restore(
             folder = Path(name)
             archive.fetch(manifest, folder)
             note(0.3, "fetched")
-            made = _make(folder, archive, manifest, wishes, clock)
+            made = _make(folder, archive, manifest, options, clock)
             note(0.5, "settled")
-            _bring(made.found.references, archive, manifest, store, note)
+            _copy_contents(made.report.references, archive, manifest, store, note)
             if place is None:
                 fill(folder / DATABASE, database.writing(), lambda share, what: note(0.9 + 0.1 * share, what))
             else:
@@ -109,16 +109,21 @@ def _refuse_present(database: Database) -> None:
         with database.writing().connect() as connection:
             refuse_filled(connection)
         return
-    for path in (database.path, *(database.path.with_name(f"{database.path.name}-{one}") for one in ("wal", "shm"))):
+    for path in (
+        database.path,
+        *(database.path.with_name(f"{database.path.name}-{suffix}") for suffix in ("wal", "shm")),
+    ):
         if path.exists() and (path != database.path or path.stat().st_size):
             raise LedgerRefused(
-                f"there is {path}, and nothing is written over: move the old ledger away with its companions "
-                f"({database.path.name}*), or give DEMUR_LEDGER another file"
+                f"there is {path}, and nothing is overwritten: move the old ledger away with its companions "
+                f"({database.path.name}*), or set DEMUR_LEDGER to another file"
             )
 
 
-def _make(folder: Path, archive: Archive, manifest: Manifest, wishes: Wishes, clock: Callable[[], float]) -> Restored:
-    """The database as it will be."""
+def _make(
+    folder: Path, archive: Archive, manifest: Manifest, options: RestoreOptions, clock: Callable[[], float]
+) -> Restored:
+    """Prepare the database."""
     here = Database(f"sqlite:///{folder / DATABASE}")
     engine = here.writing()
     try:
@@ -126,32 +131,32 @@ def _make(folder: Path, archive: Archive, manifest: Manifest, wishes: Wishes, cl
         with engine.connect() as connection, connection.begin():
             before = open_writers(connection)
         journals = _journals(folder, engine, manifest, clock)
-        unfinished = [one for one in before if one.epoch not in _complete(manifest) | wishes.gone]
-        if wishes.nothing_lost and unfinished:
+        unfinished = [writer for writer in before if writer.epoch not in _complete(manifest) | options.gone]
+        if options.nothing_lost and unfinished:
             raise BadBackup(
                 f"{len(unfinished)} processes were alive when {manifest.ledger}/{manifest.name} was made, such as "
                 f"{unfinished[0].epoch:016x}: what they decided afterwards is not in it. Stop services "
-                "before the backup of a ledger that moves, or let the restore tell of the gap"
+                "before the backup of a ledger that moves, or let the restore write a gap"
             )
-        hand, now = Hand(engine, clock, here.forget), clock()
+        writer, now = MaintenanceWriter(engine, clock, here.forget), clock()
         losses: tuple[Loss, ...] = ()
-        if not wishes.nothing_lost:
+        if not options.nothing_lost:
             with engine.begin() as connection:
-                losses = settle(connection, unfinished, since=manifest.begun, now=now, reason=_reason(manifest))
+                losses = close_writers(connection, unfinished, since=manifest.begun, now=now, reason=_reason(manifest))
         kept: Store = _Kept(archive.store)  # type: ignore[assignment]
-        erased, retired = asyncio.run(tombstones.again(hand, kept, now, wishes.erased, wishes.retired))
+        erased, retired = asyncio.run(tombstones.again(writer, kept, now, options.erased, options.retired))
         with engine.connect() as connection, connection.begin():
-            found = examine(connection)
+            report = examine(connection)
     finally:
         engine.dispose()
-    if found.faults:
-        raise BadBackup(f"{manifest.ledger}/{manifest.name} is not whole: {'; '.join(found.faults)}")
+    if report.faults:
+        raise BadBackup(f"{manifest.ledger}/{manifest.name} is damaged: {'; '.join(report.faults)}")
     alone(folder / DATABASE)
-    return Restored(manifest, found, losses, journals, erased, retired)
+    return Restored(manifest, report, losses, journals, erased, retired)
 
 
 def _journals(folder: Path, engine: Engine, manifest: Manifest, clock: Callable[[], float]) -> int:
-    """Moves what was acknowledged into segments; of how many processes."""
+    """Move the frames of journals into segments; return the number of journals."""
     for copied in manifest.journals:
         journal = Journal.take_over(folder / JOURNALS / copied.name)
         if journal is None:
@@ -168,12 +173,12 @@ def _journals(folder: Path, engine: Engine, manifest: Manifest, clock: Callable[
 
 
 def _complete(manifest: Manifest) -> frozenset[int]:
-    """Writers that were dead, and whose journal is here: they decided nothing more."""
+    """Return writers that were dead and whose journal is in the backup: they decided nothing more."""
     return frozenset(one.epoch for one in manifest.journals if one.whole)
 
 
-def _bring(references: Sequence[str], archive: Archive, manifest: Manifest, store: Store, note: Note) -> None:
-    """Contents into the store, each checked by its name."""
+def _copy_contents(references: Sequence[str], archive: Archive, manifest: Manifest, store: Store, note: Note) -> None:
+    """Copy contents into the store, each checked by its hash."""
     for done, reference in enumerate(references):
         if reference not in manifest.missing and not store.has(reference):
             try:
@@ -184,7 +189,7 @@ def _bring(references: Sequence[str], archive: Archive, manifest: Manifest, stor
 
 
 def _put(made: Path, place: Path) -> None:
-    """Durable first, then there."""
+    """Make the file durable, then move it to its place."""
     for path in (made, made.parent):
         file = os.open(path, os.O_RDONLY)
         os.fsync(file)

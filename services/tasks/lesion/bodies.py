@@ -9,7 +9,7 @@ import msgspec
 
 from models.tasks.lesion.data.files import OFFICIAL
 from models.tasks.lesion.spec import LESIONS
-from services.request.pipeline import Portion
+from services.ledger.contract import Portion
 from services.runtime.errors import InvalidInput
 from services.tasks.lesion import words
 from services.tasks.lesion.task import ScanRequest

@@ -8,7 +8,8 @@ from typing import Any, get_args
 from demur.v1 import common_pb2, lesion_pb2
 from models.tasks.lesion.data.files import Encoding
 from models.tasks.lesion.spec import LESIONS
-from services.request.pipeline import Description, Pipeline, Portion, Purpose
+from services.ledger.contract import Portion, Purpose
+from services.request.pipeline import Description, Pipeline
 from services.request.work import Priority, Progress
 from services.runtime.errors import InvalidInput, TooLarge
 from services.tasks.lesion import words

@@ -23,8 +23,8 @@ from models.tasks.lesion.inference.preparation import Prepared, prepare
 from models.tasks.lesion.inference.segmentation import Segmentation
 from models.tasks.lesion.inference.windows import Windows
 from models.tasks.lesion.spec import HEADS, LESIONS
+from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.pipeline import Portion
 from services.request.work import Done, Progress, Step, Steps, Units, Work
 from services.runtime.errors import InvalidInput, refused
 

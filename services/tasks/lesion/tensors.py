@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.inference.segmentation import Segmentation
 from models.tasks.lesion.spec import LESIONS
-from services.request.pipeline import Portion
+from services.ledger.contract import Portion
 from services.tasks.lesion import words
 from services.tasks.lesion.task import Found, ScanRequest, offered
 from services.transport.binding import Given, OipBinding, TensorSpec, Told

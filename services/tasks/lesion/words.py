@@ -8,7 +8,7 @@ from typing import Any
 from models.tasks.lesion.inference.burden import Interval
 from models.tasks.lesion.inference.lesions import Lesion
 from models.tasks.lesion.spec import LESIONS
-from services.request.pipeline import Portion
+from services.ledger.contract import Portion
 from services.tasks.lesion.task import Found
 from services.transport.http.single import remarked
 

@@ -19,8 +19,8 @@ from models.tasks.motion.inference.planning import Planning
 from models.tasks.motion.inference.scenes import BadScene
 from models.tasks.motion.protocol.motion_pb2 import Scene as SceneMessage
 from models.tasks.motion.spec import HEADS, TRAJECTORIES
+from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.pipeline import Portion
 from services.request.work import Done, ItemFailed, Progress, Step, Steps, Units, Work
 from services.runtime.errors import DemurError, InvalidInput, execution_failed, refused
 from services.tasks.motion import inputs

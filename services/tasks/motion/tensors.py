@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.tasks.motion.inference.grid import Grid
-from services.request.pipeline import Portion
+from services.ledger.contract import Portion
 from services.runtime.errors import InvalidInput
 from services.tasks.motion import words
 from services.tasks.motion.request import Form, MotionRequest, Pose, RenderedForm, SceneForm, TensorForm, Whose

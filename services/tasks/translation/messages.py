@@ -9,7 +9,8 @@ import numpy as np
 
 from demur.v1 import common_pb2, translation_pb2
 from models.uncertainty.sequences import SCORES
-from services.request.pipeline import Description, Pipeline, Portion
+from services.ledger.contract import Portion
+from services.request.pipeline import Description, Pipeline
 from services.request.work import ItemFailed
 from services.runtime.errors import InvalidInput
 from services.tasks.translation import words

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from models.head import Head
 from models.tasks.translation.inference.translator import Translation, Translator, none, predictive
 from models.tasks.translation.spec import HEADS, HYPOTHESES
+from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.pipeline import Portion
 from services.request.work import Done, ItemFailed, Progress, Shared, Steps, Units, Work
 from services.runtime.errors import DemurError
 from services.tasks.translation import texts

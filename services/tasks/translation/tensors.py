@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.uncertainty.sequences import SCORES
-from services.request.pipeline import Portion
+from services.ledger.contract import Portion
 from services.request.work import ItemFailed
 from services.runtime.errors import InvalidInput
 from services.tasks.translation import words

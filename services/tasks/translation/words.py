@@ -15,7 +15,7 @@ from models.tasks.translation.inference.translator import Said as Tokens
 from models.tasks.translation.inference.translator import Translation
 from models.tasks.translation.spec import HYPOTHESES
 from models.tasks.translation.text.documents import Span
-from services.request.pipeline import Portion
+from services.ledger.contract import Portion
 from services.request.work import ItemFailed
 from services.tasks.translation.task import Found
 from services.tasks.translation.texts import Asked

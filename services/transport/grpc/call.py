@@ -17,8 +17,8 @@ from typing import Any
 
 import grpc
 
+from services.access.authenticator import Authenticator
 from services.access.caller import CALLER, Caller
-from services.access.door import Door
 from services.access.rules import GrpcRules
 from services.request.metrics import Metrics
 from services.runtime.errors import (
@@ -74,16 +74,16 @@ class CallLayer:
         metrics: Metrics,
         *,
         tracer: Tracer = OFF,
-        door: Door | None = None,
+        authenticator: Authenticator | None = None,
         rules: GrpcRules | None = None,
     ) -> None:
         """
         Args:
-            door: checks tokens; None: everybody may call.
-            rules: the scope that each method needs; needed with ``door``.
+            authenticator: checks tokens; None: everybody may call.
+            rules: the scope that each method needs; needed with ``authenticator``.
         """
         self._limits, self._offload, self._metrics, self._tracer = limits, offload, metrics, tracer
-        self._door, self._rules = door, rules
+        self._authenticator, self._rules = authenticator, rules
         self._messages = MessageDeadlines(limits.message_seconds)
         self.methods: set[str] = set()
         """Methods of all services but those of libraries, as ``/package.Service/Method``."""
@@ -131,10 +131,10 @@ class CallLayer:
             return None
         metadata = details.invocation_metadata
         caller = None
-        if self._door is not None:
+        if self._authenticator is not None:
             start = time.perf_counter()
             try:
-                caller = self._admitted(self._door, details.method, metadata)
+                caller = self._admitted(self._authenticator, details.method, metadata)
             except DemurError as error:
                 self._metrics.request("grpc", status(error).grpc, time.perf_counter() - start)
                 return refusing(error)
@@ -144,14 +144,14 @@ class CallLayer:
             )
         if (excess := self._limits.excess(metadata)) is not None:
             return refusing(excess)
-        if caller is None or self._door is None or handler.unary_unary is not None:
+        if caller is None or self._authenticator is None or handler.unary_unary is not None:
             return handler
-        return _while_valid(handler, self._door, caller)
+        return _while_valid(handler, self._authenticator, caller)
 
-    def _admitted(self, door: Door, method: str, metadata: Any) -> Caller | None:
+    def _admitted(self, authenticator: Authenticator, method: str, metadata: Any) -> Caller | None:
         assert self._rules is not None
         rule = self._rules.find(method)
-        caller = door.admit(_credentials(metadata), rule)
+        caller = authenticator.admit(_credentials(metadata), rule)
         if rule is None:
             raise _no_method(method)
         CALLER.set(caller)
@@ -301,7 +301,7 @@ def _timed(decode: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
     return timed
 
 
-def _while_valid(handler: Any, door: Door, caller: Caller) -> Any:
+def _while_valid(handler: Any, authenticator: Authenticator, caller: Caller) -> Any:
     """Return a stream that is ended with a status within a second of the end of its token.
 
     Streams of the library that are generators (reflection) end at once anyway and stay as they are.
@@ -314,7 +314,7 @@ def _while_valid(handler: Any, door: Door, caller: Caller) -> Any:
         work = asyncio.ensure_future(inner(requests, context))
         try:
             while not (await asyncio.wait([work], timeout=_TOKEN_CHECK_SECONDS))[0]:
-                if not door.holds(caller):
+                if not authenticator.still_valid(caller):
                     break
         finally:
             ended = not work.done()
@@ -322,7 +322,7 @@ def _while_valid(handler: Any, door: Door, caller: Caller) -> Any:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
         if ended:
-            await abort(context, door.over())
+            await abort(context, authenticator.stream_ended())
         await work  # raises what it raised
 
     return grpc.stream_stream_rpc_method_handler(call, handler.request_deserializer, handler.response_serializer)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from demur.v1 import common_pb2
-from services.request.pipeline import Description, Pipeline, Portion, Purpose
+from services.ledger.contract import Portion, Purpose
+from services.request.pipeline import Description, Pipeline
 from services.request.work import Priority, Progress
 from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import Begin, Chunk, message_of

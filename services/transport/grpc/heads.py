@@ -13,8 +13,9 @@ from models.calibration import IntervalTable
 from models.familiarity import Departures
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
+from services.ledger.contract import Portion, Purpose
 from services.policy.decision import Policy
-from services.request.pipeline import Description, Portion, Purpose
+from services.request.pipeline import Description
 from services.request.row_task import Named, Packed, shown
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput

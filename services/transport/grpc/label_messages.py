@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from demur.v1 import labels_pb2
-from services.labels.feed import Lease
-from services.labels.given import GivenLabel, PackedLabels
-from services.labels.identity import checked_unit, unit_text
 from services.labels.intake import Outcome
-from services.labels.words import Batch, Request, Told
-from services.request.pipeline import Committed
+from services.labels.label_types import Batch, Request
+from services.labels.label_validation import PackedLabels, SubmittedLabel
+from services.labels.resolution_view import ResolutionView
+from services.labels.review_queue import Lease
+from services.ledger.contract import Committed
+from services.ledger.unit_ids import checked_unit, unit_text
 from services.runtime.errors import InvalidInput
 from services.transport.grpc.status import detail
 
@@ -25,13 +26,13 @@ _SOURCES: dict[Any, str] = {
 _NUMBERS = {word: number for number, word in _SOURCES.items()}
 
 
-def given(message: Any) -> list[GivenLabel | InvalidInput]:
+def given(message: Any) -> list[SubmittedLabel | InvalidInput]:
     """The labels of a batch, one by one; packed ones last.
 
     Raises:
         InvalidInput: packed arrays that do not fit each other.
     """
-    labels: list[GivenLabel | InvalidInput] = [_label(one) for one in message.labels]
+    labels: list[SubmittedLabel | InvalidInput] = [_label(one) for one in message.labels]
     if message.HasField("packed"):
         labels += _packed(message.packed).labels()
     return labels
@@ -97,7 +98,7 @@ def lease_message(lease: Lease) -> Any:
     return labels_pb2.Lease(request=lease.request, state=lease.state, lease_until=lease.lease_until)
 
 
-def told_message(told: Told) -> Any:
+def told_message(told: ResolutionView) -> Any:
     """What is known of a unit."""
     message = labels_pb2.Resolution(unit=unit_text(told.unit), status=told.status, state=told.state, head=told.head)
     if told.source is not None:
@@ -135,9 +136,9 @@ def committed_message(committed: Committed) -> Any:
     return labels_pb2.CommitResponse(units=committed.units, unknown=map(unit_text, committed.unknown))
 
 
-def _label(message: Any) -> GivenLabel | InvalidInput:
+def _label(message: Any) -> SubmittedLabel | InvalidInput:
     try:
-        return GivenLabel(
+        return SubmittedLabel(
             unit=message.unit,
             value=value(message.value),
             source=_source(message.source, "requested"),

@@ -1,4 +1,4 @@
-"""``LabelService``: labels, requests, resolutions and commits over gRPC; thin over ``services.labels.desk``."""
+"""``LabelService``: labels, requests, resolutions and commits over gRPC; thin over ``services.labels.service``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from demur.v1 import labels_pb2
 from services.access.caller import check_sources
-from services.labels.desk import Desk
-from services.labels.given import sources
-from services.labels.identity import parse_unit
-from services.labels.words import DEFAULT_LEASE_SECONDS, MOST_UNITS
+from services.labels.label_types import DEFAULT_LEASE_SECONDS, MOST_UNITS
+from services.labels.label_validation import sources
+from services.labels.service import LabelService
+from services.ledger.unit_ids import parse_unit
 from services.request.pipeline import Pipeline
 from services.runtime.errors import no_ledger
 from services.transport.actor import ACTOR_KEY, actor
@@ -25,10 +25,10 @@ MOST_COMMITTED = 1_000_000
 
 
 class LabelHandlers:
-    """The methods of the service; without a desk each refuses in words."""
+    """The methods of the service; without a label service each call is refused."""
 
-    def __init__(self, desk: Desk | None, pipeline: Pipeline[Any, Any]) -> None:
-        self._known = desk
+    def __init__(self, service: LabelService | None, pipeline: Pipeline[Any, Any]) -> None:
+        self._known = service
         self._pipeline = pipeline
 
     def methods(self) -> dict[str, Method]:
@@ -71,14 +71,14 @@ class LabelHandlers:
         return methods
 
     async def submit(self, message: Any, context: Any) -> Any:
-        self._desk.check_count(messages.count(message))
+        self._service.check_count(messages.count(message))
         labels = await self._pipeline.offload.run(message.ByteSize(), messages.given, message)
         check_sources(sources(labels))
-        response = messages.batch_message(await self._desk.submit(labels, _actor(context)))
+        response = messages.batch_message(await self._service.submit(labels, _actor(context)))
         return plain(response) if message.plain else response
 
     async def claim(self, message: Any, context: Any) -> Any:
-        requests = await self._desk.claim(
+        requests = await self._service.claim(
             count=message.count or 1,
             head=message.head,
             actor=_actor(context),
@@ -88,14 +88,14 @@ class LabelHandlers:
 
     async def extend(self, message: Any, context: Any) -> Any:
         seconds = message.seconds or DEFAULT_LEASE_SECONDS
-        return messages.lease_message(await self._desk.extend(message.request, message.lease, seconds=seconds))
+        return messages.lease_message(await self._service.extend(message.request, message.lease, seconds=seconds))
 
     async def release(self, message: Any, context: Any) -> Any:
-        lease = await self._desk.release(message.request, message.lease, actor=_actor(context))
+        lease = await self._service.release(message.request, message.lease, actor=_actor(context))
         return messages.lease_message(lease)
 
     async def skip(self, message: Any, context: Any) -> Any:
-        lease = await self._desk.skip(
+        lease = await self._service.skip(
             message.request,
             message.lease,
             reason=message.reason,
@@ -105,7 +105,7 @@ class LabelHandlers:
         return messages.lease_message(lease)
 
     async def submit_claimed(self, message: Any, context: Any) -> Any:
-        outcome = await self._desk.answer(
+        outcome = await self._service.answer(
             message.request,
             message.lease,
             messages.value(message.value),
@@ -115,7 +115,7 @@ class LabelHandlers:
         return labels_pb2.SubmitClaimedResponse(outcome=messages.outcome_number(outcome))
 
     async def count_requests(self, message: Any, context: Any) -> Any:
-        counts = await self._desk.counts()
+        counts = await self._service.counts()
         return labels_pb2.CountRequestsResponse(
             counts=[
                 labels_pb2.RequestCount(head=head, state=state, count=count)
@@ -126,7 +126,7 @@ class LabelHandlers:
 
     async def resolve(self, message: Any, context: Any) -> Any:
         units = [parse_unit(text) for text in message.units]
-        told = await self._desk.resolve(units, message.wait_seconds)
+        told = await self._service.resolve(units, message.wait_seconds)
         return labels_pb2.ResolveResponse(resolutions=map(messages.told_message, told))
 
     async def commit(self, message: Any, context: Any) -> Any:
@@ -136,13 +136,13 @@ class LabelHandlers:
     async def erase(self, message: Any, context: Any) -> Any:
         units = messages.units(message.units, MOST_UNITS)
         return labels_pb2.EraseResponse(
-            erased=await self._desk.erase(units, actor=_actor(context), reason=message.reason)
+            erased=await self._service.erase(units, actor=_actor(context), reason=message.reason)
         )
 
     async def watch_resolutions(self, message: Any, context: Any) -> None:
         """A stream that ends when every unit is final, or with the caller's deadline."""
         units = [parse_unit(text) for text in message.units]
-        async with aclosing(self._desk.watch(units)) as resolutions:
+        async with aclosing(self._service.watch(units)) as resolutions:
             async for told in resolutions:
                 await context.write(messages.told_message(told))
 
@@ -152,7 +152,7 @@ class LabelHandlers:
             await context.write(await self.submit(received.checked(), context))
 
     @property
-    def _desk(self) -> Desk:
+    def _service(self) -> LabelService:
         if self._known is None:
             raise no_ledger()
         return self._known

@@ -14,7 +14,7 @@ import numpy as np
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from demur.v1 import common_pb2
-from services.request.pipeline import UnitIds
+from services.ledger.unit_ids import UnitIds
 from services.transport.binding import GrpcBinding
 
 PREFIX = "plain_"

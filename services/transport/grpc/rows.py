@@ -8,7 +8,8 @@ from typing import Any
 
 from demur.v1 import common_pb2
 from models.calibration import IntervalTable
-from services.request.pipeline import Description, Pipeline, Portion
+from services.ledger.contract import Portion
+from services.request.pipeline import Description, Pipeline
 from services.request.row_task import RowsRequest
 from services.request.work import Priority
 from services.transport.binding import GrpcBinding, Options, message_of

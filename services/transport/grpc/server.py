@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 from grpc_health.v1 import health, health_pb2
 
-from services.access.opening import Access
+from services.access.factory import Access
 from services.access.rules import GrpcRules
 from services.runtime.lifecycle import unhurried
 from services.runtime.settings import Settings
@@ -45,7 +45,7 @@ class GrpcServer:
         self._services = (tenant.grpc.service, LABEL_SERVICE, policies.SERVICE, oip.SERVICE)
         self._serving = False
         model = oip_model or OipModel(tenant, metrics, lambda: self._serving)
-        door = None if access is None else access.door
+        authenticator = None if access is None else access.authenticator
         certificates = None if access is None else access.certificates
         self._credentials = None if certificates is None else tls.credentials(certificates)
         self._server = grpc.aio.server(
@@ -71,19 +71,19 @@ class GrpcServer:
             tenant.pipeline.offload,
             metrics,
             tracer=serving.tracer,
-            door=door,
-            rules=None if door is None else GrpcRules([tenant.grpc.service]),
+            authenticator=authenticator,
+            rules=None if authenticator is None else GrpcRules([tenant.grpc.service]),
         )
         services = (
             self.calls.service(tenant.grpc.service, _methods(tenant, settings)),
-            self.calls.service(LABEL_SERVICE, LabelHandlers(serving.desk, tenant.pipeline).methods()),
+            self.calls.service(LABEL_SERVICE, LabelHandlers(serving.label_service, tenant.pipeline).methods()),
             self.calls.service(policies.SERVICE, policies.methods(tenant.pipeline.policies, serving.keeper)),
             self.calls.service(oip.SERVICE, oip.methods(model, tenant, settings)),
             self.calls.service(oip.SERVICE, oip.probes(model), traced=False),
         )
         reflected = reflection.handlers((*self._services, health.SERVICE_NAME)) if tenant.reflected else ()
         foreign = map(self.calls.foreign, (health_checks.handlers(self._health), *reflected))
-        unknown = () if door is None else (self.calls.unknown(),)
+        unknown = () if authenticator is None else (self.calls.unknown(),)
         self._server.add_generic_rpc_handlers((*services, *foreign, *unknown))
         self.port = 0
 

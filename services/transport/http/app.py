@@ -38,7 +38,7 @@ from services.transport.serving import Serving
 def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel | None = None) -> Starlette:
     """The ASGI application of a tenant; ``oip_model`` is the tenant over the Open Inference Protocol, None: one of this
     application's own."""
-    tenant, settings, desk = serving.tenant, serving.settings, serving.desk
+    tenant, settings, label_service = serving.tenant, serving.settings, serving.label_service
     calls = CallLayer(lifecycle, serving.metrics, serving.tracer, 2 * settings.max_message_bytes)
     routes = Routes(serving, calls)
     jobs = JobRoutes(tenant, settings, lifecycle)
@@ -54,13 +54,13 @@ def application(serving: Serving, lifecycle: Lifecycle, *, oip_model: OipModel |
             *([] if serving.about is None else [Route("/v1/model", calls.wrapped(_told(serving.about)))]),
             Route("/v1/policy", calls.wrapped(policies.show)),
             Route("/v1/policy/{head}", calls.wrapped(policies.one), methods=["GET", "PUT"]),
-            Route("/v1/audit", calls.wrapped(TrailRoute(desk, tenant).show)),
+            Route("/v1/audit", calls.wrapped(TrailRoute(label_service, tenant).show)),
             Route("/v1/openapi.json", calls.wrapped(_constant(document))),
             Route("/v1/jobs", calls.wrapped(jobs.create), methods=["POST"]),
             Route("/v1/jobs/{job}", calls.wrapped(jobs.one, while_draining=True), methods=["GET", "DELETE"]),
             Route("/v1/jobs/{job}/events", calls.wrapped(jobs.events, while_draining=True)),
             *([] if tenant.http.files is None else [jobs_file]),
-            *LabelRoutes(desk, tenant, settings).routes(calls.wrapped),
+            *LabelRoutes(label_service, tenant, settings).routes(calls.wrapped),
             *oip.routes(oip_wrapped),
             Route("/metrics", routes.metrics),
         ],

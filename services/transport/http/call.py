@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from services.access.authenticator import Authenticator
 from services.access.caller import CALLER, Caller
-from services.access.door import Door
 from services.access.rules import HttpRules
 from services.access.tokens import looks_like_one
 from services.request.metrics import Metrics
@@ -51,13 +51,15 @@ _log = get_logger(__name__)
 class AccessGuard:
     """ASGI application that passes permitted calls to another one, and refuses pickles."""
 
-    def __init__(self, app: Any, rules: HttpRules, door: Door | None, count: Count | None = None) -> None:
+    def __init__(
+        self, app: Any, rules: HttpRules, authenticator: Authenticator | None, count: Count | None = None
+    ) -> None:
         """
         Args:
-            door: None: nobody is asked for a token.
+            authenticator: None: nobody is asked for a token.
             count: told protocol, status and duration of what was refused.
         """
-        self._app, self._rules, self._door, self._count = app, rules, door, count
+        self._app, self._rules, self._authenticator, self._count = app, rules, authenticator, count
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Websockets are closed: there are none."""
@@ -71,17 +73,17 @@ class AccessGuard:
         start = time.perf_counter()
         try:
             refuse_pickles(scope)
-            caller = None if self._door is None else self._admitted(self._door, scope)
+            caller = None if self._authenticator is None else self._admitted(self._authenticator, scope)
         except DemurError as error:
             await self._refuse(error, scope, receive, send, start)
             return
         CALLER.set(caller)
-        if caller is None or self._door is None:
+        if caller is None or self._authenticator is None:
             await self._app(scope, receive, send)
         else:
-            await self._app(scope, receive, _while_held(send, self._door, caller))
+            await self._app(scope, receive, _while_held(send, self._authenticator, caller))
 
-    def _admitted(self, door: Door, scope: Any) -> Caller | None:
+    def _admitted(self, authenticator: Authenticator, scope: Any) -> Caller | None:
         method, path = scope["method"], scope["path"]
         rule = self._rules.find(method, path)
         if rule != "open" and _in_address(scope["query_string"]):
@@ -90,7 +92,9 @@ class AccessGuard:
                 "`authorization: Bearer TOKEN`",
                 code="token_in_address",
             )
-        caller = door.admit([value.decode("latin-1") for name, value in scope["headers"] if name == _HEADER], rule)
+        caller = authenticator.admit(
+            [value.decode("latin-1") for name, value in scope["headers"] if name == _HEADER], rule
+        )
         if rule is None:
             raise self._no_rule(method, path)
         return caller
@@ -147,7 +151,7 @@ def _in_address(query: bytes) -> bool:
     return looks_like_one(text) or "access_token=" in text
 
 
-def _while_held(send: Any, door: Door, caller: Caller) -> Any:
+def _while_held(send: Any, authenticator: Authenticator, caller: Caller) -> Any:
     """Sends as long as the token is held: an answer in many parts, such as events of a job, ends with it."""
     begun = ended = False
 
@@ -155,9 +159,9 @@ def _while_held(send: Any, door: Door, caller: Caller) -> Any:
         nonlocal begun, ended
         if ended:
             return
-        if message["type"] == "http.response.body" and begun and not door.holds(caller):
+        if message["type"] == "http.response.body" and begun and not authenticator.still_valid(caller):
             ended = True
-            door.over()
+            authenticator.stream_ended()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
             return
         begun = message["type"] == "http.response.body"

@@ -12,10 +12,10 @@ import msgspec
 
 from models.head import Head
 from models.schema import Feature
+from services.ledger.contract import Purpose
 from services.policy.changes import AUDIT_RATES, AUTHOR_CHARACTERS, REASON_CHARACTERS
 from services.policy.decision import Audits, Decision, Policy, Shift
 from services.qualification.standing import Model
-from services.request.pipeline import Purpose
 
 Json = dict[str, Any]
 _TEMPLATE = "#/components/schemas/{name}"

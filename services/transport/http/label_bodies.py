@@ -7,13 +7,12 @@ from typing import Any
 import msgspec
 from starlette.requests import Request as HttpRequest
 
-from services.labels.feed import Lease
-from services.labels.given import GivenLabel
-from services.labels.identity import Unit, parse_unit, unit_text
 from services.labels.intake import Outcome
-from services.labels.values import from_json
-from services.labels.words import DEFAULT_LEASE_SECONDS, Batch, Request
-from services.request.pipeline import Committed
+from services.labels.label_types import DEFAULT_LEASE_SECONDS, Batch, Request, from_json
+from services.labels.label_validation import SubmittedLabel
+from services.labels.review_queue import Lease
+from services.ledger.contract import Committed
+from services.ledger.unit_ids import Unit, parse_unit, unit_text
 from services.runtime.errors import InvalidInput, shortened
 from services.runtime.offload import Offload
 from services.runtime.settings import Settings
@@ -142,7 +141,7 @@ def read(content: bytes, kind: type[Body]) -> Body:
     return json_body(b"{}" if optional else content, kind, field="body")
 
 
-def given(body: LabelsBody) -> list[GivenLabel | InvalidInput]:
+def given(body: LabelsBody) -> list[SubmittedLabel | InvalidInput]:
     """Labels one by one; what is none is a refusal in its place."""
     return [_label(raw, body) for raw in body.labels]
 
@@ -194,13 +193,13 @@ def committed_json(committed: Committed) -> dict[str, Any]:
     return {"units": committed.units, "unknown": [unit_text(unit) for unit in committed.unknown]}
 
 
-def _label(raw: msgspec.Raw, body: LabelsBody) -> GivenLabel | InvalidInput:
+def _label(raw: msgspec.Raw, body: LabelsBody) -> SubmittedLabel | InvalidInput:
     try:
         one = _LABEL.decode(raw)
         content = bytes(raw)
         if content.count(b":") > _LABEL_NAMES:  # else no name can be there twice
             doubled_names.check(content, one)
-        return GivenLabel(
+        return SubmittedLabel(
             unit=one.unit,
             value=from_json(one.value),
             source=body.source if one.source is None else one.source,

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from models.head import Head
-from services.labels.given import MOST_VERSION, SOURCES
 from services.labels.intake import Outcome
+from services.labels.label_types import (
+    DEFAULT_LEASE_SECONDS,
+    LEASE_SECONDS,
+    MOST_CLAIMED,
+    MOST_UNITS,
+    MOST_WAIT_SECONDS,
+)
+from services.labels.label_validation import MOST_VERSION, SOURCES
 from services.labels.requests import REASON_CHARACTERS, STATES
-from services.labels.words import DEFAULT_LEASE_SECONDS, LEASE_SECONDS, MOST_CLAIMED, MOST_UNITS, MOST_WAIT_SECONDS
 from services.transport.http.components import COUNT, NUMBER_OR_NULL, Json, choice, or_null, ref
 
 _TEXT: Json = {"type": "string"}

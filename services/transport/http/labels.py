@@ -1,4 +1,4 @@
-"""Labels, requests, resolutions and commits over HTTP; thin over ``services.labels.desk``."""
+"""Labels, requests, resolutions and commits over HTTP; thin over ``services.labels.service``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from services.access.caller import check_sources
-from services.labels.desk import Desk
-from services.labels.given import sources
-from services.labels.identity import parse_unit
-from services.labels.values import from_json
+from services.labels.label_types import from_json
+from services.labels.label_validation import sources
+from services.labels.service import LabelService
+from services.ledger.unit_ids import parse_unit
 from services.runtime.errors import InvalidInput, no_ledger
 from services.runtime.settings import Settings
 from services.transport.actor import ACTOR_KEY, actor
@@ -26,10 +26,10 @@ from services.transport.served_model import Tenant
 
 
 class LabelRoutes:
-    """Endpoints; without a desk each refuses in words."""
+    """Endpoints; without a label service each call is refused."""
 
-    def __init__(self, desk: Desk | None, tenant: Tenant, settings: Settings) -> None:
-        self._known = desk
+    def __init__(self, label_service: LabelService | None, tenant: Tenant, settings: Settings) -> None:
+        self._known = label_service
         self._tenant = tenant
         self._settings = settings
 
@@ -51,18 +51,18 @@ class LabelRoutes:
         ]
 
     async def submit(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.LabelsBody)
-        desk.check_count(len(body.labels))
+        service.check_count(len(body.labels))
         offload = self._tenant.pipeline.offload
         labels = await offload.run(sum(map(_length, body.labels)), bodies.given, body)
         check_sources(sources(labels))
-        return json_response(bodies.batch_json(await desk.submit(labels, _actor(request))))
+        return json_response(bodies.batch_json(await service.submit(labels, _actor(request))))
 
     async def erase(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.EraseBody)
-        count = await desk.erase(bodies.units(body.units), actor=_actor(request), reason=body.reason)
+        count = await service.erase(bodies.units(body.units), actor=_actor(request), reason=body.reason)
         return json_response({"erased": count})
 
     async def commit(self, request: Request) -> Response:
@@ -73,66 +73,66 @@ class LabelRoutes:
         return json_response(bodies.committed_json(await self._tenant.pipeline.ledger.commit(units)))
 
     async def counts(self, request: Request) -> Response:
-        return json_response({"heads": await self._desk.counts()})
+        return json_response({"heads": await self._service.counts()})
 
     async def claim(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.ClaimBody)
         count = integer("count", body.count, "requests")
-        found = await desk.claim(count=count, head=body.head, actor=_actor(request), seconds=body.seconds)
+        found = await service.claim(count=count, head=body.head, actor=_actor(request), seconds=body.seconds)
         return json_response({"requests": [bodies.request_json(one) for one in found]})
 
     async def extend(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.ExtendBody)
-        return json_response(bodies.lease_json(await desk.extend(_id(request), body.lease, seconds=body.seconds)))
+        return json_response(bodies.lease_json(await service.extend(_id(request), body.lease, seconds=body.seconds)))
 
     async def release(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.LeaseBody)
-        return json_response(bodies.lease_json(await desk.release(_id(request), body.lease, actor=_actor(request))))
+        return json_response(bodies.lease_json(await service.release(_id(request), body.lease, actor=_actor(request))))
 
     async def skip(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.SkipBody)
-        lease = await desk.skip(
+        lease = await service.skip(
             _id(request), body.lease, reason=body.reason, unlabelable=body.unlabelable, actor=_actor(request)
         )
         return json_response(bodies.lease_json(lease))
 
     async def answer(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.AnswerBody)
         value = from_json(body.value)
-        outcome = await desk.answer(_id(request), body.lease, value, observed=body.observed, actor=_actor(request))
+        outcome = await service.answer(_id(request), body.lease, value, observed=body.observed, actor=_actor(request))
         return json_response(bodies.outcome_json(outcome))
 
     async def resolution(self, request: Request) -> Response:
         """A long poll; a caller that goes away ends it."""
-        desk = self._desk
+        service = self._service
         unit = parse_unit(request.path_params["unit"])
         wait = number("wait", request.query_params.get("wait", "0"))
         async with DisconnectWatch(request):
-            return json_response((await desk.resolve_one(unit, wait)).json())
+            return json_response((await service.resolve_one(unit, wait)).json())
 
     async def resolutions(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.UnitsBody)
         units = bodies.units(body.units)
         async with DisconnectWatch(request):
-            told = await desk.resolve(units, body.wait)
+            told = await service.resolve(units, body.wait)
         return json_response({"resolutions": [one.json() for one in told]})
 
     async def callbacks(self, request: Request) -> Response:
-        desk = self._desk
+        service = self._service
         body = await self._body(request, bodies.CallbackBody)
-        return json_response({"registered": await desk.call_back(bodies.units(body.units), body.url)})
+        return json_response({"registered": await service.call_back(bodies.units(body.units), body.url)})
 
     async def _body(self, request: Request, kind: type[Body]) -> Body:
         return await bodies.read_json(request, kind, self._settings, self._tenant.pipeline.offload)
 
     @property
-    def _desk(self) -> Desk:
+    def _service(self) -> LabelService:
         if self._known is None:
             raise no_ledger()
         return self._known

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.access.trail import KINDS
+from services.ledger.audit_trail import KINDS
 from services.transport.binding import HttpBinding
 from services.transport.http.body import FORM, JSON, PROTOBUF
 from services.transport.http.components import COUNT, Json, choice, common_schemas, ref

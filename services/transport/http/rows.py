@@ -12,8 +12,9 @@ from models.calibration import IntervalTable
 from models.familiarity import Departures
 from models.predictive import Categorical, Gaussian
 from models.schema import Schema
+from services.ledger.contract import Portion, Purpose
 from services.policy.decision import Decision, Shift
-from services.request.pipeline import Description, Portion, Purpose
+from services.request.pipeline import Description
 from services.request.row_task import Named, RowsRequest, shown
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput, shortened

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from models.input_warning import Remark
+from services.ledger.contract import Portion
 from services.policy.decision import Decision, Shift
-from services.request.pipeline import Portion
 from services.transport.http.components import DECISION, NUMBER_OR_NULL, SHIFT, Json
 
 

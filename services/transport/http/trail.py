@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from services.access.trail import KINDS, Wanted, trail
-from services.labels.desk import Desk
-from services.labels.words import check_range
+from services.labels.label_types import check_range
+from services.labels.service import LabelService
+from services.ledger.audit_trail import KINDS, AuditQuery, trail
 from services.runtime.errors import InvalidInput, no_ledger
 from services.transport.http.body import json_response
 from services.transport.http.integers import integer
@@ -21,19 +21,19 @@ DEFAULT_ACTS = 100
 class TrailRoute:
     """GET with ``kind``, ``actor``, ``since``, ``before`` and ``most``."""
 
-    def __init__(self, desk: Desk | None, tenant: Tenant) -> None:
-        self._desk = desk
+    def __init__(self, label_service: LabelService | None, tenant: Tenant) -> None:
+        self._label_service = label_service
         self._task = tenant.description.task
 
     async def show(self, request: Request) -> Response:
-        if self._desk is None:
+        if self._label_service is None:
             raise no_ledger()
-        wanted = _wanted(request)
-        acts = await self._desk.book.read(lambda connection: trail(connection, self._task, wanted))
+        query = _wanted(request)
+        acts = await self._label_service.ledger.read(lambda connection: trail(connection, self._task, query))
         return json_response({"acts": [act.json() for act in acts]})
 
 
-def _wanted(request: Request) -> Wanted:
+def _wanted(request: Request) -> AuditQuery:
     """
     Raises:
         InvalidInput: an unknown kind, or a number that is none.
@@ -51,7 +51,7 @@ def _wanted(request: Request) -> Wanted:
     most = integer("most", number("most", given.get("most", str(DEFAULT_ACTS))), "acts")
     check_range("most", most, 1, MOST_ACTS, "acts")
     before = given.get("before")
-    return Wanted(
+    return AuditQuery(
         tuple(kind for kind in KINDS if kind in kinds),
         given.get("actor", "")[:128],
         number("since", given.get("since", "0")),

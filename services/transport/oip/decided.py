@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.input_warning import Remark
+from services.ledger.contract import Portion
+from services.ledger.unit_ids import UnitIds
 from services.policy.decision import Decision, Policy
-from services.request.pipeline import Portion, UnitIds
 from services.request.work import ItemFailed
 from services.runtime.errors import DemurError
 from services.transport.binding import Parameter, TensorSpec

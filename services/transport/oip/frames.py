@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.request.pipeline import Portion, Purpose
+from services.ledger.contract import Portion, Purpose
 from services.request.work import Priority, Progress
 from services.runtime.errors import DemurError
 from services.transport.binding import Begin, Chunk, message_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from services import __version__
+from services.ledger.contract import Portion
 from services.request.metrics import Metrics
-from services.request.pipeline import Portion
 from services.runtime.errors import NotFound, Unsupported
 from services.transport.binding import OipBinding, Parameter, TensorSpec, Told
 from services.transport.oip.datatypes import DATATYPES

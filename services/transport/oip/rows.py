@@ -13,7 +13,8 @@ from models.calibration import IntervalTable
 from models.head import Head
 from models.predictive import Gaussian
 from models.schema import Feature, Schema
-from services.request.pipeline import Description, Portion
+from services.ledger.contract import Portion
+from services.request.pipeline import Description
 from services.request.row_task import Named, Packed, RowsRequest, shown
 from services.request.validate import Column
 from services.runtime.errors import InvalidInput

@@ -9,8 +9,9 @@ import numpy as np
 from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Categorical
+from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.pipeline import Description, Portion
+from services.request.pipeline import Description
 from services.request.work import Done, ItemFailed, Step, Units, Work
 from services.runtime.errors import DemurError, InvalidInput, TooLarge
 from services.transport.binding import OipBinding, Options, TensorSpec, Told

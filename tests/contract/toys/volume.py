@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Gaussian
+from services.ledger.contract import Portion
 from services.policy.decision import Shift
-from services.request.pipeline import Description, Portion
+from services.request.pipeline import Description
 from services.request.work import Done, Progress, Step, Units, Work
 from services.runtime.errors import InvalidInput
 from services.transport.binding import FormBinding, FormField, OipBinding, Options, TensorSpec, Told

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from services.ledger.contract import Portion, Purpose
 from services.policy.decision import Decision, Shift
-from services.request.pipeline import Description, Portion, Purpose
+from services.request.pipeline import Description
 from services.request.work import ItemFailed, Priority, Progress
 from services.runtime.errors import DemurError, InvalidInput
 from services.transport.binding import (

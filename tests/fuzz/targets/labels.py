@@ -19,9 +19,9 @@ from models.tasks.motion.spec import TRAJECTORIES
 from models.tasks.translation.spec import HYPOTHESES
 from models.tasks.vessel.spec import POWER
 from models.tasks.weather.spec import PRECIPITATION
-from services.labels.given import Rules
+from services.labels.label_types import LEASE_SECONDS, MOST_CLAIMED, check_range
+from services.labels.label_validation import LabelRules
 from services.labels.requests import check_reason
-from services.labels.words import LEASE_SECONDS, MOST_CLAIMED, check_range
 from services.policy.changes import PolicyChange, changed, from_json, to_json
 from services.policy.decision import Policy, choose
 from services.runtime.errors import DemurError, InvalidInput
@@ -47,9 +47,9 @@ VALUES: dict[str, list[Any]] = {
 }
 
 
-def rules() -> Rules:
+def rules() -> LabelRules:
     """Of all heads at once."""
-    return Rules({name: label_rule(head) for name, head in HEADS.items()}, frozenset({POWER.name}))
+    return LabelRules({name: label_rule(head) for name, head in HEADS.items()}, frozenset({POWER.name}))
 
 
 def batches(folder: Path) -> Decoder:

@@ -11,7 +11,8 @@ from models.estimation.edges import Edges
 from models.estimation.sketch import Sketch
 from models.estimation.window import BadWindow
 from services.ledger.decided import Decided, Key, frame, unframe
-from services.ledger.journal import HEAD_BYTES, Identity, Journal, Lost
+from services.ledger.gap_log import Lost
+from services.ledger.journal import HEAD_BYTES, Identity, Journal
 from services.ledger.segments import Runs, pack, unpack, unpack_histogram
 from services.policy.changes import from_json, to_json
 from services.policy.decision import Decision

@@ -67,7 +67,7 @@ class Running:
 
     async def _start(self, assembled: Assembled, chosen: Settings, metrics: Metrics, lifecycle: Lifecycle) -> None:
         await assembled.start()
-        serving = Serving(assembled.tenant, chosen, metrics, assembled.desk, assembled.keeper)
+        serving = Serving(assembled.tenant, chosen, metrics, assembled.label_service, assembled.keeper)
         self._server = GrpcServer(serving)
         await self._server.start("127.0.0.1:0")
         await self._server.ready()

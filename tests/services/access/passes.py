@@ -6,9 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from services.access.scopes import SCOPES
 from services.access.token_file import replace as write_file
-from services.access.tokens import Token, hashed, mint
+from services.access.tokens import SCOPES, Token, hashed, mint
 
 
 class Passes:

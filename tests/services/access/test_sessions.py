@@ -66,7 +66,7 @@ async def test_events_of_a_job_end_with_the_token_and_the_job_goes_on(passes: Pa
             parts = told.aiter_text()
             assert "running" in await anext(parts)
             passes.revoke("anna")
-            await served.until(lambda: len(served.access.door._book.tokens.by_id) == 1)  # type: ignore[union-attr]
+            await served.until(lambda: len(served.access.authenticator._source.tokens.by_id) == 1)  # type: ignore[union-attr]
             served.probe.release()
             async with asyncio.timeout(60):
                 assert [name async for text in parts for name, _ in events(text) if name == "done"] == []

@@ -180,14 +180,14 @@ async def test_what_is_broken_on_disk_changes_nothing(
             before, said = one.metric(FAILURES), len(told())
             one.put(pair, b"nonsense" if name == "no authority" else authority.pem)
             async with asyncio.timeout(40):
-                while len(told()) == said:  # the count also grows with each look at what was put before
+                while len(told()) == said:  # the count also grows with each reload of the earlier content
                     await asyncio.sleep(0.01)
             assert one.metric(FAILURES) > before
             assert await one.trusts(protocol, authority.pem, authority.caller()), name
         (tmp_path / "data" / "tls.pem").unlink()
         await asyncio.sleep(0.2)
         assert await one.trusts(protocol, authority.pem, authority.caller())
-        assert len(told()) <= len(broken) + 2, ("once each, not at every look", told())
+        assert len(told()) <= len(broken) + 2, ("once each, not at every reload", told())
 
 
 async def test_an_open_connection_outlives_a_change(tmp_path: Path, authority: Authority, stranger: Authority) -> None:
@@ -268,11 +268,11 @@ class Silent:
     [
         ("expired", "DEMUR_TLS_CERTIFICATE: expired"),
         ("early", "DEMUR_TLS_CERTIFICATE: not valid yet"),
-        ("key", "are no pair"),
+        ("key", "do not match"),
         ("missing", "cannot be read"),
-        ("encrypted", "are no pair"),
-        ("ca", "DEMUR_TLS_CLIENT_CA is no PEM"),
-        ("leaf", "DEMUR_TLS_CLIENT_CA holds no certificate of an authority"),
+        ("encrypted", "do not match"),
+        ("ca", "DEMUR_TLS_CLIENT_CA must be PEM"),
+        ("leaf", "DEMUR_TLS_CLIENT_CA: must hold the certificate of an authority"),
     ],
 )
 def test_there_is_no_start_with_what_cannot_be_served(

@@ -11,10 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.access.scopes import SCOPES
 from services.access.token_file import TokenFile, tokens_of
 from services.access.token_file import replace as write_file
-from services.access.tokens import SOURCES, Token, Tokens, TokensError, hashed, looks_like_one, mint, read, write
+from services.access.tokens import (
+    SCOPES,
+    SOURCES,
+    Token,
+    Tokens,
+    TokensError,
+    hashed,
+    looks_like_one,
+    mint,
+    read,
+    write,
+)
 
 moments = st.none() | st.datetimes(datetime(2020, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)).map(
     lambda moment: moment.replace(microsecond=0)
@@ -133,17 +143,17 @@ def test_a_changed_file_holds_and_a_broken_one_does_not(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     file = TokenFile(path, failures)
     write_file(path, [one, two])
-    file.look()
+    file.reload()
     assert set(file.tokens.by_id) == {one.id, two.id}
     for content in (b"[[token", write([one])[:-10], b"\xff"):
         path.write_bytes(content)
-        file.look()
+        file.reload()
         assert set(file.tokens.by_id) == {one.id, two.id}
     path.unlink()
-    file.look()
+    file.reload()
     assert (len(file.tokens.by_id), failures.count) == (2, 4)
     write_file(path, [two])
-    file.look()
+    file.reload()
     assert set(file.tokens.by_id) == {two.id}
     assert [found.name for found in path.parent.iterdir()] == ["tokens.toml"]
 
@@ -158,7 +168,7 @@ def test_a_swapped_link_is_another_content(tmp_path: Path) -> None:
     file = TokenFile(link / "tokens.toml", Failures())
     (tmp_path / "new").symlink_to("second")
     (tmp_path / "new").replace(link)
-    file.look()
+    file.reload()
     assert set(file.tokens.by_id) == {two.id}
 
 

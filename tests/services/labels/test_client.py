@@ -17,7 +17,7 @@ import demur
 from demur._label import value_message, value_of
 from demur.v1 import labels_pb2
 from demur.v1.labels_pb2_grpc import LabelServiceStub
-from services.labels.signature import sign
+from services.labels.webhooks import sign
 from tests.contract.serving import serving
 from tests.services.background import background
 from tests.services.tabular import TABULAR
@@ -57,7 +57,7 @@ def test_from_a_deferred_row_to_its_resolution(client: demur.Client, monkeypatch
     assert client.requests.extend(request, seconds=5000) > request.lease_until
     threading.Timer(0.2, lambda: client.requests.submit(request, 27.5, observed=1_700_000_000)).start()
     # Whoever is told when the time is over, and not when the label came, waits longer than the test may take.
-    monkeypatch.setattr("services.labels.desk.MOST_WAIT_SECONDS", 600.0)
+    monkeypatch.setattr("services.labels.service.MOST_WAIT_SECONDS", 600.0)
     monkeypatch.setattr("demur._resolutions.POLL_SECONDS", 600.0)
     resolution = client.resolutions.wait(first, 600)
     assert resolution.resolved
@@ -116,7 +116,7 @@ def test_submitting_tells_what_became_of_each(client: demur.Client) -> None:
     assert taken.outcomes == ("accepted", "duplicate", "corrected", *["rejected"] * 4)
     assert repr(taken) == "<LabelsTaken: 1 accepted, 1 duplicate, 1 corrected, 4 rejected>"
     assert [(one.index, one.error.code) for one in taken.rejected][:2] == [(3, "bad_unit"), (4, "bad_label")]
-    with pytest.raises(demur.InvalidInput, match="no unit id") as caught:
+    with pytest.raises(demur.InvalidInput, match="must be an id") as caught:
         taken.check()
     assert caught.value.index == 3
     assert client.labels.submit(demur.Label(unit, 1.0, key="a")).check().outcomes == ("duplicate",)

@@ -20,20 +20,20 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, event, text
 
 from models.tasks.lesion.spec import LESIONS
-from services.labels.given import GivenLabel, PackedLabels
 from services.labels.intake import PIECE, take
-from services.labels.order import rank
-from services.labels.words import Options
+from services.labels.label_precedence import rank
+from services.labels.label_types import Options
+from services.labels.label_validation import PackedLabels, SubmittedLabel
 from services.ledger.tables import item, label
 from services.runtime.errors import InvalidInput, TooLarge
-from tests.services.labels.desks import EPOCH, POWER, RAIN, Wall, opened, scratch
+from tests.services.labels.label_services import EPOCH, POWER, RAIN, Wall, opened, scratch
 
 
 async def test_labels_are_kept_as_they_came_and_end_their_requests(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         units = await found.units(range(3))
         told = await found.take(
-            GivenLabel(units[0], 7.5, observed=1.0), GivenLabel("0123456789abcdef-1", 8), actor="anna"
+            SubmittedLabel(units[0], 7.5, observed=1.0), SubmittedLabel("0123456789abcdef-1", 8), actor="anna"
         )
         assert told == ["accepted", "accepted"]
         assert await found.labels() == [
@@ -49,8 +49,8 @@ async def test_labels_are_kept_as_they_came_and_end_their_requests(ledger_url: s
 async def test_the_same_label_again_is_a_duplicate_by_key_or_by_content(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        one = GivenLabel(unit, 1.0)
-        named = GivenLabel(unit, 1.0, key="scan-17")
+        one = SubmittedLabel(unit, 1.0)
+        named = SubmittedLabel(unit, 1.0, key="scan-17")
         assert await found.take(one, one, named, named) == ["accepted", "duplicate", "superseded", "duplicate"]
         found.wall.now += 100
         assert await found.take(one, named) == ["duplicate", "duplicate"]
@@ -61,26 +61,26 @@ async def test_the_same_label_again_is_a_duplicate_by_key_or_by_content(ledger_u
 async def test_a_key_names_one_value_and_a_correction_is_a_version(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        first, wrong = GivenLabel(unit, 1.0, key="k"), GivenLabel(unit, 2.0, key="k")
-        right = GivenLabel(unit, 2.0, key="k", version=2)
+        first, wrong = SubmittedLabel(unit, 1.0, key="k"), SubmittedLabel(unit, 2.0, key="k")
+        right = SubmittedLabel(unit, 2.0, key="k", version=2)
         assert await found.take(first, wrong, right) == ["accepted", "key_reused", "corrected"]
         assert await found.take(first, wrong, right) == ["duplicate", "key_reused", "duplicate"]
-        batch = await found.desk.submit([wrong], "x")
+        batch = await found.label_service.submit([wrong], "x")
         assert "'k', version 1" in batch.rejected[0].error.message
-        (told,) = await found.desk.resolve([unit])
+        (told,) = await found.label_service.resolve([unit])
         assert (told.value, told.version) == (2.0, 2)
 
 
 async def test_what_is_older_is_kept_and_does_not_count(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        later, earlier = GivenLabel(unit, 2.0, observed=200.0), GivenLabel(unit, 1.0, observed=100.0)
+        later, earlier = SubmittedLabel(unit, 2.0, observed=200.0), SubmittedLabel(unit, 1.0, observed=100.0)
         assert await found.take(later) == ["accepted"]
         assert await found.take(earlier) == ["superseded"]
-        assert (await found.desk.resolve([unit]))[0].value == 2.0
+        assert (await found.label_service.resolve([unit]))[0].value == 2.0
 
 
-VERSIONS = [GivenLabel((EPOCH, 0), float(v), version=v, observed=o) for v, o in [(1, 50.0), (1, 90.0), (2, 10.0)]]
+VERSIONS = [SubmittedLabel((EPOCH, 0), float(v), version=v, observed=o) for v, o in [(1, 50.0), (1, 90.0), (2, 10.0)]]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
@@ -90,7 +90,7 @@ async def test_conflicting_labels_have_one_winner_in_every_order(order: tuple[in
         for index in order:
             await found.take(VERSIONS[index])
             found.wall.now += 1
-        (told,) = await found.desk.resolve([unit])
+        (told,) = await found.label_service.resolve([unit])
         assert (told.version, told.observed) == (2, 10.0)
 
 
@@ -120,7 +120,7 @@ def test_the_order_of_labels_is_total_and_knows_no_arrival(
 async def test_any_history_in_any_batches_gives_one_state(data: Any, tmp_path_factory: Any) -> None:
     """Re-ordered, repeated, split into batches: the same labels are there, and the same one counts."""
     values = st.builds(
-        GivenLabel,
+        SubmittedLabel,
         st.sampled_from([(EPOCH, 0), (EPOCH, 1)]),
         st.sampled_from([1.0, 2.0]),
         version=st.integers(1, 2),
@@ -136,7 +136,7 @@ async def test_any_history_in_any_batches_gives_one_state(data: Any, tmp_path_fa
             for batch in batches:
                 await found.take(*batch)
             rows = await found.rows(label, "sequence", "key", "version", "observed", "value")
-            told = await found.desk.resolve([(EPOCH, 0), (EPOCH, 1)])
+            told = await found.label_service.resolve([(EPOCH, 0), (EPOCH, 1)])
             states.append((sorted(rows, key=repr), told, await found.states()))
     assert states[0] == states[1]
 
@@ -146,26 +146,26 @@ async def test_one_bad_label_never_loses_its_neighbours(ledger_url: str) -> None
         unit, other = await found.units([0, 1])
         await found.units([5], erased=1.0)
         bad = [
-            (GivenLabel("nonsense", 1.0), "bad_unit"),
-            (GivenLabel((-1, 0), 1.0), "bad_unit"),
-            (GivenLabel((2**63, 0), 1.0), "bad_unit"),
-            (GivenLabel(unit, "seven"), "bad_label"),
-            (GivenLabel(unit, float("nan")), "bad_label"),
-            (GivenLabel(unit, 1.0, source="guess"), "unknown_source"),
-            (GivenLabel(unit, 1.0, head="speed"), "unknown_head"),
-            (GivenLabel(unit, 1.0, version=0), "bad_version"),
-            (GivenLabel(unit, 1.0, version=2**31), "bad_version"),
-            (GivenLabel(unit, 1.0, observed=-1.0), "bad_time"),
-            (GivenLabel(unit, 1.0, observed=found.wall.now + 1000), "bad_time"),
-            (GivenLabel(unit, 1.0, observed=float("nan")), "bad_time"),
-            (GivenLabel(unit, 1.0, key="two words"), "bad_key"),
-            (GivenLabel(unit, 1.0, key="k" * 49), "bad_key"),
-            (GivenLabel((EPOCH, 5), 1.0), "unit_erased"),
+            (SubmittedLabel("nonsense", 1.0), "bad_unit"),
+            (SubmittedLabel((-1, 0), 1.0), "bad_unit"),
+            (SubmittedLabel((2**63, 0), 1.0), "bad_unit"),
+            (SubmittedLabel(unit, "seven"), "bad_label"),
+            (SubmittedLabel(unit, float("nan")), "bad_label"),
+            (SubmittedLabel(unit, 1.0, source="guess"), "unknown_source"),
+            (SubmittedLabel(unit, 1.0, head="speed"), "unknown_head"),
+            (SubmittedLabel(unit, 1.0, version=0), "bad_version"),
+            (SubmittedLabel(unit, 1.0, version=2**31), "bad_version"),
+            (SubmittedLabel(unit, 1.0, observed=-1.0), "bad_time"),
+            (SubmittedLabel(unit, 1.0, observed=found.wall.now + 1000), "bad_time"),
+            (SubmittedLabel(unit, 1.0, observed=float("nan")), "bad_time"),
+            (SubmittedLabel(unit, 1.0, key="two words"), "bad_key"),
+            (SubmittedLabel(unit, 1.0, key="k" * 49), "bad_key"),
+            (SubmittedLabel((EPOCH, 5), 1.0), "unit_erased"),
         ]
-        told = await found.take(GivenLabel(unit, 1.0), *(one for one, _ in bad), GivenLabel(other, 2.0))
+        told = await found.take(SubmittedLabel(unit, 1.0), *(one for one, _ in bad), SubmittedLabel(other, 2.0))
         assert told == ["accepted", *(code for _, code in bad), "accepted"]
         assert len(await found.labels()) == 2
-        batch = await found.desk.submit([one for one, _ in bad], "x")
+        batch = await found.label_service.submit([one for one, _ in bad], "x")
         for rejection in batch.rejected:
             assert rejection.error.index == rejection.at
             assert rejection.error.field in rejection.error.message or rejection.error.code in ("bad_label", "bad_unit")
@@ -173,14 +173,14 @@ async def test_one_bad_label_never_loses_its_neighbours(ledger_url: str) -> None
 
 async def test_a_label_of_an_unknown_unit_waits_for_it(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
-        early = GivenLabel((EPOCH, 9), 1.0)
+        early = SubmittedLabel((EPOCH, 9), 1.0)
         assert await found.take(early) == ["orphan"]
         assert await found.take(early) == ["duplicate"]
         await found.units([8, 9])
-        claimed = await found.desk.claim(count=5, head="", actor="b", seconds=60)
+        claimed = await found.label_service.claim(count=5, head="", actor="b", seconds=60)
         assert len(claimed) == 1, "nobody is asked for what is known"
         assert await found.states() == ["claimed", "labelled"]
-        assert (await found.desk.resolve([(EPOCH, 9)]))[0].value == 1.0
+        assert (await found.label_service.resolve([(EPOCH, 9)]))[0].value == 1.0
         assert (9, "labelled", "service", "the label was there") in await found.events()
 
 
@@ -188,18 +188,18 @@ async def test_a_census_is_declared_and_a_volunteer_counts_for_nothing(ledger_ur
     async with opened(ledger_url) as found:
         unit, answered = (await found.units([0]))[0], (EPOCH, 77)
         told = await found.take(
-            GivenLabel(unit, 5.0, source="volunteered"),
-            GivenLabel(answered, 6.0, source="census"),
-            GivenLabel((999, 1), 6.0, source="census"),
+            SubmittedLabel(unit, 5.0, source="volunteered"),
+            SubmittedLabel(answered, 6.0, source="census"),
+            SubmittedLabel((999, 1), 6.0, source="census"),
         )
         assert told == ["accepted", "accepted", "orphan"], "an answered unit has no item, its process is known"
-        volunteered, census = await found.desk.resolve([unit, answered])
+        volunteered, census = await found.label_service.resolve([unit, answered])
         assert volunteered.status == "pending"
         assert (census.status, census.source, census.value) == ("resolved", "census", 6.0)
         assert await found.states() == ["requested"]
     async with opened(ledger_url, options=Options()) as found:
-        assert await found.take(GivenLabel(unit, 5.0, source="census")) == ["census_not_declared"]
-    with pytest.raises(LookupError, match="DEMUR_CENSUS names 'wind'"):
+        assert await found.take(SubmittedLabel(unit, 5.0, source="census")) == ["census_not_declared"]
+    with pytest.raises(LookupError, match="DEMUR_CENSUS = 'wind': must name heads"):
         async with opened(ledger_url, options=Options(census=("wind",))):
             pass
 
@@ -208,7 +208,7 @@ async def test_heads_are_named_where_there_are_several(ledger_url: str) -> None:
     async with opened(ledger_url, heads=(POWER, RAIN)) as found:
         (unit,) = await found.units([0])
         told = await found.take(
-            GivenLabel(unit, 1.0), GivenLabel(unit, 3, head="rain"), GivenLabel(unit, 1.0, head="power")
+            SubmittedLabel(unit, 1.0), SubmittedLabel(unit, 3, head="rain"), SubmittedLabel(unit, 1.0, head="power")
         )
         assert told == ["head_needed", "wrong_head", "accepted"]
 
@@ -217,9 +217,9 @@ async def test_a_late_label_ends_what_nobody_hoped_for(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         for sequence, state in enumerate(("skipped", "expired", "unlabelable", "claimed")):
             await found.units([sequence], state=state)
-        assert await found.take(*(GivenLabel((EPOCH, n), 1.0) for n in range(4))) == ["accepted"] * 4
+        assert await found.take(*(SubmittedLabel((EPOCH, n), 1.0) for n in range(4))) == ["accepted"] * 4
         assert set(await found.states()) == {"labelled"}
-        assert await found.take(GivenLabel((EPOCH, 0), 2.0, version=2)) == ["corrected"]
+        assert await found.take(SubmittedLabel((EPOCH, 0), 2.0, version=2)) == ["corrected"]
         assert len(await found.events()) == 4, "a correction changes no request"
 
 
@@ -229,9 +229,9 @@ async def test_large_values_go_to_the_store_and_come_back(ledger_url: str) -> No
     np.save(file, mask)
     async with opened(ledger_url, heads=(LESIONS,), options=Options()) as found:
         (unit,) = await found.units([0], head="lesions", payload=None)
-        assert await found.take(GivenLabel(unit, file.getvalue())) == ["accepted"]
+        assert await found.take(SubmittedLabel(unit, file.getvalue())) == ["accepted"]
         assert await found.rows(label, "value", "value_ref") == [(None, "sha256:0")]
-        (told,) = await found.desk.resolve([unit])
+        (told,) = await found.label_service.resolve([unit])
         assert (np.load(io.BytesIO(told.value)) == mask).all()
 
 
@@ -240,8 +240,8 @@ async def test_two_processes_take_the_same_labels_once(postgres: Any) -> None:
     wall = Wall()
     async with opened(url, wall=wall) as one, opened(url, epoch=7, wall=wall) as other:
         units = await one.units(range(200))
-        same = [GivenLabel(unit, 1.0, key="k") for unit in units]
-        clash = [GivenLabel(unit, 2.0, key="k") for unit in units]
+        same = [SubmittedLabel(unit, 1.0, key="k") for unit in units]
+        clash = [SubmittedLabel(unit, 2.0, key="k") for unit in units]
         rounds = await asyncio.gather(one.take(*same), other.take(*same), other.take(*clash), one.take(*clash))
         assert len(await one.labels()) == 200
         for values, told in zip((1.0, 1.0, 2.0, 2.0), rounds, strict=True):
@@ -274,31 +274,31 @@ async def test_a_census_by_the_thousand_takes_a_few_statements_a_piece(ledger_ur
         assert set(told) == {"accepted"}
         assert len(sent) < 20 * (20 + 1), "7 to 8 for each of 21 pieces"
         assert set(await found.take(*packed.labels())) == {"duplicate"}
-        (told_last,) = await found.desk.resolve([(EPOCH, count - 1)])
+        (told_last,) = await found.label_service.resolve([(EPOCH, count - 1)])
         assert told_last.value == (count - 1) / 7.0
 
 
 async def test_a_batch_beyond_the_limit_is_refused_whole(tmp_path: Path) -> None:
     async with opened(scratch(tmp_path), options=Options(most_labels=2)) as found:
-        with pytest.raises(TooLarge, match="3 labels in one call"):
-            await found.take(*[GivenLabel((EPOCH, n), 1.0) for n in range(3)])
+        with pytest.raises(TooLarge, match="labels = 3: must be at most"):
+            await found.take(*[SubmittedLabel((EPOCH, n), 1.0) for n in range(3)])
         assert await found.labels() == []
 
 
 def test_packed_arrays_have_one_length() -> None:
     packed = PackedLabels(np.zeros(1, "u8"), np.zeros(3, "u8"), np.zeros(2))
-    with pytest.raises(InvalidInput, match="values holds 2 numbers, sequences 3"):
+    with pytest.raises(InvalidInput, match="values = 2 values: must be 3"):
         packed.labels()
 
 
 async def test_many_processes_in_one_batch_are_a_few_statements(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([4])
-        labels = [GivenLabel((epoch, 4), 1.0) for epoch in range(1000)]
+        labels = [SubmittedLabel((epoch, 4), 1.0) for epoch in range(1000)]
         with statements() as sent:
-            assert await found.take(*labels, GivenLabel(unit, 1.0)) == ["orphan"] * 1000 + ["accepted"]
+            assert await found.take(*labels, SubmittedLabel(unit, 1.0)) == ["orphan"] * 1000 + ["accepted"]
         assert len(sent) < 20
-        assert set(await found.take(*labels, GivenLabel(unit, 1.0))) == {"duplicate"}
+        assert set(await found.take(*labels, SubmittedLabel(unit, 1.0))) == {"duplicate"}
         assert await found.rows(item, "state") == [("labelled",)]
 
 
@@ -307,11 +307,11 @@ async def test_who_loses_a_race_for_a_key_is_told(postgres: Any) -> None:
     url, wall = postgres.database(), Wall()
     async with opened(url, wall=wall) as one, opened(url, epoch=7, wall=wall) as other:
         units = await one.units([0, 1])
-        rows = {value: [GivenLabel(unit, value, key="k") for unit in units] for value in (1.0, 2.0)}
-        rows[2.0][1] = GivenLabel(units[1], 1.0, key="k")
+        rows = {value: [SubmittedLabel(unit, value, key="k") for unit in units] for value in (1.0, 2.0)}
+        rows[2.0][1] = SubmittedLabel(units[1], 1.0, key="k")
 
         def slowly(connection: Any, place: Any) -> Any:
-            checked, _ = one.desk.rules.check(rows[1.0], wall.now)
+            checked, _ = one.label_service.rules.check(rows[1.0], wall.now)
             taken = take(connection, place, checked, actor="a", received=wall.now)
             written.set()
             waiting = text("SELECT count(*) FROM pg_locks WHERE NOT granted")

@@ -45,20 +45,20 @@ def test_what_the_holder_does_needs_the_lease(move: Move) -> None:
 
 @pytest.mark.parametrize("move", [SKIP, GIVE_UP], ids=lambda move: move.name)
 def test_who_leaves_a_request_says_why(move: Move) -> None:
-    with pytest.raises(InvalidInput, match="needs a reason"):
+    with pytest.raises(InvalidInput, match="must not be empty to"):
         next_state("claimed", move, holds=True, reason="  ")
     with pytest.raises(InvalidInput, match="256 characters"):
         next_state("claimed", move, holds=True, reason="r" * 256)
 
 
 def test_what_stands_for_others_is_not_skipped_again() -> None:
-    with pytest.raises(Conflict, match="stands for others") as caught:
+    with pytest.raises(Conflict, match="represents others") as caught:
         next_state("claimed", SKIP, holds=True, reason="hard", must_complete=True)
     assert caught.value.code == "must_complete"
     assert next_state("claimed", GIVE_UP, holds=True, reason="lost", must_complete=True) == "unlabelable"
 
 
 def test_a_change_in_a_wrong_state_says_which_states_are_right() -> None:
-    with pytest.raises(Conflict, match="the request is labelled; to skip it has to be claimed") as caught:
+    with pytest.raises(Conflict, match="state = labelled: must be claimed to skip") as caught:
         next_state("labelled", SKIP, holds=True, reason="because")
     assert caught.value.code == "wrong_state"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from services.labels.given import GivenLabel
+from services.labels.label_validation import SubmittedLabel
 from services.labels.resolution import Resolution, Resolver
-from services.labels.words import Told
+from services.labels.resolution_view import ResolutionView
 from services.ledger.tables import label
 from services.runtime.errors import InvalidInput, LedgerUnavailable, NotFound
-from tests.services.labels.desks import EPOCH, Wall, opened
+from tests.services.labels.label_services import EPOCH, Wall, opened
 
 LONG = 600.0
 """Seconds to wait: more than the test may take."""
@@ -25,7 +25,7 @@ async def test_every_state_has_its_status(ledger_url: str) -> None:
             await found.units([sequence], state=state)
         await found.units([5], erased=1.0)
         units = [(EPOCH, n) for n in (4, 3, 2, 1, 0, 5, 6, 0)]
-        told = await found.desk.resolve(units)
+        told = await found.label_service.resolve(units)
         assert [one.unit for one in told] == units
         assert [(one.status, one.state) for one in told] == [
             ("unresolved", "unlabelable"),
@@ -37,36 +37,36 @@ async def test_every_state_has_its_status(ledger_url: str) -> None:
             ("unknown", ""),
             ("pending", "requested"),
         ]
-        with pytest.raises(NotFound, match="nothing is known of 0123456789abcdef-6"):
-            await found.desk.resolve_one((EPOCH, 6), 0)
+        with pytest.raises(NotFound, match="unit = 0123456789abcdef-6"):
+            await found.label_service.resolve_one((EPOCH, 6), 0)
 
 
 async def test_who_was_asked_counts_before_a_census(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        await found.take(GivenLabel(unit, 9.0, source="census", version=9))
-        assert (await found.desk.resolve([unit]))[0].value == 9.0
-        await found.take(GivenLabel(unit, 1.0))
-        (told,) = await found.desk.resolve([unit])
+        await found.take(SubmittedLabel(unit, 9.0, source="census", version=9))
+        assert (await found.label_service.resolve([unit]))[0].value == 9.0
+        await found.take(SubmittedLabel(unit, 1.0))
+        (told,) = await found.label_service.resolve([unit])
         assert (told.value, told.source, told.state) == (1.0, "requested", "labelled")
 
 
 async def test_a_unit_under_a_census_waits_for_its_label_without_a_request(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0], audited=lambda n: True, state="unasked", census=1)
-        (told,) = await found.desk.resolve([unit])
+        (told,) = await found.label_service.resolve([unit])
         assert (told.status, told.state) == ("pending", "")
-        assert await found.desk.counts() == {}
-        assert await found.desk.claim(count=5, head="", actor="ann", seconds=60) == []
-        await found.take(GivenLabel(unit, 9.0, source="census"))
-        (told,) = await found.desk.resolve([unit])
+        assert await found.label_service.counts() == {}
+        assert await found.label_service.claim(count=5, head="", actor="ann", seconds=60) == []
+        await found.take(SubmittedLabel(unit, 9.0, source="census"))
+        (told,) = await found.label_service.resolve([unit])
         assert (told.status, told.value, told.state) == ("resolved", 9.0, "")
 
 
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers may wait longer than a test may take."""
-    monkeypatch.setattr("services.labels.desk.MOST_WAIT_SECONDS", LONG)
+    monkeypatch.setattr("services.labels.service.MOST_WAIT_SECONDS", LONG)
 
 
 @pytest.mark.usefixtures("patience")
@@ -82,28 +82,28 @@ async def test_who_waits_is_told_at_once_and_who_waits_in_vain_in_time(
 
     async with opened(ledger_url) as found:
         first, second = await found.units([0, 1])
-        found.desk.resolver._poll_seconds = LONG
+        found.label_service.resolver._poll_seconds = LONG
         monkeypatch.setattr(asyncio, "timeout", kept)
-        waiting = [asyncio.create_task(found.desk.resolve([first], LONG)) for _ in range(50)]
-        both = asyncio.create_task(found.desk.resolve([first, second], LONG - 1))
+        waiting = [asyncio.create_task(found.label_service.resolve([first], LONG)) for _ in range(50)]
+        both = asyncio.create_task(found.label_service.resolve([first, second], LONG - 1))
         async with timeout(60):  # neither by a poll nor when the time is over
-            while len(found.desk.resolver._waiting.get(first, ())) < 51:
+            while len(found.label_service.resolver._waiting.get(first, ())) < 51:
                 await asyncio.sleep(0.01)
-            await found.take(GivenLabel(first, 3.0))
+            await found.take(SubmittedLabel(first, 3.0))
             assert {told[0].value for told in await asyncio.gather(*waiting)} == {3.0}
             ends[LONG - 1].reschedule(asyncio.get_running_loop().time())
             assert [one.status for one in await both] == ["resolved", "pending"]
-        assert found.desk.resolver._waiting == {}
+        assert found.label_service.resolver._waiting == {}
 
 
 @pytest.mark.usefixtures("patience")
 async def test_a_request_that_ends_without_a_label_ends_the_wait(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        waiting = asyncio.create_task(found.desk.resolve([unit], LONG))
-        (request,) = await found.desk.claim(count=1, head="", actor="a", seconds=60)
+        waiting = asyncio.create_task(found.label_service.resolve([unit], LONG))
+        (request,) = await found.label_service.claim(count=1, head="", actor="a", seconds=60)
         claimed = request.claimed
-        await found.desk.skip(claimed.request, claimed.lease, reason="r", unlabelable=False, actor="a")
+        await found.label_service.skip(claimed.request, claimed.lease, reason="r", unlabelable=False, actor="a")
         async with asyncio.timeout(60):
             ((told,)) = await waiting
         assert (told.status, told.state) == ("unresolved", "skipped")
@@ -114,9 +114,9 @@ async def test_labels_that_came_through_another_process_are_seen(postgres: Any) 
     url, wall = postgres.database(), Wall()
     async with opened(url, wall=wall) as one, opened(url, epoch=7, wall=wall) as other:
         (unit,) = await one.units([0])
-        waiting = asyncio.create_task(one.desk.resolve([unit], LONG))
+        waiting = asyncio.create_task(one.label_service.resolve([unit], LONG))
         await asyncio.sleep(0.05)
-        await other.take(GivenLabel(unit, 2.0))
+        await other.take(SubmittedLabel(unit, 2.0))
         async with asyncio.timeout(60):
             assert (await waiting)[0].value == 2.0
 
@@ -124,16 +124,16 @@ async def test_labels_that_came_through_another_process_are_seen(postgres: Any) 
 async def test_watching_yields_each_unit_once(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         units = await found.units(range(3))
-        await found.take(GivenLabel(units[1], 1.0))
-        told: list[Told] = []
+        await found.take(SubmittedLabel(units[1], 1.0))
+        told: list[ResolutionView] = []
 
         async def watch() -> None:
-            told.extend([one async for one in found.desk.watch(units)])
+            told.extend([one async for one in found.label_service.watch(units)])
 
         watching = asyncio.create_task(watch())
         await asyncio.sleep(0.1)
         assert [one.unit for one in told] == []
-        await found.take(GivenLabel(units[2], 2.0), GivenLabel(units[0], 0.0))
+        await found.take(SubmittedLabel(units[2], 2.0), SubmittedLabel(units[0], 0.0))
         async with asyncio.timeout(60):
             await watching
         assert sorted(one.unit for one in told) == units
@@ -177,7 +177,7 @@ async def test_questions_have_bounds(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         for units, wait in (([], 0.0), ([(EPOCH, n) for n in range(10_001)], 0.0), ([(EPOCH, 0)], 60.5)):
             with pytest.raises(InvalidInput) as caught:
-                await found.desk.resolve(units, wait)
+                await found.label_service.resolve(units, wait)
             assert caught.value.code == "out_of_range"
 
 
@@ -185,15 +185,15 @@ async def test_an_erased_unit_is_forgotten_and_takes_no_more_labels(ledger_url: 
     async with opened(ledger_url) as found:
         unit, other = await found.units([0, 1])
         census = (EPOCH, 50)
-        await found.take(GivenLabel(unit, 4.0), GivenLabel(census, 6.0, source="census"))
-        assert await found.desk.erase([unit, census], actor="officer", reason="asked to") == 2
-        assert await found.desk.erase([unit, census], actor="officer", reason="asked to") == 0
-        told = await found.desk.resolve([unit, other, census])
+        await found.take(SubmittedLabel(unit, 4.0), SubmittedLabel(census, 6.0, source="census"))
+        assert await found.label_service.erase([unit, census], actor="officer", reason="asked to") == 2
+        assert await found.label_service.erase([unit, census], actor="officer", reason="asked to") == 0
+        told = await found.label_service.resolve([unit, other, census])
         assert [one.status for one in told] == ["erased", "pending", "unknown"]
-        late = (GivenLabel(unit, 5.0, version=2), GivenLabel(census, 7.0, source="census"))
+        late = (SubmittedLabel(unit, 5.0, version=2), SubmittedLabel(census, 7.0, source="census"))
         assert await found.take(*late) == ["unit_erased", "unit_erased"]
         assert [value for *_, value in await found.labels()] == [None, None]
         errors = await found.rows(label, "sequence", "error")
         assert errors == [(0, 9.0), (50, None)], "(4 kW - 1 kW) squared, computed before"
-        with pytest.raises(InvalidInput, match="needs a reason"):
-            await found.desk.erase([other], actor="officer", reason=" ")
+        with pytest.raises(InvalidInput, match="must not be empty to"):
+            await found.label_service.erase([other], actor="officer", reason=" ")

@@ -16,18 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import demur
-from services.labels.given import GivenLabel
-from services.labels.housekeeping import Housekeeping
-from services.labels.identity import unit_text
+from services.labels.label_types import Options
+from services.labels.label_validation import SubmittedLabel
 from services.labels.outbox import ATTEMPTS, release_waiting
+from services.labels.periodic_jobs import PeriodicJobs
 from services.labels.webhooks import Webhooks, post
-from services.labels.words import Options
 from services.ledger.tables import delivery, item
+from services.ledger.unit_ids import unit_text
 from services.runtime.addresses import allowed, is_address
 from services.runtime.errors import InvalidInput
 from services.runtime.settings import Settings
 from services.runtime.variables import SettingsError
-from tests.services.labels.desks import EPOCH, Opened, opened
+from tests.services.labels.label_services import EPOCH, Opened, opened
 
 SECRET = b"sixteen letters!"
 
@@ -50,7 +50,7 @@ class Receiver:
 
 
 def sending(found: Opened, receiver: Any) -> Webhooks:
-    return Webhooks(found.writer, found.desk.compose, SECRET, wall=found.wall, send=receiver)
+    return Webhooks(found.writer, found.label_service.compose, SECRET, wall=found.wall, send=receiver)
 
 
 async def deliveries(found: Opened) -> list[tuple[str, int, str]]:
@@ -64,13 +64,13 @@ async def test_a_label_is_delivered_signed_once_it_is_there(ledger_url: str) -> 
     receiver = Receiver()
     async with opened(ledger_url) as found:
         first, second = await found.units([0, 1])
-        await found.take(GivenLabel(second, 2.0))
-        assert await found.desk.call_back([first, second], URL) == 2
-        assert await found.desk.call_back([first, second], URL) == 0, "the same again is as once"
+        await found.take(SubmittedLabel(second, 2.0))
+        assert await found.label_service.call_back([first, second], URL) == 2
+        assert await found.label_service.call_back([first, second], URL) == 0, "the same again is as once"
         webhooks = sending(found, receiver)
         assert await webhooks.round() == 1, "one has its label already"
         assert await webhooks.round() == 0
-        await found.take(GivenLabel(first, 1.0), GivenLabel(first, 5.0, source="volunteered"))
+        await found.take(SubmittedLabel(first, 1.0), SubmittedLabel(first, 5.0, source="volunteered"))
         assert await webhooks.round() == 1
         assert [(b["kind"], b["unit"], b["value"]) for b in receiver.bodies] == [
             ("resolution", unit_text(second), 2.0),
@@ -88,8 +88,8 @@ async def test_a_label_is_delivered_signed_once_it_is_there(ledger_url: str) -> 
 async def test_a_volunteered_label_wakes_nobody(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        await found.desk.call_back([unit], URL)
-        await found.take(GivenLabel(unit, 5.0, source="volunteered"))
+        await found.label_service.call_back([unit], URL)
+        await found.take(SubmittedLabel(unit, 5.0, source="volunteered"))
         assert await sending(found, Receiver()).round() == 0
 
 
@@ -97,8 +97,8 @@ async def test_failures_are_tried_again_later_and_later_with_the_same_id(ledger_
     receiver = Receiver(500, 0, 302, 200)
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        await found.take(GivenLabel(unit, 1.0))
-        await found.desk.call_back([unit], URL)
+        await found.take(SubmittedLabel(unit, 1.0))
+        await found.label_service.call_back([unit], URL)
         webhooks = sending(found, receiver)
         assert await webhooks.round() == 1
         for wait in (1, 2, 4):
@@ -114,11 +114,11 @@ async def test_failures_are_tried_again_later_and_later_with_the_same_id(ledger_
 async def test_some_answers_end_it_and_so_does_patience(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         units = await found.units([0, 1])
-        await found.take(*(GivenLabel(unit, 1.0) for unit in units))
-        await found.desk.call_back(units[:1], URL)
+        await found.take(*(SubmittedLabel(unit, 1.0) for unit in units))
+        await found.label_service.call_back(units[:1], URL)
         await sending(found, Receiver(410)).round()
         assert (await deliveries(found))[0][0] == "failed"
-        await found.desk.call_back(units[1:], URL)
+        await found.label_service.call_back(units[1:], URL)
         webhooks = sending(found, Receiver(*[503] * 100))
         rounds = 0
         while await webhooks.round():
@@ -133,8 +133,8 @@ async def test_a_kill_between_sending_and_noting_sends_again(ledger_url: str) ->
     receiver = Receiver()
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        await found.take(GivenLabel(unit, 1.0))
-        await found.desk.call_back([unit], URL)
+        await found.take(SubmittedLabel(unit, 1.0))
+        await found.label_service.call_back([unit], URL)
         webhooks = sending(found, receiver)
 
         webhooks._writer = Dying(found.writer)
@@ -170,8 +170,8 @@ async def test_two_processes_deliver_once(postgres: Any) -> None:
     url, receiver = postgres.database(), Receiver()
     async with opened(url) as one, opened(url, epoch=7, wall=one.wall) as other:
         units = await one.units(range(20))
-        await one.take(*(GivenLabel(unit, 1.0) for unit in units))
-        await one.desk.call_back(units, URL)
+        await one.take(*(SubmittedLabel(unit, 1.0) for unit in units))
+        await one.label_service.call_back(units, URL)
         webhooks = [sending(one, receiver), sending(other, receiver)] * 4
         while any(await asyncio.gather(*(each.round() for each in webhooks))):
             pass
@@ -181,8 +181,8 @@ async def test_two_processes_deliver_once(postgres: Any) -> None:
 async def test_a_label_that_came_while_the_callback_was_noted_is_found(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        await found.desk.call_back([unit], URL)
-        await found.take(GivenLabel(unit, 1.0))
+        await found.label_service.call_back([unit], URL)
+        await found.take(SubmittedLabel(unit, 1.0))
         await found.writer.run(lambda c, p: c.execute(delivery.update().values(state="waiting")))
         assert await found.writer.run(lambda c, p: release_waiting(c, found.wall.now)) == 1
         assert await sending(found, Receiver()).round() == 1
@@ -192,7 +192,7 @@ async def test_what_was_erased_is_not_told(ledger_url: str) -> None:
     receiver = Receiver()
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
-        await found.desk.call_back([unit], URL)
+        await found.label_service.call_back([unit], URL)
         await found.writer.run(lambda c, p: c.execute(delivery.update().values(state="pending")))
         await found.writer.run(lambda c, p: c.execute(item.update().values(erased=1.0)))
         assert await sending(found, receiver).round() == 1
@@ -206,12 +206,14 @@ async def test_new_requests_are_told_blind_and_once(ledger_url: str) -> None:
         units = await found.units(range(4))
         await found.units([9], state="labelled")
         webhooks = sending(found, receiver)
-        housekeeping = Housekeeping(found.desk, webhooks=webhooks, request_webhook=URL)
+        periodic_jobs = PeriodicJobs(found.label_service, webhooks=webhooks, request_webhook=URL)
         for _ in range(2):
-            await housekeeping.soon()
+            await periodic_jobs.end_leases_and_notify()
             await webhooks.round()
-        feed = await found.desk.feed()
-        assert sorted(body["request"] for body in receiver.bodies) == sorted(feed.ids.text(unit) for unit in units)
+        review_queue = await found.label_service.review_queue()
+        assert sorted(body["request"] for body in receiver.bodies) == sorted(
+            review_queue.ids.text(unit) for unit in units
+        )
         assert {tuple(sorted(body)) for body in receiver.bodies} == {("head", "id", "kind", "request")}
         sent = b"".join(body for _, body, _ in receiver.got)
         assert f"{EPOCH:016x}".encode() not in sent
@@ -220,19 +222,19 @@ async def test_new_requests_are_told_blind_and_once(ledger_url: str) -> None:
 async def test_housekeeping_ends_what_is_over_and_survives_failures(ledger_url: str) -> None:
     async with opened(ledger_url, options=Options(second_phase=1.0)) as found:
         await found.units(range(3))
-        housekeeping = Housekeeping(found.desk)
-        await found.desk.claim(count=1, head="", actor="a", seconds=10)
+        periodic_jobs = PeriodicJobs(found.label_service)
+        await found.label_service.claim(count=1, head="", actor="a", seconds=10)
         found.wall.now += 20
-        await housekeeping.soon()
+        await periodic_jobs.end_leases_and_notify()
         assert await found.states() == ["requested"] * 3
         found.wall.now += 40 * 86_400
-        await housekeeping.seldom()
+        await periodic_jobs.expire_and_redraw()
         assert await found.states() == ["requested"] * 3, "expired, and all drawn again"
         words = [reason for *_, reason in await found.events()]
         assert words.count("nobody answered in time") == words.count("second phase: drawn") == 3
-        housekeeping.start()
+        periodic_jobs.start()
         await asyncio.sleep(0.05)
-        await housekeeping.stop()
+        await periodic_jobs.stop()
 
 
 ALLOWED = ("https://host.example/hooks", "http://10.0.0.1:8080")
@@ -286,12 +288,12 @@ async def test_callbacks_have_to_be_allowed(ledger_url: str) -> None:
     async with opened(ledger_url) as found:
         (unit,) = await found.units([0])
         with pytest.raises(InvalidInput, match="no address that this service may call") as caught:
-            await found.desk.call_back([unit], "http://192.168.0.1/")
+            await found.label_service.call_back([unit], "http://192.168.0.1/")
         assert caught.value.code == "callback_not_allowed"
         assert await deliveries(found) == []
     async with opened(ledger_url, options=Options()) as found:
         with pytest.raises(InvalidInput, match="DEMUR_CALLBACKS"):
-            await found.desk.call_back([unit], URL)
+            await found.label_service.call_back([unit], URL)
 
 
 def test_settings_of_addresses_are_checked(tmp_path: Path) -> None:
@@ -348,11 +350,11 @@ def test_sending_over_a_socket() -> None:
 async def test_the_background_work_delivers(tmp_path: Path) -> None:
     with listening() as (url, got):
         async with opened(f"sqlite:///{tmp_path / 'l.db'}", options=Options(callbacks=(url,))) as found:
-            webhooks = Webhooks(found.writer, found.desk.compose, SECRET, wall=found.wall, idle_seconds=0.02)
+            webhooks = Webhooks(found.writer, found.label_service.compose, SECRET, wall=found.wall, idle_seconds=0.02)
             webhooks.start()
             (unit,) = await found.units([0])
-            await found.desk.call_back([unit], f"{url}/hook")
-            await found.take(GivenLabel(unit, 1.0))
+            await found.label_service.call_back([unit], f"{url}/hook")
+            await found.take(SubmittedLabel(unit, 1.0))
             async with asyncio.timeout(40):
                 while not got:
                     await asyncio.sleep(0.01)

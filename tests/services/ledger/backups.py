@@ -9,11 +9,11 @@ from typing import Any
 
 from services.ledger.backup.archive import Archive, Manifest
 from services.ledger.backup.backup import back_up
-from services.ledger.backup.restore import Restored, Wishes, restore
-from services.ledger.backup.soundness import examine
+from services.ledger.backup.integrity_check import examine
+from services.ledger.backup.restore import Restored, RestoreOptions, restore
+from services.ledger.contract import Payload
 from services.ledger.database import Database
 from services.ledger.store import Store
-from services.request.pipeline import Payload
 from tests.services.ledger.recording import POWER, Recording
 
 
@@ -34,7 +34,7 @@ def restored(archive: Archive | Path, manifest: Manifest, url: str, home: Path, 
     store = Store(str(home / "store"))
 
     def work() -> Restored:
-        return restore(source, manifest, Database(url), store, Wishes(**wishes), clock=time.time, note=quiet)
+        return restore(source, manifest, Database(url), store, RestoreOptions(**wishes), clock=time.time, note=quiet)
 
     with ThreadPoolExecutor(1) as thread:  # it has an event loop of its own, as the command has
         return thread.submit(work).result()

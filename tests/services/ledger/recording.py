@@ -15,15 +15,16 @@ from sqlalchemy import Table, select
 from models.calibration import Calibration, RetentionTable
 from models.head import Head
 from models.predictive import Gaussian
+from services.ledger.commit_queue import Clock, Watermark
+from services.ledger.contract import Payload, Portion, Purpose
 from services.ledger.database import Database
 from services.ledger.deployments import Deployment
 from services.ledger.ledger import DurableLedger, Options
-from services.ledger.outstanding import Outstanding
 from services.ledger.segments import Runs, unpack
 from services.ledger.store import Store
-from services.ledger.writer import Clock, Writer
+from services.ledger.unit_ids import UnitIds
+from services.ledger.writer import Writer
 from services.policy.decision import Decision, Policy, Verdict
-from services.request.pipeline import Payload, Portion, Purpose, UnitIds
 from tests.ledger_reader import Reader, Snapshot
 
 POWER = Head("power", "gaussian", "kW", "power, kW", "squared_error", "kW²", 1.0, "tvar", "variance", "varm")
@@ -160,21 +161,21 @@ def table(database: Database, which: Table) -> list[dict[str, Any]]:
 def make(url: str, directory: Path, epoch: int = EPOCH, clock: Any = None, **options: Any) -> Recording:
     """A ledger that is not started."""
     tally = Tally()
-    outstanding = Outstanding(clock or Clock())
+    watermark = Watermark(clock or Clock())
     database = Database(url)
     writer = Writer(
         database,
         epoch=epoch,
         task="toy",
-        clock=outstanding.clock,
-        complete_until=outstanding.complete_until,
+        clock=watermark.clock,
+        complete_until=watermark.complete_until,
         watch=tally,
     )
     deployments = [Deployment("toy", MODEL, head, "toy", 1, (), CALIBRATION, None) for head in (POWER, TURN)]
     chosen = {"keep_payload": True, "deadline_seconds": 5.0} | options
     ledger = DurableLedger(
         writer,
-        outstanding,
+        watermark,
         heads=(POWER, TURN),
         deployments=deployments,
         store=Store(str(directory / "store")),

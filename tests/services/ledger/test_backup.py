@@ -11,7 +11,7 @@ import pytest
 
 from services.ledger import ledger as ledgers
 from services.ledger.backup.archive import DATABASE, MANIFEST, Archive, BadBackup
-from services.ledger.backup.copying import snapshot
+from services.ledger.backup.database_copy import snapshot
 from services.ledger.database import Database, LedgerRefused
 from services.ledger.store import INLINE_BYTES, ORPHAN_SECONDS
 from services.ledger.tables import gap, item, label, metadata, schema_version, writer
@@ -53,7 +53,7 @@ async def test_what_was_acknowledged_before_a_backup_is_in_it_once_while_more_co
         assert {(epoch, first) for first in before} <= set(units)
         assert set(units.values()) == {1}
         assert faults(url, other / str(number)) == ()
-        assert made.found.units == len(units) >= manifest.units
+        assert made.report.units == len(units) >= manifest.units
         (lost,) = table(Database(url), gap)
         assert lost["from_time"] <= manifest.begun <= manifest.finished <= lost["to_time"]
         after = [when for when, first in acknowledged if (epoch, first) not in units]
@@ -169,7 +169,7 @@ async def test_a_backup_lies_at_any_address(tmp_path: Path) -> None:
     assert archive.ledgers() == ["toy"]
     assert archive.manifest("toy", manifest.name) == manifest
     made = restored(archive, manifest, f"sqlite:///{tmp_path}/other/ledger.db", tmp_path / "other")
-    assert made.found.units == 1
+    assert made.report.units == 1
     assert faults(f"sqlite:///{tmp_path}/other/ledger.db", tmp_path / "other") == ()
     assert archive.keep("toy", 1) == [manifest.name]
 
@@ -207,7 +207,7 @@ async def test_what_is_not_as_it_was_made_is_refused_and_nothing_is_there_then(t
         Archive(str(archive)).manifest("toy", manifest.name)
     (place / "away").rename(place / MANIFEST)
     restored(archive, manifest, f"sqlite:///{target}", tmp_path / "other")
-    with pytest.raises(LedgerRefused, match="nothing is written over"):
+    with pytest.raises(LedgerRefused, match="nothing is overwritten"):
         restored(archive, manifest, f"sqlite:///{target}", tmp_path / "other")
     target.rename(target.with_suffix(".away"))
     target.with_name("ledger.db-wal").touch()

@@ -15,7 +15,7 @@ from services.ledger.migrations import migrate
 
 @pytest.mark.parametrize("url", ["ledger.db", "mysql://x/y", "sqlite://", "sqlite:///:memory:", "postgres://h/n"])
 def test_what_is_no_ledger_is_refused(url: str) -> None:
-    with pytest.raises(LedgerRefused, match="needed is sqlite:///FILE"):
+    with pytest.raises(LedgerRefused, match="must be sqlite:///FILE"):
         Database(url)
 
 

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import insert
 
 from models.label_errors import label_rule
-from services.labels.given import GivenLabel, Rules
 from services.labels.intake import take
+from services.labels.label_validation import LabelRules, SubmittedLabel
 from services.ledger import erasure as forgetting
 from services.ledger.store import INLINE_BYTES, ORPHAN_SECONDS
 from services.ledger.tables import erasure, item, label, request_event
@@ -71,8 +71,10 @@ async def test_nothing_is_left_of_a_label_that_its_value_could_be_found_by(ledge
     async with recording(ledger_url, tmp_path) as found:
         epoch = found.ledger.writer.epoch
         await found.decide([2.0])
-        rules = Rules({POWER.name: label_rule(POWER)}, frozenset())
-        given = [GivenLabel((epoch, 0), float(value), key=key) for value, key in ((210, ""), (220, ""), (230, "mine"))]
+        rules = LabelRules({POWER.name: label_rule(POWER)}, frozenset())
+        given = [
+            SubmittedLabel((epoch, 0), float(value), key=key) for value, key in ((210, ""), (220, ""), (230, "mine"))
+        ]
         rows, _ = rules.check(given, 0.0)
         await found.ledger.writer.run(lambda c, p: take(c, p, rows, actor="a", received=1.0))
         before = sorted(table(found.database, label), key=lambda row: row["id"])

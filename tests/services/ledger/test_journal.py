@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.ledger.decided import Decided, Key, frame, unframe
-from services.ledger.journal import HEAD_BYTES, Identity, Journal, Lost
+from services.ledger.gap_log import Lost
+from services.ledger.journal import HEAD_BYTES, Identity, Journal
 from services.policy.decision import Decision
 
 WHO = Identity(7, bytes(32), b"ledger" * 2 + b"1234")
@@ -126,7 +127,7 @@ def test_a_live_process_keeps_its_journal(tmp_path: Path) -> None:
 def test_it_takes_no_more_than_it_may_and_all_frames_of_a_portion_or_none(tmp_path: Path) -> None:
     journal = make(tmp_path, most=100)
     journal.append([b"x" * 40])
-    with pytest.raises(OSError, match="holds 48 bytes, 100 are allowed"):
+    with pytest.raises(OSError, match="journal = 48 bytes: must stay within 100 bytes"):
         journal.append([b"y" * 10, b"z" * 60])
     journal.append([b"y" * 10])
     assert everything(taken(journal)) == [b"x" * 40, b"y" * 10]

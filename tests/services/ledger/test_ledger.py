@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Connection
 
+from services.ledger.contract import Place
 from services.ledger.tables import deployment, gap, writer
-from services.ledger.writer import Place
 from services.policy.audit_draws import Draws
 from services.policy.decision import Decision
 from tests.services.ledger.recording import (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from services.ledger import journal as journals
 from services.ledger import ledger as ledgers
 from services.ledger import recovery
 from services.ledger.journal import Identity, Journal
@@ -30,12 +31,10 @@ async def buried(found: Recording) -> None:
     """What the kernel does with a killed process: locks and connections end, nothing is written."""
     found.ledger._ending.set()
     await found.ledger._tending
-    journal = found.ledger._journalling.journal
+    journal = found.ledger._journal.journal
     assert journal is not None
     journal.close()
-    with found.ledger.writer._wake:
-        found.ledger.writer._ending = True
-        found.ledger.writer._wake.notify()
+    found.ledger.writer.queue.end()
     await asyncio.to_thread(found.ledger.writer._thread.join)
     found.database.release()
 
@@ -97,7 +96,7 @@ async def test_what_a_process_left_in_its_journal_when_it_ended_is_taken_over(
 async def test_what_the_database_forgot_of_a_dead_process_is_a_gap_until_now(tmp_path: Path, idle) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     dead = await dying(url, tmp_path, 1, [0.1])
-    journal = dead.ledger._journalling.journal
+    journal = dead.ledger._journal.journal
     assert journal is not None
     journal.empty(journal.end)  # as if it were in segments
     await buried(dead)
@@ -111,7 +110,7 @@ async def test_what_the_database_forgot_of_a_dead_process_is_a_gap_until_now(tmp
 async def test_a_kill_in_the_midst_of_taking_over_changes_nothing(
     ledger_url: str, tmp_path: Path, idle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recovery, "MOVE_BYTES", 300)
+    monkeypatch.setattr(journals, "MOVE_BYTES", 300)
     dead = await dying(ledger_url, tmp_path, 1, [0.01 * n for n in range(40)])
     await buried(dead)
     await revive(ledger_url, 1)
@@ -178,9 +177,8 @@ async def test_journals_of_other_ledgers_and_of_the_living_are_left(ledger_url: 
 
 
 async def test_a_journal_grows_no_larger_than_what_waits(ledger_url: str, tmp_path: Path, monkeypatch) -> None:
-    from services.ledger import journalling
 
-    monkeypatch.setattr(journalling, "EMPTY_BYTES", 2000)
+    monkeypatch.setattr(journals, "EMPTY_BYTES", 2000)
     async with recording(ledger_url, tmp_path) as found:
         largest = 0
         for _ in range(4):

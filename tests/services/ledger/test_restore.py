@@ -15,7 +15,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from models.label_errors import label_rule
 from services.cli import main
-from services.ledger.backup import hand, tombstones
+from services.ledger.backup import maintenance_writer, tombstones
 from services.ledger.database import Database
 from services.ledger.store import INLINE_BYTES
 from services.ledger.tables import gap, item, label, request_event, writer
@@ -75,7 +75,7 @@ async def test_what_is_beyond_the_retention_period_does_not_come_back(tmp_path: 
 @pytest.mark.parametrize("text", ["unit,erased\nnonsense,1.0\n", "0123-4\n"])
 def test_a_list_that_is_none_is_refused_by_its_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "list").write_text(text)
-    with pytest.raises(ValueError, match=r"list, line \d: .* is no unit id"):
+    with pytest.raises(ValueError, match=r"list, line \d: .* must be an id"):
         tombstones.read(tmp_path / "list")
 
 
@@ -159,7 +159,7 @@ async def test_a_ledger_from_pg_restore_is_settled_by_command(
     tmp_path: Path, postgres: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url, other, home = postgres.database(), postgres.database(), tmp_path / "home"
-    monkeypatch.setattr(hand, "_WATCHED_SECONDS", 1.5)
+    monkeypatch.setattr(maintenance_writer, "_WATCHED_SECONDS", 1.5)
     monkeypatch.setenv("DEMUR_HOME", str(home))
     monkeypatch.setenv("DEMUR_LEDGER_STORE", str(home / "store"))
     async with recording(url, home, 1) as found:
@@ -192,7 +192,7 @@ async def test_a_process_that_is_lost_with_its_disk_is_told_of_while_others_serv
     tmp_path: Path, postgres: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = postgres.database()
-    monkeypatch.setattr(hand, "_WATCHED_SECONDS", 1.5)
+    monkeypatch.setattr(maintenance_writer, "_WATCHED_SECONDS", 1.5)
     monkeypatch.setenv("DEMUR_LEDGER", url)
     monkeypatch.setenv("DEMUR_HOME", str(tmp_path / "operator"))
     lost = await dying(url, tmp_path / "lost", 1, [2.0, 0.1])
@@ -205,7 +205,7 @@ async def test_a_process_that_is_lost_with_its_disk_is_told_of_while_others_serv
         words = ["ledger", "settle", "--writer", "0000000000000001", "--until", str(until_when)]
         assert await asyncio.to_thread(main, words) == 0
         assert await asyncio.to_thread(main, words) == 1
-        assert "no process 0000000000000001 is waited for" in capsys.readouterr().err
+        assert "writer = 0000000000000001: must be an open writer" in capsys.readouterr().err
         assert (await found.decide([2.0]))[0]
         ended = {row["epoch"]: row["ended"] is not None for row in table(found.database, writer)}
     assert (ended[1], ended[2]) == (True, False)

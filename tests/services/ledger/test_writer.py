@@ -13,9 +13,11 @@ import pytest
 from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.exc import OperationalError
 
+from services.ledger.commit_queue import Clock
+from services.ledger.contract import Place
 from services.ledger.database import Database
 from services.ledger.tables import gap, writer
-from services.ledger.writer import Clock, Place, Writer
+from services.ledger.writer import Writer
 from services.runtime.errors import LedgerUnavailable
 from tests.postgres import Postgres
 
@@ -130,7 +132,7 @@ async def test_a_second_process_is_told_who_writes(tmp_path) -> None:
     async with writing(url):
         second = Writer(Database(url), epoch=2, task="toy", clock=Clock())
         await second.start()
-        with pytest.raises(LedgerUnavailable, match=r"is written by the process \d+; one process writes"):
+        with pytest.raises(LedgerUnavailable, match=r"is written by the process \d+; only one process can write"):
             await second.run(note(1))
         await second.stop()
     async with writing(url, epoch=3) as third:
@@ -209,7 +211,7 @@ async def test_a_server_that_hangs_costs_a_caller_no_more_than_its_time(postgres
             assert "does not answer" in str(refused_at_once(found, seconds=5))
         finally:
             postgres.resume()
-        await until(lambda: found.hindrance() is None)
+        await until(lambda: found.queue.hindrance() is None)
         await found.run(note(4))
         units = [units for _, units in await noted(found)]
         assert units in ([1, 4], [1, 2, 4])  # the second was under way when its caller gave up

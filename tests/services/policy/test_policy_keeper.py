@@ -13,8 +13,9 @@ import pytest
 
 from models.calibration import Calibration, retention_table
 from services.ledger import policies
+from services.ledger.commit_queue import Clock
 from services.ledger.database import Database
-from services.ledger.writer import Clock, Writer
+from services.ledger.writer import Writer
 from services.policy.changes import PolicyChange
 from services.policy.decision import DEFER_ALL, Policy, PolicyBook
 from services.policy.log import Bound

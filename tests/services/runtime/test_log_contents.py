@@ -95,7 +95,7 @@ async def served(task: str, home: Path, kept: Kept) -> AsyncIterator[tuple[Tenan
         return (body, Options()) if body.startswith(b"poison") else own(body)
 
     tenant = replace(found, http=replace(found.http, read_json=reading))
-    serving = Serving(tenant, settings, metrics, assembled.desk, assembled.keeper, kept.recorder())
+    serving = Serving(tenant, settings, metrics, assembled.label_service, assembled.keeper, kept.recorder())
     server = GrpcServer(serving)
     await server.start("127.0.0.1:0")
     app = application(serving, _ready())

@@ -1,0 +1,67 @@
+"""Build the label service and its periodic jobs from settings and the ledger's writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from models.head import Head
+from models.schema import Schema
+from services.labels.label_types import Options
+from services.labels.periodic_jobs import PeriodicJobs
+from services.labels.service import LabelService
+from services.labels.webhooks import Webhooks
+from services.ledger.erasure import Erasure
+from services.ledger.store import Store
+from services.ledger.writer import Writer
+from services.runtime.offload import Offload
+from services.runtime.settings import Settings
+
+
+@dataclass(frozen=True)
+class LabelComponents:
+    """Label service and its periodic jobs; to be started after the ledger and stopped before it."""
+
+    label_service: LabelService
+    periodic_jobs: PeriodicJobs
+
+
+def build_labels(
+    writer: Writer,
+    clock: Callable[[], float],
+    store: Store,
+    heads: Sequence[Head],
+    schema: Schema | None,
+    settings: Settings,
+    offload: Offload,
+) -> LabelComponents:
+    """Build the label service of a process.
+
+    Args:
+        clock: the writer's clock, seconds since 1970.
+
+    Raises:
+        LookupError: a census is declared for a head that this model does not have, or a head cannot be judged.
+    """
+    options = Options(
+        census=settings.census_heads,
+        request_days=settings.request_days,
+        second_phase=settings.second_phase,
+        callbacks=settings.callback_prefixes,
+        most_labels=settings.max_rows,
+    )
+    service = LabelService(
+        writer,
+        store,
+        heads,
+        schema,
+        options,
+        offload=offload,
+        clock=clock,
+        eraser=lambda known: Erasure(writer, known, store, clock),
+    )
+    webhooks = None
+    if settings.callback_prefixes or settings.request_webhook:
+        webhooks = Webhooks(writer, service.compose, settings.webhook_secret.encode(), wall=clock)
+    periodic_jobs = PeriodicJobs(service, webhooks=webhooks, request_webhook=settings.request_webhook)
+    return LabelComponents(service, periodic_jobs)

@@ -1,0 +1,156 @@
+"""Types of the label service: its options, its answers, JSON forms of labels and inputs, and ranges of arguments."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from models.head import Head
+from models.schema import Schema
+from services.labels.label_validation import Rejection
+from services.labels.review_queue import ClaimedRequest
+from services.ledger.unit_ids import Unit
+from services.runtime.errors import InvalidInput
+
+ROW_TYPE = "application/x-demur-row-f32"
+"""Media type of a row of the declared schema, float32 little-endian."""
+BYTES_FIELD = "base64"
+MOST_CLAIMED = 100
+LEASE_SECONDS = (1.0, 86_400.0)
+DEFAULT_LEASE_SECONDS = 900.0
+MOST_WAIT_SECONDS = 60.0
+MOST_UNITS = 10_000
+"""Most units of one call about resolutions."""
+
+
+class Eraser(Protocol):
+    """Interface of ``Erasure``."""
+
+    async def erase(self, units: Iterable[Unit], actor: str, reason: str) -> int: ...
+
+
+class ContentStore(Protocol):
+    """Interface of ``Store``, which holds large values; both methods may take long."""
+
+    def put(self, content: bytes) -> str: ...
+
+    def get(self, reference: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options that an operator sets; see ``services.runtime.settings``."""
+
+    census: tuple[str, ...] = ()
+    request_days: float = 30.0
+    second_phase: float = 0.0
+    callbacks: tuple[str, ...] = ()
+    most_labels: int = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Outcomes of a batch of labels, in their order."""
+
+    outcomes: bytes
+    """Values of ``Outcome``, one byte a label."""
+    rejected: tuple[Rejection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Claimed request with everything that a reviewer needs."""
+
+    claimed: ClaimedRequest
+    head: Head
+    input: dict[str, Any] | None
+    """Input as JSON, see ``input_json``; None where inputs are not kept."""
+    payload: bytes | None = None
+    """Input as bytes."""
+
+
+def check_units(units: Sequence[Unit]) -> None:
+    """Check the number of units of a call.
+
+    Raises:
+        InvalidInput: there are none, or too many.
+    """
+    check_range("units", len(units), 1, MOST_UNITS, "units")
+
+
+def check_lease(seconds: float) -> None:
+    """Check the duration of a lease.
+
+    Raises:
+        InvalidInput: it is too long or too short.
+    """
+    check_range("seconds", seconds, *LEASE_SECONDS, "s")
+
+
+def check_range(field: str, value: float, lower: float, upper: float, unit: str) -> None:
+    """Check that a value is in a closed range.
+
+    Raises:
+        InvalidInput: it is not; NaN never is.
+    """
+    if not lower <= value <= upper:
+        try:
+            text = f"{value:g}"
+        except OverflowError:  # a whole number of hundreds of digits
+            text = "a number beyond 1e308"
+        raise InvalidInput(
+            f"{field} = {text} {unit}: must be {lower:g} to {upper:g} {unit}",
+            code="out_of_range",
+            field=field,
+            value=text,
+            unit=unit,
+            allowed=f"[{lower:g}, {upper:g}]",
+        )
+
+
+def from_json(value: Any) -> object:
+    """Return a label's value; ``{"base64": "..."}`` stands for the bytes of a file.
+
+    Raises:
+        InvalidInput: the text is not base64.
+    """
+    if not isinstance(value, dict) or set(value) != {BYTES_FIELD} or not isinstance(value[BYTES_FIELD], str):
+        return value
+    try:
+        return base64.b64decode(value[BYTES_FIELD], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise InvalidInput(f"value.{BYTES_FIELD}: must be base64: {error}", code="bad_label", field="value") from error
+
+
+def to_json(value: object) -> Any:
+    """Return a label's value as JSON, the inverse of ``from_json``."""
+    return {BYTES_FIELD: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
+
+
+def input_json(payload: bytes | None, kind: str | None, schema: Schema | None) -> dict[str, Any] | None:
+    """Return the input of a prediction in a form that reviewers can read; None where inputs are not kept.
+
+    Rows of the declared schema become ``{"columns": [{"name", "value", "unit", "description"}, ...]}``, anything else
+    its media type and bytes.
+    """
+    if payload is None:
+        return None
+    if kind == ROW_TYPE and schema is not None and len(payload) == 4 * len(schema):
+        values = [float(str(value)) for value in np.frombuffer(payload, "<f4")]  # 12.6, not 12.600000381469727
+        columns = [
+            {
+                "name": feature.name,
+                "value": value if math.isfinite(value) else None,
+                "unit": feature.unit,
+                "description": feature.description,
+            }
+            for feature, value in zip(schema.features, values, strict=True)
+        ]
+        return {"media_type": kind, "columns": columns}
+    return {"media_type": kind or "application/octet-stream", BYTES_FIELD: base64.b64encode(payload).decode()}

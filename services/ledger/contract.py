@@ -1,0 +1,122 @@
+"""Types shared by the ledger and the rooms above it: decided portions, the ledger's interface, and its writer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from models.predictive import Predictives
+from services.ledger.unit_ids import UnitIds
+from services.policy.decision import Verdict
+from services.runtime.errors import no_ledger
+
+T = TypeVar("T")
+Purpose = Literal["decide", "explore", "replay"]
+_FIRST_ITEM = np.zeros(1, np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Consecutive items of a request, predicted and decided."""
+
+    first: int
+    count: int
+    predictives: Predictives
+    verdicts: Mapping[str, Verdict]
+    """Decisions by head name."""
+    ids: Mapping[str, UnitIds]
+    payload: Any
+    model: str
+    profile: str
+    """Name of the numeric profile that computed the scores."""
+    purpose: Purpose
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Inputs of a portion, packed on demand."""
+
+    kind: str
+    """Media type."""
+    pack: Callable[[NDArray[np.intp]], list[bytes]]
+    """Return the bytes of some of the portion's items."""
+
+    @property
+    def item_bytes(self) -> int:
+        """Size of the first item."""
+        return len(self.pack(_FIRST_ITEM)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """Result of committing explored units."""
+
+    units: int
+    """Number of units that are durably decided now, including those of earlier, equal calls."""
+    unknown: tuple[tuple[int, int], ...] = ()
+    """(epoch, sequence) of units that were not explored or are no longer held: predict again with purpose decide."""
+
+
+class Ledger(Protocol):
+    """Durable record of decisions, as the pipeline uses it."""
+
+    async def record(self, portion: Portion, payload: Payload | None) -> bool:
+        """Record a portion; return True when its decisions are durable."""
+        ...
+
+    async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
+        """Make explored units, given as (epoch, sequence), decided ones; they are durable on return. Idempotent.
+
+        Raises:
+            LedgerUnavailable: the ledger cannot be written now; the call may be repeated.
+        """
+        ...
+
+
+class NoLedger:
+    """Ledger of a service that runs without one: records nothing."""
+
+    async def record(self, portion: Portion, payload: Payload | None) -> bool:
+        return False
+
+    async def commit(self, ids: Sequence[tuple[int, int]]) -> Committed:
+        raise no_ledger()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Place at which a row is written: the epoch of its writer and the number of the flush."""
+
+    writer: int
+    flush: int
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """The place as columns of a row."""
+        return {"writer": self.writer, "flush": self.flush}
+
+
+Change = Callable[[Connection, Place], T]
+"""Part of a transaction; runs in the writer's thread."""
+
+
+class LedgerWriter(Protocol):
+    """Interface through which other modules change and query a ledger; see ``services.ledger.writer.Writer``."""
+
+    async def run(self, change: Change[T], *, seconds: float | None = None) -> T:
+        """Run a change within one transaction and return its result once that is committed."""
+        ...
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Return the result of a query on one state of the ledger."""
+        ...
+
+    async def forget(self) -> None:
+        """Empty the database's write-ahead log, which still holds erased content until then."""
+        ...
