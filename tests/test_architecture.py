@@ -31,9 +31,11 @@ def imported(path: Path) -> Iterator[str]:
 
 
 FORBIDDEN = {
-    PROJECT / "models": ("services", "demur", "bentoml", "grpc", "prometheus_client", "starlette", "tests"),
-    CLIENT / "demur": ("services", "models", "bentoml", "onnxruntime", "tests"),
-    PROJECT / "services": ("tests", "benchmarks", "examples"),
+    PROJECT / "models": ("services", "demur", "bentoml", "grpc", "prometheus_client", "starlette", "tests", "studies"),
+    CLIENT / "demur": ("services", "models", "bentoml", "onnxruntime", "tests", "studies"),
+    PROJECT / "services": ("tests", "benchmarks", "studies", "examples"),
+    PROJECT / "benchmarks": ("studies",),
+    PROJECT / "examples": ("studies",),
 }
 
 
