@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import callers, ensembles, latency, machine, mixed, oip, stages, stream
-from benchmarks.figures import Figure, plain, table
+from benchmarks.harness import Figure, plain, table
 from benchmarks.inputs import SERVED
 from benchmarks.service import pinned, running
 
@@ -25,20 +25,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write all figures to this file")
     parser.add_argument("--task", choices=sorted(SERVED), default="vessel", help="whose service is measured")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     start = time.perf_counter()
     sys.stdout.write(f"{machine.line()}\n")
     figures = []
-    for figure in measure(given.only, quick=given.quick, task=given.task):
+    for figure in measure(options.only, quick=options.quick, task=options.task):
         figures.append(figure)
     sys.stdout.write(f"{table(figures)}\n\n{time.perf_counter() - start:.0f} s, load {os.getloadavg()[0]:.1f}\n")
-    if given.json:
-        given.json.write_text(json.dumps({"machine": machine.describe(), "figures": plain(figures)}, indent=1))
+    if options.json:
+        options.json.write_text(json.dumps({"machine": machine.describe(), "figures": plain(figures)}, indent=1))
     return 0
 
 
 def measure(parts: tuple[str, ...] | list[str], *, quick: bool, task: str = "vessel") -> Iterator[Figure]:
-    """All figures of some parts. The service has the first core, the load generator the last."""
+    """Yield all figures of some parts. The service has the first core, the load generator the last."""
     cores = sorted(os.sched_getaffinity(0))
     service_cores, own_cores = {cores[0]}, {cores[-1]}
     scale = 0.2 if quick else 1.0

@@ -1,4 +1,4 @@
-"""Sixteen callers at once, one row each: what a request costs the server's processor."""
+"""Cost of a request in the server's processor time: sixteen callers at once, one row each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import uvloop
 
 from benchmarks import floor, wire
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure
 from benchmarks.inputs import artefact, rows
 from benchmarks.service import HOST, Service
 
@@ -20,7 +20,7 @@ CALLERS = 16
 
 
 def measure(service: Service, cores: set[int], seconds: float, rounds: int = 3) -> Iterator[Figure]:
-    """Server CPU a request, requests a second and p99, for each protocol in turn.
+    """Yield server CPU a request, requests a second and p99, for each protocol in turn.
 
     Args:
         cores: of the service, for a bare gRPC server beside it.
@@ -93,7 +93,7 @@ async def _http(service: Service, request: bytes, found: list[float], seconds: f
 
 
 async def _all(found: list[float], seconds: float, asks: list[Callable[[], Awaitable[object]]]) -> None:
-    """Each caller asks again as soon as it is answered; first calls open connections and do not count."""
+    """Run callers that each ask again when answered; first calls open connections and do not count."""
     await asyncio.gather(*(ask() for ask in asks))
     end = time.perf_counter() + seconds
 

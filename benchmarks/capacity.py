@@ -1,4 +1,4 @@
-"""What a replica can do: requests a second, latency at 70 % of that, memory and start, by task and number of cores.
+"""Capacity of a replica: requests a second, latency at 70 % of that, memory and start, by task and number of cores.
 
     python -m benchmarks.capacity [--tasks vessel weather ...] [--cores 1 2] [--seconds 15] [--rounds 3] [--out PAGE.md]
 
@@ -10,7 +10,6 @@ behind ± half the range of the rounds.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -20,12 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import machine
+from benchmarks import harness, machine
 from benchmarks.connections import Protocol
 from benchmarks.open_loop import generate
 from benchmarks.questions import TASKS, Question, question
-from benchmarks.service import Service, pinned, running
-from benchmarks.watching import look, watching
+from benchmarks.service import Service, look, pinned, running, watching
 
 LOAD = 0.7
 CALLERS = 6
@@ -55,8 +53,7 @@ class Round:
 
 def main(arguments: list[str] | None = None) -> int:
     """Measures, shows, writes."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.capacity", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser = harness.parser("capacity", __doc__)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
     parser.add_argument("--rows", nargs="+", type=int, default=[1, 1000], help="of a question to a tabular task")
     parser.add_argument("--cores", nargs="+", type=int, default=[1, 2], help="of the service, as many lanes")
@@ -64,25 +61,25 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=15, help="of each measurement, at least")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path, help="also write the page here")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     lines = [f"{machine.line()}", "", _row(_HEADINGS), _row(["---"] * len(_HEADINGS))]
     sys.stdout.write("\n".join(lines) + "\n")
-    for task in given.tasks:
-        asked = [question(task, count) for count in given.rows] if task in ("vessel", "weather") else [question(task)]
-        for count in given.cores:
+    for task in options.tasks:
+        asked = [question(task, count) for count in options.rows] if task in ("vessel", "weather") else [question(task)]
+        for count in options.cores:
             for one in asked:
-                for line in measure(one, count, given.protocols, given.seconds, given.rounds):
+                for line in measure(one, count, options.protocols, options.seconds, options.rounds):
                     lines.append(line)
                     sys.stdout.write(f"{line}\n")
                     sys.stdout.flush()
     lines += ["", f"* the load generator shares a core with the service. Load at the end: {os.getloadavg()[0]:.1f}."]
-    if given.out:
-        given.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if options.out:
+        options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return 0
 
 
 def measure(asked: Question, count: int, protocols: Sequence[Protocol], seconds: float, rounds: int) -> list[str]:
-    """The lines of one question on so many cores."""
+    """Return the lines of one question on so many cores."""
     cores = sorted(os.sched_getaffinity(0))
     service_cores, own_cores = set(cores[:count]), {cores[-1]}
     if count > len(cores):
@@ -126,7 +123,7 @@ def saturation(
 
 
 def _single(asked: Question, service: Service, protocol: Protocol, own_cores: set[int]) -> float:
-    """Seconds of one call alone; the first ones are not counted."""
+    """Return seconds of one call alone; the first ones are not counted."""
     plan = asked.plan(service, protocol, 2.0, callers=1, connections=1)
     return generate(plan, own_cores).quantiles(0.5)[0]
 

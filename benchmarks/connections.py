@@ -37,7 +37,7 @@ _HINTS = (b"demur-error-bin", b"grpc-retry-pushback-ms")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is asked, how often and for how long."""
+    """Load: the request, its rate and its duration."""
 
     protocol: Protocol
     port: int
@@ -61,7 +61,7 @@ class Plan:
 
 
 class Log:
-    """When requests were sent and how they ended, by their number."""
+    """Log of when requests were sent and how they ended, by their number."""
 
     def __init__(self, count: int) -> None:
         self.sent = [float("nan")] * count
@@ -81,7 +81,7 @@ class Log:
         return time.perf_counter() - self.start
 
     def add(self) -> int:
-        """The number of one more request."""
+        """Return the number of one more request."""
         for values, value in ((self.sent, float("nan")), (self.ended, float("nan"))):
             values.append(value)
         self.code.append(UNANSWERED)
@@ -347,7 +347,7 @@ class Http2Pool:
 
 
 def _header_block(plan: Plan) -> bytes:
-    """The request's headers without use of a table, so that they are the same for every request."""
+    """Return the request's headers without use of a table, so that they are the same for every request."""
     authority = f"{HOST}:{plan.port}".encode()
     block = b"\x83\x86" + _literal(4, plan.path.encode()) + _literal(1, authority)
     block += _named(b"te", b"trailers") + _named(b"content-type", b"application/grpc")
@@ -369,7 +369,7 @@ def _frame(kind: int, flags: int, stream: int, content: bytes | memoryview) -> b
 
 
 def _grpc_status(block: bytes) -> tuple[str, bool]:
-    """The status in trailers that were written without a table, and whether they say when to come back."""
+    """Return the status in trailers that were written without a table, and whether they say when to come back."""
     place = block.find(b"grpc-status")
     if place < 0:
         return "no grpc-status", False

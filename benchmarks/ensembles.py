@@ -1,4 +1,4 @@
-"""What further members cost: one graph for all of them against one member's graph, in process."""
+"""Cost of further members: one graph for all of them against one member's graph, in process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure, interleaved
 from benchmarks.inputs import ARTEFACTS, artefact, rows
-from benchmarks.timing import interleaved
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.artefact.ensemble import Scaling, TrainedEnsemble
 from models.tasks.vessel.artefact.export import export
@@ -24,7 +23,7 @@ MEMBERS = {"dnn-1": 1, "dnn-10": 10, "variational-10x10": 100}
 
 
 def measure(seconds: float) -> Iterator[Figure]:
-    """Ratios to one member, for one row and for 1000."""
+    """Yield ratios to one member, for one row and for 1000."""
     with tempfile.TemporaryDirectory() as directory:
         graphs = {name: _graph(name, Path(directory)) for name in MEMBERS}
         for count in (1, 1000):
@@ -49,7 +48,7 @@ def _run(graph: OnnxGraph, given: NDArray[np.float32]) -> object:
 
 
 def _graph(name: str, directory: Path) -> tuple[OnnxGraph, str]:
-    """The reference artefact's graph, or one of the same size with random weights."""
+    """Return the reference artefact's graph, or one of the same size with random weights."""
     if (ARTEFACTS / "vessel" / name / "manifest.json").exists():
         source = artefact("vessel", name)
         return OnnxGraph(source.path(source.manifest.executor.file)), name

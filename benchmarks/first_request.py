@@ -55,7 +55,7 @@ _TEXTS = (
 
 
 def requests(task: str, source: artefact.Artefact, size: int) -> Any:
-    """A request of so many units."""
+    """Return a request of so many units."""
     if task in ("vessel", "weather"):
         from services.request.row_task import Packed, RowsRequest
 
@@ -84,7 +84,7 @@ def requests(task: str, source: artefact.Artefact, size: int) -> Any:
 
 
 async def measured(task: str, size: int, repeats: int, examples: bool) -> dict[str, float]:
-    """Processor seconds of the first request, and of the median and the largest of later ones."""
+    """Return processor seconds of the first request, and of the median and the largest of later ones."""
     source = artefact.read(folder(DEFAULT_MODELS[task]), task)
     settings = Settings.read({"DEMUR_LEDGER": "none", "DEMUR_LANES": "1"}, task=task)
     assembled = assemble(source, settings, Metrics(task, CollectorRegistry()))
@@ -107,29 +107,29 @@ async def measured(task: str, size: int, repeats: int, examples: bool) -> dict[s
 
 
 def main() -> None:
-    """Prints a row for each task and size: the median over starts of first/median, and its range."""
+    """Print a row for each task and size: the median over starts of first/median, and its range."""
     parser = argparse.ArgumentParser(description="first request against the median")
     parser.add_argument("--tasks", nargs="+", default=[*KINDS], choices=[*KINDS])
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--starts", type=int, default=3)
     parser.add_argument("--unwarmed", action="store_true", help="without the examples, for comparison")
     parser.add_argument("--child", nargs=2)
-    given = parser.parse_args()
+    options = parser.parse_args()
     tell: Callable[[str], object] = sys.stdout.write
-    if given.child:
-        task, size = given.child
-        tell(json.dumps(asyncio.run(measured(task, int(size), given.repeats, not given.unwarmed))) + "\n")
+    if options.child:
+        task, size = options.child
+        tell(json.dumps(asyncio.run(measured(task, int(size), options.repeats, not options.unwarmed))) + "\n")
         return
     tell(
         "| task | size | first, ms | median, ms | first / median | range | warm-up, s |\n"
         "|---|---|---|---|---|---|---|\n"
     )
-    for task in given.tasks:
+    for task in options.tasks:
         for size in KINDS[task]:
             command = [sys.executable, "-m", "benchmarks.first_request", "--child", task, size]
-            command += ["--repeats", str(given.repeats), *(["--unwarmed"] if given.unwarmed else [])]
+            command += ["--repeats", str(options.repeats), *(["--unwarmed"] if options.unwarmed else [])]
             found = []
-            for _ in range(given.starts):
+            for _ in range(options.starts):
                 ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
                 found.append(json.loads(ran.stdout.splitlines()[-1]))
             ratios = [one["first"] / one["median"] for one in found]

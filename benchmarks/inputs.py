@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.artefact import Artefact, read
+from models.executors.onnx import OnnxGraph
+from models.executors.reduced import Reduced
+from models.tasks.weather.inference import serving
 
 ARTEFACTS = Path(__file__).resolve().parents[1] / "artefacts"
 SERVED = {"vessel": "dnn-10", "weather": "catboost-10"}
@@ -15,12 +19,12 @@ SERVED = {"vessel": "dnn-10", "weather": "catboost-10"}
 
 
 def artefact(task: str = "vessel", name: str = "") -> Artefact:
-    """A verified reference artefact: by default the one that is served."""
+    """Return a verified reference artefact: by default the one that is served."""
     return read(ARTEFACTS / task / (name or SERVED[task]))
 
 
 def rows(source: Artefact, count: int) -> NDArray[np.float32]:
-    """Rows [count, F] as they come: those of the development set that the artefact keeps, or, without, possible ones
+    """Return rows [count, F]: those of the development set that the artefact keeps, or, without, possible ones
     around the middle of what the model was trained on."""
     if source.manifest.task == "weather":
         with np.load(source.path(source.manifest.golden)) as golden:
@@ -35,3 +39,21 @@ def rows(source: Artefact, count: int) -> NDArray[np.float32]:
     for position, values in source.schema.enumerated:
         found[:, position] = values[-1]
     return found
+
+
+Call = Callable[[NDArray[np.float32]], list[NDArray[np.float32]]]
+
+
+def direct(source: Artefact) -> Call:
+    """Return statistics of rows [n, F]: one call, one intra-op thread."""
+    if source.manifest.task == "weather":
+        return _weather(source)
+    graph = OnnxGraph(source.path(source.manifest.executor.file))
+    outputs = ("mean", "mvar", "varm") if source.manifest.ensemble else ("mean", "mvar")
+    return lambda rows: graph.run({"rows": rows}, outputs)
+
+
+def _weather(source: Artefact) -> Call:
+    members = serving.members(source)
+    reduced = Reduced(members, serving.heads(source), ensemble=source.manifest.ensemble)
+    return lambda rows: list(reduced(rows))

@@ -8,7 +8,6 @@ and prints a table. Takes a minute.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import os
@@ -19,34 +18,34 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks import machine
+from benchmarks import harness
 
 COLUMNS = {"errors.parquet": 2, "errors.csv": 2, "domains.parquet": 3}
 IDLE = "import services.cli.evaluate, models.evaluation.generic, pyarrow.parquet, pyarrow.csv"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("judging", __doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=3)
-    asked = parser.parse_args()
-    print(machine.line())
+    options = parser.parse_args()
+    harness.announce()
     with tempfile.TemporaryDirectory() as folder:
         files = {Path(folder) / name: columns for name, columns in COLUMNS.items()}
         # a child starts with its parent's peak of memory, so that this process stays small
-        writer = multiprocessing.get_context("spawn").Process(target=_write, args=(Path(folder), asked.rows))
+        writer = multiprocessing.get_context("spawn").Process(target=_write, args=(Path(folder), options.rows))
         writer.start()
         writer.join()
         _, idle = _run([sys.executable, "-c", IDLE])
-        print(f"\n{asked.rows} rows; a process that only imports what is needed has {idle / 1e6:.0f} MB\n")
+        print(f"\n{options.rows} rows; a process that only imports what is needed has {idle / 1e6:.0f} MB\n")
         print("| file | columns | time, s | memory above idle, MB | times the columns |")
         print("|---|---|---|---|---|")
         for path, columns in files.items():
             command = [sys.executable, "-m", "services.cli", "evaluate", "--task", "generic", "--acceptable", "1"]
-            runs = [_run([*command, "--json", "--predictions", str(path)]) for _ in range(asked.repeats)]
+            runs = [_run([*command, "--json", "--predictions", str(path)]) for _ in range(options.repeats)]
             seconds = [run[0] for run in runs]
             above = max(run[1] for run in runs) - idle
-            size = 8 * asked.rows * columns
+            size = 8 * options.rows * columns
             spread = f"{statistics.median(seconds):.1f} ({min(seconds):.1f} to {max(seconds):.1f})"
             print(f"| {path.name} | {columns} | {spread} | {above / 1e6:.0f} | {above / size:.2f} |")
 
@@ -66,7 +65,7 @@ def _write(folder: Path, rows: int) -> None:
 
 
 def _run(command: list[str]) -> tuple[float, int]:
-    """Seconds and peak resident bytes of a process."""
+    """Return seconds and peak resident bytes of a process."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None

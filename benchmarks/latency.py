@@ -9,15 +9,13 @@ import grpc
 
 import demur
 from benchmarks import floor, wire
-from benchmarks.direct import direct
-from benchmarks.figures import Figure
-from benchmarks.inputs import artefact, rows
+from benchmarks.harness import Figure, Timed, interleaved
+from benchmarks.inputs import artefact, direct, rows
 from benchmarks.service import HOST, Service
-from benchmarks.timing import Timed, interleaved
 
 
 def measure(service: Service, cores: set[int], seconds: float) -> Iterator[Figure]:
-    """Figures for one row and for 1000 packed rows; ``cores`` are the service's, for the bare server."""
+    """Yield figures for one row and for 1000 packed rows; ``cores`` are the service's, for the bare server."""
     for count in (1, 1000):
         timed = _turns(service, cores, count, seconds)
         yield from _figures(count, timed)

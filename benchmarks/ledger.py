@@ -1,11 +1,10 @@
-"""What a ledger costs the service: the same questions to services with and without one, turn by turn.
+"""Cost of a ledger: the same questions to services with and without one, turn by turn.
 
 ``python -m benchmarks.ledger [--seconds S] [--only PART …]``; a PostgreSQL server of its own is started.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
@@ -19,12 +18,10 @@ import grpc
 import numpy as np
 
 import demur
-from benchmarks import machine, wire
-from benchmarks.direct import direct
-from benchmarks.figures import Figure, table
-from benchmarks.inputs import artefact, rows
+from benchmarks import harness, wire
+from benchmarks.harness import Figure, Timed, interleaved
+from benchmarks.inputs import artefact, direct, rows
 from benchmarks.service import Service, pinned, running
-from benchmarks.timing import Timed, interleaved
 from tests.postgres import running_postgres
 
 CHUNK_ROWS = 1024
@@ -135,16 +132,16 @@ def ingest(url: str, units: int) -> Figure:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ledger", description=__doc__)
+    parser = harness.parser("ledger", __doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="of each comparison")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS, metavar="PART", help=", ".join(PARTS))
-    given = parser.parse_args()
-    sys.stdout.write(f"{machine.line()}\n")
+    options = parser.parse_args()
+    harness.announce()
     with running_postgres() as server:
-        urls = ("", server.database()) if "ingest" in given.only else ()
+        urls = ("", server.database()) if "ingest" in options.only else ()
         figures = [ingest(url, 500_000) for url in urls]
-        figures += measure(given.seconds, server.database(), [part for part in given.only if part != "ingest"])
-    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+        figures += measure(options.seconds, server.database(), [part for part in options.only if part != "ingest"])
+    harness.report(figures)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What the figures were measured on, in one line."""
+"""Description of the machine that figures were measured on, in one line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def describe() -> dict[str, str]:
 
 
 def line() -> str:
-    """The same for people."""
+    """Return the same for people."""
     return ", ".join(f"{name} {value}" for name, value in describe().items())
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 
 import demur
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure
 from benchmarks.inputs import artefact, rows
 from benchmarks.service import Service
 from benchmarks.stream import CHUNK_ROWS
@@ -56,7 +56,7 @@ def _paced(client: demur.Client, service: Service, seconds: float) -> list[float
 
 @contextmanager
 def _bulk(service: Service) -> Iterator[None]:
-    """A caller of its own process that streams until the end of the block."""
+    """Stream from a process of its own until the end of the block."""
     command = [sys.executable, "-m", "benchmarks.mixed", service.grpc, service.task]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         try:

@@ -5,8 +5,6 @@ python -m benchmarks.monitor [--units 1000000] [--ledger URL]
 
 from __future__ import annotations
 
-import argparse
-import os
 import tempfile
 import threading
 import time
@@ -19,8 +17,8 @@ import numpy as np
 import psutil
 import uvicorn
 
-from benchmarks import machine
-from benchmarks.figures import Figure, table
+from benchmarks import harness
+from benchmarks.harness import Figure
 from models.live.window_figures import bucket_figures, exact_figures
 from services.monitor.exporter import Exporter
 from services.monitor.http import Routes, application
@@ -34,15 +32,14 @@ FLUSH = 1000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.monitor", description=__doc__)
+    parser = harness.parser("monitor", __doc__)
     parser.add_argument("--units", type=int, default=1_000_000)
     parser.add_argument("--ledger", default="", help="an empty ledger's URL; default: a SQLite file")
-    given = parser.parse_args()
-    print(machine.line())
+    options = parser.parse_args()
+    harness.announce()
     with tempfile.TemporaryDirectory() as folder:
-        url = given.ledger or f"sqlite:///{Path(folder) / 'ledger.db'}"
-        print(table(measure(url, given.units)))
-    print(f"load {os.getloadavg()[0]:.1f}")
+        url = options.ledger or f"sqlite:///{Path(folder) / 'ledger.db'}"
+        harness.report(measure(url, options.units))
 
 
 def measure(url: str, units: int) -> Iterator[Figure]:
@@ -81,7 +78,7 @@ def measure(url: str, units: int) -> Iterator[Figure]:
 
 @contextmanager
 def served(routes: Routes) -> Iterator[str]:
-    """The monitor's HTTP server on a free port; the URL of its metrics."""
+    """Run the monitor's HTTP server on a free port; yield the URL of its metrics."""
     port = free_port()
     config = uvicorn.Config(application(routes), host="127.0.0.1", port=port, log_config=None, access_log=False)
     server = uvicorn.Server(config)
@@ -97,7 +94,7 @@ def served(routes: Routes) -> Iterator[str]:
 
 
 def fill(url: str, units: int) -> int:
-    """A week of traffic with 10 % deferred, 1 % audits and all labels asked for; how many."""
+    """Return a week of traffic with 10 % deferred, 1 % audits and all labels asked for; how many."""
     now = time.time()
     book = Book(url, now=now - 7 * 86400)
     book.deploy(now - 7 * 86400)

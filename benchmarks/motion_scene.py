@@ -9,7 +9,6 @@ passes of the same maps through the same members on one core, without a service.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 import urllib.request
@@ -19,9 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import demur
-from benchmarks import machine, service
-from benchmarks.figures import Figure, table
-from benchmarks.timing import interleaved
+from benchmarks import harness, service
+from benchmarks.harness import Figure, interleaved
 from models import artefact as artefacts
 from models.tasks.motion.inference import members as members_of
 from models.tasks.motion.inference import scenes
@@ -41,18 +39,18 @@ COPIES = 1_000_000
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("motion_scene", __doc__)
     parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    given = parser.parse_args(arguments)
-    sys.stdout.write(f"{machine.line()}\n")
-    figures = [figure for part in given.only for figure in PARTS[part](given.seconds)]
-    sys.stdout.write(f"{table(figures)}\n")
+    options = parser.parse_args(arguments)
+    harness.announce()
+    figures = [figure for part in options.only for figure in PARTS[part](options.seconds)]
+    harness.report(figures, load=False)
     return 0
 
 
 def crowded() -> bytes:
-    """A simulated scene of a dense city with so many requests: each vehicle drives beside a copy of itself.
+    """Return a simulated scene of a dense city with so many requests: each vehicle drives beside a copy of itself.
 
     The simulator asks about some twenty vehicles, of which those near the measuring car are seen.
     """
@@ -73,7 +71,7 @@ def crowded() -> bytes:
 
 
 def drawing(seconds: float) -> Iterator[Figure]:
-    """Of the large scene."""
+    """Measure reading and drawing of the large scene."""
     content = crowded()
     scene = scenes.parse(content)
     agents = [scenes.agent(scene, track) for track in scenes.requested(scene)]

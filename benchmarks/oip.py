@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import wire
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure, Timed, interleaved
 from benchmarks.inputs import artefact, rows
 from benchmarks.service import HOST, Service
-from benchmarks.timing import Timed, interleaved
 from services.transport.oip.protocol import oip_pb2
 
 INFER = "/inference.GRPCInferenceService/ModelInfer"
@@ -27,7 +26,7 @@ PAIRS = {"gRPC": "gRPC, own", "HTTP, bytes": "HTTP, own protobuf", "HTTP, JSON":
 
 
 def measure(service: Service, seconds: float) -> Iterator[Figure]:
-    """Figures for one row and for 1000 packed rows."""
+    """Yield figures for one row and for 1000 packed rows."""
     for count in (1, 1000):
         timed = _turns(service, count, seconds)
         part = f"Open Inference Protocol, {'one row' if count == 1 else f'{count} rows'}"
@@ -47,7 +46,7 @@ def grpc_body(task: str, given: NDArray[np.float32]) -> bytes:
 
 
 def http_requests(task: str, given: NDArray[np.float32], host: str) -> dict[str, bytes]:
-    """The same rows over HTTP, answered as they came: as bytes, or as JSON."""
+    """Return the same rows over HTTP, answered as they came: as bytes, or as JSON."""
     tensor = {"name": "rows", "datatype": "FP32", "shape": list(given.shape)}
     sized = tensor | {"parameters": {"binary_data_size": given.nbytes}}
     head = msgspec.json.encode({"inputs": [sized], "parameters": {"binary_data_output": True}})

@@ -36,7 +36,7 @@ _TURN = 64
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of the requests of a plan, in the order in which they were due."""
+    """Outcomes of the requests of a plan, in the order in which they were due."""
 
     due: NDArray[np.float64]
     """Seconds since the start, [n]."""
@@ -58,7 +58,7 @@ class Ended:
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Whether the answer was one."""
+        """True where the request was answered."""
         return self.code == "OK"
 
     @property
@@ -78,7 +78,7 @@ class Ended:
 
 
 def generate(plan: Plan, cores: set[int]) -> Ended:
-    """Runs a plan in a process of its own on these cores."""
+    """Run a plan in a process of its own on these cores."""
     with tempfile.TemporaryDirectory(prefix="demur-load-") as place:
         told = Path(place) / "ended.npz"
         given = asdict(plan) | {"body": b64encode(plan.body).decode(), "told": str(told)}
@@ -98,7 +98,7 @@ def generate(plan: Plan, cores: set[int]) -> Ended:
 
 
 async def run(plan: Plan) -> Ended:
-    """Runs a plan on this event loop."""
+    """Run a plan on this event loop."""
     pool_of = {"grpc": Http2Pool, "http": Http1Pool}[plan.protocol]
     return await (_closed if plan.callers else _open)(plan, pool_of)
 

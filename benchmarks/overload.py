@@ -1,4 +1,4 @@
-"""More than a replica can answer: what becomes of those who are answered, of the rest, of memory, and afterwards.
+"""Overload: latency of answered calls, refusals, memory and recovery under more load than a replica can answer.
 
     python -m benchmarks.overload [--task vessel] [--protocols grpc http] [--times 5] [--seconds 60] [--cores 1]
     python -m benchmarks.overload --soak [--seconds 600]
@@ -10,21 +10,19 @@ single calls, until five in a row take no longer than nominal. ``--soak`` is 70 
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 
-from benchmarks import machine
+from benchmarks import harness
 from benchmarks.capacity import LOAD, PROTOCOLS, saturation
 from benchmarks.connections import Protocol
-from benchmarks.figures import Figure, table
+from benchmarks.harness import Figure
 from benchmarks.open_loop import Ended, generate
 from benchmarks.questions import TASKS, Question, question
-from benchmarks.service import Service, pinned, running
-from benchmarks.watching import Watched, watching
+from benchmarks.service import Service, Watched, pinned, running, watching
 
 IN_WORDS = {"grpc": {"RESOURCE_EXHAUSTED"}, "http": {"429"}}
 """Refusals that say when to come back."""
@@ -36,9 +34,8 @@ _MEMORY_MIB = 16.0
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measures and shows; 0 also where a target is missed: judging is the reader's."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.overload", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    """Measure and shows; 0 also where a target is missed: judging is the reader's."""
+    parser = harness.parser("overload", __doc__)
     parser.add_argument("--task", choices=TASKS, default="vessel")
     parser.add_argument("--rows", type=int, default=1, help="of a question to a tabular task")
     parser.add_argument("--protocols", nargs="+", choices=PROTOCOLS, default=PROTOCOLS)
@@ -49,23 +46,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--cores", type=int, default=1, help="of the service, as many lanes")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings, as waiting_calls=12")
     parser.add_argument("--soak", action="store_true")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     cores = sorted(os.sched_getaffinity(0))
-    asked = question(given.task, given.rows)
-    settings = {"lanes": str(given.cores)} | dict(one.split("=", 1) for one in given.set)
-    sys.stdout.write(f"{machine.line()}\n")
-    with pinned({cores[-1]}), running(set(cores[: given.cores]), given.task, **settings) as service:
-        for protocol in given.protocols:
-            load = Load(asked, service, protocol, {cores[-1]}, given.deadline)
-            capacity = given.capacity or saturation(
-                asked, service, protocol, _CAPACITY_SECONDS, given.cores, {cores[-1]}
+    asked = question(options.task, options.rows)
+    settings = {"lanes": str(options.cores)} | dict(one.split("=", 1) for one in options.set)
+    harness.announce()
+    with pinned({cores[-1]}), running(set(cores[: options.cores]), options.task, **settings) as service:
+        for protocol in options.protocols:
+            load = Load(asked, service, protocol, {cores[-1]}, options.deadline)
+            capacity = options.capacity or saturation(
+                asked, service, protocol, _CAPACITY_SECONDS, options.cores, {cores[-1]}
             )
-            if given.soak:
-                found = soaked(load, capacity, given.seconds or 600)
+            if options.soak:
+                found = soaked(load, capacity, options.seconds or 600)
             else:
-                found = flooded(load, capacity, given.times, given.seconds or 60)
-            sys.stdout.write(f"{table(found)}\n\nload {os.getloadavg()[0]:.1f}\n")
-            sys.stdout.flush()
+                found = flooded(load, capacity, options.times, options.seconds or 60)
+            harness.report(found)
     return 0
 
 
@@ -87,7 +83,7 @@ class Load:
 
     @property
     def expected(self) -> set[str]:
-        """How calls may end that are not answered."""
+        """Codes with which calls may end that are not answered."""
         late = {"DEADLINE_EXCEEDED", "504"} if self._deadline else set()
         return IN_WORDS[self.protocol] | late
 
@@ -149,7 +145,7 @@ def _memory(part: str, watched: Watched) -> Figure:
 
 
 def _recovery(load: Load, limit: float) -> float:
-    """Seconds from the end of a flood until single calls are as quick as before."""
+    """Return seconds from the end of a flood until single calls are as quick as before."""
     over = time.monotonic()
     while time.monotonic() - over < _RECOVERY_SECONDS:
         began = time.monotonic() - over
@@ -163,7 +159,7 @@ def _recovery(load: Load, limit: float) -> float:
 
 
 def soaked(load: Load, capacity: float, seconds: float) -> Iterator[Figure]:
-    """What grows at 70 %."""
+    """Yield what grows at 70 % of the capacity."""
     part = f"{load.asked.name}, {load.protocol}: {LOAD:.0%} of {capacity:,.0f} requests/s for {seconds:,.0f} s"
     with watching(load.service, max(0.5, seconds / 120), series=True) as watched:
         ended = load.run(LOAD * capacity, seconds)

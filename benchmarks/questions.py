@@ -30,7 +30,7 @@ class Question:
     """In tables."""
 
     def plan(self, service: Service, protocol: Protocol, seconds: float, **wishes: float) -> Plan:
-        """A load of it; see ``Plan`` for wishes."""
+        """Return a load of it; see ``Plan`` for wishes."""
         grpc = protocol == "grpc"
         port, path = (service.grpc_port, wire.predict(self.task)) if grpc else (service.http_port, "/v1/predict")
         return Plan(protocol, port, path, self.message, seconds, **wishes)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""How fast the simulators draw: the lines on speed of their data sheets.
+"""Speed of the simulators, for their data sheets.
 
     python -m benchmarks.simulators [TASK ...]
 
@@ -8,7 +8,6 @@ Prints seconds of processor time, so that other processes of the machine matter 
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -18,31 +17,31 @@ from typing import TypeVar
 
 import numpy as np
 
-from benchmarks import machine
+from benchmarks import harness
 
 ROWS = 1_000_000
 WEATHER_SCALE = 0.02
 MOTION_SCALE = 0.005
 SEED = 0
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("simulators", __doc__)
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=f"default: {', '.join(MEASURES)}")
-    asked = parser.parse_args(arguments)
-    if unknown := set(asked.tasks) - set(MEASURES):
+    options = parser.parse_args(arguments)
+    if unknown := set(options.tasks) - set(MEASURES):
         parser.error(f"TASK = {', '.join(sorted(unknown))}: must be of {', '.join(MEASURES)}")
-    for task in asked.tasks or MEASURES:
+    for task in options.tasks or MEASURES:
         for line in MEASURES[task]():
             sys.stdout.write(f"{task}: {line}\n")
             sys.stdout.flush()
-    sys.stdout.write(f"{machine.line()}\n")
+    harness.announce()
     return 0
 
 
-def timed(call: Callable[[], Found]) -> tuple[Found, float]:
+def timed(call: Callable[[], Result]) -> tuple[Result, float]:
     """Return what a call returns, and the seconds of processor time that it took."""
     start = time.process_time()
     found = call()

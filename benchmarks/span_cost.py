@@ -18,7 +18,7 @@ from opentelemetry.trace import SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from benchmarks import machine
-from benchmarks.figures import Figure, table
+from benchmarks.harness import Figure, table
 from services.tracing import otlp
 from services.tracing.recording import Backend
 from services.tracing.span_queue import Limits, SpanQueue

@@ -1,4 +1,4 @@
-"""Where the time of a request goes: each stage of the real pipeline alone, in process, without sockets."""
+"""Time of each stage of the real pipeline alone, in process, without sockets."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 
 from benchmarks import wire
-from benchmarks.direct import direct
-from benchmarks.figures import Figure
-from benchmarks.inputs import artefact, rows
-from benchmarks.timing import interleaved
+from benchmarks.harness import Figure, interleaved
+from benchmarks.inputs import artefact, direct, rows
 from services.app.assembly import assemble
 from services.policy.decision import decide
 from services.request.metrics import Metrics

@@ -11,9 +11,8 @@ import psutil
 from numpy.typing import NDArray
 
 import demur
-from benchmarks.direct import Call, direct
-from benchmarks.figures import Figure
-from benchmarks.inputs import artefact, rows
+from benchmarks.harness import Figure
+from benchmarks.inputs import Call, artefact, direct, rows
 from benchmarks.service import PeakMemory, Service
 
 CHUNK_ROWS = 4096

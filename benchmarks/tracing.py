@@ -1,11 +1,10 @@
-"""What traces cost a call of one row: the same questions to services that trace none, some and all of them, in turn.
+"""Cost of traces for a call of one row: services that trace no, some and all calls, in turn.
 
 ``python -m benchmarks.tracing [--seconds S] [--before DIRECTORY]``; spans go to a collector that throws them away.
 """
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import os
 import subprocess
@@ -16,11 +15,10 @@ from pathlib import Path
 
 import grpc
 
-from benchmarks import machine, wire
-from benchmarks.figures import Figure, table
+from benchmarks import harness, wire
+from benchmarks.harness import Figure, Timed, interleaved
 from benchmarks.inputs import artefact, rows
 from benchmarks.service import HOST, PROJECT, Service, pinned, running
-from benchmarks.timing import Timed, interleaved
 
 OFF, SOME, ALL, BEFORE = "tracing off", "1 % traced", "100 % traced", "the code before"
 _COLLECTOR = """
@@ -110,7 +108,7 @@ def _http(stack: ExitStack, service: Service) -> Callable[[], object]:
 
 @contextmanager
 def collector(cores: set[int]) -> Iterator[str]:
-    """Where a collector listens, in a process of its own, that reads spans and throws them away."""
+    """Run a collector in a process of its own that reads spans and throws them away; yield its URL."""
     child = subprocess.Popen(
         [sys.executable, "-c", _COLLECTOR],
         stdout=subprocess.PIPE,
@@ -126,13 +124,13 @@ def collector(cores: set[int]) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.tracing", description=__doc__)
+    parser = harness.parser("tracing", __doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--before", type=Path, metavar="DIRECTORY", help="a checkout to compare with")
-    given = parser.parse_args()
-    sys.stdout.write(f"{machine.line()}\n")
-    figures = list(measure(given.seconds, None if given.before is None else given.before.resolve()))
-    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+    options = parser.parse_args()
+    harness.announce()
+    figures = measure(options.seconds, None if options.before is None else options.before.resolve())
+    harness.report(figures)
     return 0
 
 

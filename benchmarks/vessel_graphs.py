@@ -1,6 +1,6 @@
 """Times the fused vessel graphs against one member's graph: ratios, so that a shared machine can check them.
 
-    python benchmarks/vessel_graphs.py [--rounds 5]
+    python -m benchmarks.vessel_graphs [--rounds 5]
 
 One intra-op thread, medians of interleaved rounds, untrained weights (time does not depend on them). "loop"
 is ten runs of one member's graph; "naive" is a member's graph with the operator Softplus.
@@ -8,7 +8,6 @@ is ten runs of one member's graph; "naive" is a member's graph with the operator
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks import harness
 from models.executors.graph import Graph, Value
 from models.executors.onnx import OnnxGraph
 from models.tasks.vessel.artefact.ensemble import SAMPLED, Family, Scaling, TrainedEnsemble
@@ -42,7 +42,7 @@ class Naive(Graph):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("vessel_graphs", __doc__)
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def untrained(family: Family, members: int, samples: int) -> TrainedEnsemble:
-    """An ensemble with first weights."""
+    """Return an ensemble with first weights."""
     middle = np.array([(feature.lower + feature.upper) / 2 for feature in FEATURES])
     scaling = Scaling(middle, np.abs(middle) + 1, 18_000.0, 8_000.0)
     seeds = tuple(range(members))
@@ -79,7 +79,7 @@ def opened(ensemble: TrainedEnsemble, folder: Path, kind: type[Graph] = Graph) -
 
 
 def measure(graphs: dict[str, Any], batch: int, rounds: int) -> dict[str, float]:
-    """Median seconds of processor time a run; one intra-op thread runs on the calling one."""
+    """Return median seconds of processor time a run; one intra-op thread runs on the calling one."""
     schema = np.array([[feature.lower, feature.upper] for feature in FEATURES], np.float32)
     rows = np.random.default_rng(0).uniform(schema[:, 0], schema[:, 1], (batch, len(FEATURES))).astype(np.float32)
     taken: dict[str, list[float]] = {name: [] for name in graphs}

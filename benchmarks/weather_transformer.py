@@ -1,4 +1,4 @@
-"""How much of the machine's matrix multiplication rate FT-Transformer ensembles reach, one thread, in process.
+"""Share of the machine's matrix multiplication rate that FT-Transformer ensembles reach on one thread.
 
     python -m benchmarks.weather_transformer [--seconds 4]
 
@@ -10,8 +10,6 @@ Times are the thread's processor time. Weights are untrained (time does not depe
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import tempfile
 import time
@@ -23,9 +21,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks import machine
-from benchmarks.figures import Figure, table
-from benchmarks.timing import interleaved
+from benchmarks import harness
+from benchmarks.harness import Figure, interleaved
 from models.executors.graph import Graph
 from models.executors.graph_members import GraphMembers
 from models.executors.onnx import OnnxGraph
@@ -44,19 +41,19 @@ SIDE = 1024
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("weather_transformer", __doc__)
     parser.add_argument("--seconds", type=float, default=4, help="of each comparison")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    sys.stdout.write(f"{machine.line()}\n")
+    harness.announce()
     with tempfile.TemporaryDirectory() as folder:
-        figures = list(measure(Path(folder), given.seconds))
-    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+        figures = list(measure(Path(folder), options.seconds))
+    harness.report(figures)
     return 0
 
 
 def measure(folder: Path, seconds: float) -> Iterator[Figure]:
-    """Share of the reference rate, and what fusing saves, for each size and number of rows."""
+    """Yield share of the reference rate, and what fusing saves, for each size and number of rows."""
     products = reference(folder)
     for name, (sizes, members) in CASES.items():
         ensemble = untrained(sizes, members)
@@ -113,7 +110,7 @@ def reference(folder: Path) -> dict[str, Callable[[], object]]:
 
 
 def untrained(sizes: Sizes, members: int) -> TrainedEnsemble:
-    """An ensemble with first weights, for the default schema's number of features."""
+    """Return an ensemble with first weights, for the default schema's number of features."""
     scaling = Scaling(
         np.zeros(FEATURES, np.float32), np.ones(FEATURES, np.float32), np.empty((0, FEATURES), np.float32)
     )
@@ -134,7 +131,7 @@ def in_turn(members: list[GraphMembers], given: NDArray[np.float32]) -> None:
 
 
 def rows(count: int) -> NDArray[np.float32]:
-    """Rows of standard normal values, one in twenty missing."""
+    """Return rows of standard normal values, one in twenty missing."""
     draw = np.random.default_rng(count)
     drawn = draw.normal(size=(count, FEATURES)).astype(np.float32)
     drawn[draw.random(drawn.shape) < 0.05] = np.nan

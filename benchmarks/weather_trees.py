@@ -9,7 +9,6 @@ turn in one process. "ten predicts" is what released code does; "one Pool" makes
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import resource
@@ -27,9 +26,8 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from benchmarks import machine
-from benchmarks.figures import Figure, table
-from benchmarks.timing import Timed, interleaved
+from benchmarks import harness
+from benchmarks.harness import Figure, Timed, interleaved, table
 from models.executors.trees.ensemble import TreeEnsemble
 from models.executors.trees.model import open_model
 from models.executors.trees.native import NativeTrees
@@ -48,25 +46,25 @@ LEAST = {(20_000, 1): 5.0}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("weather_trees", __doc__)
     parser.add_argument("--trees", type=int, nargs="+", default=[20_000, 300])
     parser.add_argument("--models", type=int, default=10)
     parser.add_argument("--rows", type=int, nargs="+", default=ROWS)
     parser.add_argument("--seconds", type=float, default=10.0, help="for each number of rows")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     start = time.perf_counter()
-    sys.stdout.write(f"{machine.line()}\n")
-    for trees in given.trees:
+    harness.announce()
+    for trees in options.trees:
         with tempfile.TemporaryDirectory() as folder:
-            paths = apart(synthesise, Path(folder), given.models, trees)
-            sys.stdout.write(f"{table(apart(measure, paths, trees, given.rows, given.seconds))}\n")
+            paths = apart(synthesise, Path(folder), options.models, trees)
+            sys.stdout.write(f"{table(apart(measure, paths, trees, options.rows, options.seconds))}\n")
             sys.stdout.flush()
     sys.stdout.write(f"\n{time.perf_counter() - start:.0f} s, load {os.getloadavg()[0]:.1f}\n")
     return 0
 
 
 def apart(task: Callable[..., Result], *given: object) -> Result:
-    """Runs in a fresh process, so that memory is what this alone needs."""
+    """Run in a fresh process, so that memory is what this alone needs."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(task, *given).result()
 
@@ -157,7 +155,7 @@ def memory() -> float:
 
 
 def peak() -> float:
-    """The most that was resident, MB."""
+    """Return the most that was resident, MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 

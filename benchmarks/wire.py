@@ -33,12 +33,12 @@ def protobuf_body(task: str, schema: Schema, rows: NDArray[np.float32]) -> bytes
 
 
 def json_body(schema: Schema, rows: NDArray[np.float32]) -> bytes:
-    """The same rows as named columns."""
+    """Return the same rows as named columns."""
     return msgspec.json.encode({"columns": dict(zip(schema.names, rows.T.tolist(), strict=True))})
 
 
 def post(host: str, path: str, kind: str, body: bytes, **headers: object) -> bytes:
-    """An HTTP/1.1 request that keeps the connection."""
+    """Return an HTTP/1.1 request that keeps the connection."""
     told = {"host": host, "content-type": kind, "content-length": len(body)} | headers
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in told.items())
     return f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + body

@@ -34,6 +34,8 @@ FORBIDDEN = {
     PROJECT / "models": (
         "services",
         "simulators",
+        "studies",
+        "benchmarks",
         "demur",
         "bentoml",
         "grpc",
@@ -44,6 +46,8 @@ FORBIDDEN = {
     CLIENT / "demur": ("services", "models", "bentoml", "onnxruntime", "tests"),
     PROJECT / "services": ("tests", "benchmarks", "studies", "simulators", "examples"),
     PROJECT / "simulators": ("services", "tests", "benchmarks", "studies", "examples"),
+    PROJECT / "benchmarks": ("tests", "studies"),
+    PROJECT / "examples": ("services", "models", "tests", "benchmarks", "studies"),
 }
 ROOMS = (
     *("runtime", "policy", "tracing", "qualification", "ledger", "labels", "request", "access", "transport"),

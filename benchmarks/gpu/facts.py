@@ -1,4 +1,4 @@
-"""Which device, driver and libraries are there, and what is missing."""
+"""Device, driver and libraries of the machine, and what is missing."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _TIMES = 5
 
 @dataclass(frozen=True)
 class Work:
-    """What a benchmark computes at least."""
+    """Least work of a benchmark."""
 
     flop: float
     moved_bytes: float

@@ -1,4 +1,4 @@
-"""How long the models take on the device, as they are served, over the least time that it could need."""
+"""Times of the models on the device, as they are served, over the least time that it could need."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LESION_MOST_SECONDS, LESION_MOST_GIB, MOTION_MOST_SECONDS = 0.8, 12.0, 0.005
 
 
 def rows(setting: Setting) -> dict[str, Any]:
-    """A million rows in passes as they are served."""
+    """Return a million rows in passes as they are served."""
     found = inputs.artefact("vessel", VESSEL)
     graph = OnnxGraph(found.path(found.manifest.executor.file), setting.device)
     manifest = found.manifest
@@ -43,7 +43,7 @@ def rows(setting: Setting) -> dict[str, Any]:
 
 
 def transformer(setting: Setting) -> dict[str, Any]:
-    """Rows through an ensemble of FT-Transformers of the paper's size, untrained."""
+    """Return rows through an ensemble of FT-Transformers of the paper's size, untrained."""
     from benchmarks import weather_transformer as cases
     from models.executors.graph_members import GraphMembers
     from models.tasks.weather.inference.serving import ROWS_PER_PASS
@@ -65,7 +65,7 @@ def transformer(setting: Setting) -> dict[str, Any]:
 
 
 def scan(setting: Setting) -> dict[str, Any]:
-    """A scan from file to maps: time by stage, and memory of the device."""
+    """Return a scan from file to maps: time by stage, and memory of the device."""
     from benchmarks.lesion_volume import ensembles
     from models.tasks.lesion.data.image import read_scan
     from models.tasks.lesion.inference import segment
@@ -108,7 +108,7 @@ def scan(setting: Setting) -> dict[str, Any]:
 
 
 def motion(setting: Setting) -> dict[str, Any]:
-    """A request's map to ranked plans, with members of the released size."""
+    """Return a request's map to ranked plans, with members of the released size."""
     from benchmarks.motion_planning.ensembles import members as drawn
     from models.tasks.motion.artefact.export import export
     from models.tasks.motion.artefact.recipe import Recipe
@@ -128,7 +128,7 @@ def motion(setting: Setting) -> dict[str, Any]:
 
 
 def translation(setting: Setting) -> dict[str, Any]:
-    """A sentence of 25 tokens, beam 5: fp16 on a GPU, int8 on a CPU, weights of the released size."""
+    """Return a sentence of 25 tokens, beam 5: fp16 on a GPU, int8 on a CPU, weights of the released size."""
     from benchmarks.translation_decoding import full_size
     from benchmarks.translation_decoding.ensembles import MEMBERS, drawn, write
     from models.tasks.translation.networks.settings import PRESETS, RELEASED
@@ -224,7 +224,7 @@ def _lap(spent: dict[str, float], name: str, since: float) -> float:
 
 
 class _Memory:
-    """How much more memory of the device is used than when this was made, by all processes together.
+    """Increase of the device's used memory, of all processes together, since this was made.
 
     ONNX Runtime's arenas on a device keep what they have taken, so that a look after a pass sees its most.
     """

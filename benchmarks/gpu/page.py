@@ -102,7 +102,7 @@ def _device(found: Outcome | None) -> Iterator[str]:
 
 
 def _short(part: str, found: Mapping[str, Any]) -> str:
-    """What was found, in a line."""
+    """Return the figures of a part in a line."""
     if part == "rates":
         return (
             f"{found['flop_per_second'] / 1e12:.3g} TFLOP/s float32{' with TF32' if found['tf32'] else ''}, "
@@ -173,7 +173,7 @@ def _floors_of_an_h200(record: Record) -> Mapping[str, float]:
 
 
 def _over(seconds: float, floor: float | None) -> tuple[str, str]:
-    """A floor, and how many times as long it took."""
+    """Return a floor, and how many times as long it took."""
     return ("-", "-") if floor is None else (f"{floor:.3g}", f"{seconds / floor:.3g} x")
 
 
@@ -183,7 +183,7 @@ def _judged(record: Record) -> bool:
 
 
 def _target(limit: float, unit: str, value: float | None) -> str:
-    """A limit, and whether a value is within it; nothing that is measured takes none at all, so 0 is no value."""
+    """Return a limit, and whether a value is within it; 0 is no value, since every measurement takes some."""
     if not value:
         return f"{_limit(limit, unit)}: not told"
     return f"{_limit(limit, unit)}: {'met' if value <= limit else '**missed**'} ({value:.3g} {unit})"
@@ -194,7 +194,7 @@ def _limit(limit: float, unit: str) -> str:
 
 
 def _listed(found: Mapping[str, Any]) -> str:
-    """Numbers and words by name; what is longer is in the record."""
+    """Return numbers and words by name; what is longer is in the record."""
     return ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in found.items() if _plain(value))
 
 

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from benchmarks.gpu.parts import Outcome
-from benchmarks.gpu.shipped import tag
+from models import artefact
+from models.artefact import ArtefactError
+from services.app.reference import folder
+
+
+def tag(name: str) -> str:
+    """Return the tag of a shipped artefact, such as ``vessel-dnn-10:0123456789abcdef``; empty where it is not whole."""
+    try:
+        return _tag(folder(name))
+    except (ArtefactError, LookupError):
+        return ""
+
+
+def tags(names: Iterable[str]) -> dict[str, str]:
+    """Return name to tag."""
+    return {name: tag(name) for name in names}
+
+
+@cache
+def _tag(directory: Path) -> str:
+    return artefact.read(directory).tag
+
 
 FILE = "record.json"
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,5 +117,5 @@ def _artefacts(outcome: Outcome) -> set[str]:
 
 
 def _public(version: str) -> str:
-    """A version without its local part."""
+    """Return a version without its local part."""
     return version.partition("+")[0]

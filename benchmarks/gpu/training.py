@@ -164,7 +164,7 @@ def _place(setting: Setting) -> torch.device:
 
 
 def _trained(case: Case, place: torch.device) -> tuple[list[float], float]:
-    """Losses of some steps, and the time of one, seconds; the first is not timed."""
+    """Return losses of some steps, and the time of one, seconds; the first is not timed."""
     network, inputs = case.network.to(place).train(), tuple(one.to(place) for one in case.inputs)
     optimiser = torch.optim.SGD(network.parameters(), lr=1e-4)
     losses, took = [], 0.0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.gpu.facts import missing
 from benchmarks.gpu.parts import MOST_SECONDS, Outcome, Part, PartFailed, Setting
-from benchmarks.gpu.shipped import tags
+from benchmarks.gpu.record import tags
 
 RATES = "rates.json"
 """Kept outcome of the part that floors are computed from."""

@@ -12,15 +12,13 @@ beside them.
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import machine
-from benchmarks.figures import Figure, table
+from benchmarks import harness
+from benchmarks.harness import Figure
 from benchmarks.lesion_volume import duration, memory, sharing
 from benchmarks.lesion_volume.ensembles import FULL, opened, scan_file
 
@@ -29,23 +27,23 @@ PARTS = ("time", "memory", "sharing")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("lesion_volume", __doc__)
     parser.add_argument("--full", action="store_true", help="also the released layout with random weights")
     parser.add_argument("--artefact", nargs="*", default=[REFERENCE], help="folders of artefacts")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
-    given = parser.parse_args(arguments)
-    sys.stdout.write(f"{machine.line()}\n")
-    names = [*given.artefact, *([FULL] if given.full else [])]
+    options = parser.parse_args(arguments)
+    harness.announce()
+    names = [*options.artefact, *([FULL] if options.full else [])]
     with tempfile.TemporaryDirectory() as folder:
         scan = Path(folder) / "scan.nii.gz"
         scan.write_bytes(scan_file())
-        figures = [figure for name in names for figure in measure(name, scan, given.only)]
-    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+        figures = [figure for name in names for figure in measure(name, scan, options.only)]
+    harness.report(figures)
     return 0
 
 
 def measure(name: str, scan: Path, parts: tuple[str, ...]) -> Iterator[Figure]:
-    """All figures of one ensemble."""
+    """Yield all figures of one ensemble."""
     shown = name if name == FULL else Path(name).name
     members, recipe = opened(name)
     if "time" in parts:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure
 from models.tasks.lesion.artefact.recipe import Recipe
 from models.tasks.lesion.data import files
 from models.tasks.lesion.data.image import read_scan
@@ -77,7 +77,7 @@ class _Round:
 
 
 def measure(name: str, members: Members, plain: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
-    """From the file's bytes to all maps as files, and the same without reading and writing; medians over rounds.
+    """Measure from the file's bytes to all maps as files, and without reading and writing; medians over rounds.
 
     The first round is not counted: memory that a process touches for the first time costs the bare runs nothing.
     """

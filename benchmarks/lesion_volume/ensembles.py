@@ -32,7 +32,7 @@ LESION_SHARE = 0.002
 
 
 def opened(name: str, *, as_served: bool = True, device: Device = CPU) -> tuple[Members, Recipe]:
-    """The members and recipe of an artefact's folder, or of ``FULL``.
+    """Return the members and recipe of an artefact's folder, or of ``FULL``.
 
     Args:
         as_served: else in sessions as ONNX Runtime makes them, each with an arena and a memory pattern of its own.
@@ -61,7 +61,7 @@ def _full(seed: int) -> bytes:
 
 
 def scan_file() -> bytes:
-    """A simulated patient of an in-domain site on the MNI grid, as a NIfTI file."""
+    """Return a simulated patient of an in-domain site on the MNI grid, as a NIfTI file."""
     flair = draw(np.random.default_rng(0), template.load(), SITES["site_a"]).flair
     room = [(whole - own) // 2 for whole, own in zip(SHAPE, flair.shape, strict=True)]
     pad = [(free, whole - own - free) for free, whole, own in zip(room, SHAPE, flair.shape, strict=True)]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure
 from benchmarks.lesion_volume.ensembles import SHAPE, opened
 from models.tasks.lesion.data.image import read_scan
 from models.tasks.lesion.inference import segment

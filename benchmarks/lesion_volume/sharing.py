@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure
 from models.artefact import read
 from models.executors.onnx import OnnxGraph
 from models.executors.rows import RowGraph
@@ -27,7 +27,7 @@ EVERY_SECONDS = 0.02
 
 
 def measure(name: str, members: Members, recipe: Recipe, content: bytes) -> Iterator[Figure]:
-    """How long one scan takes, two at once, and a short request alone and beside two scans."""
+    """Measure one scan, two at once, and a short request alone and beside two scans."""
     found = asyncio.run(_shared(members, recipe, content))
     part = f"{name}: {available_cores()} lanes"
     yield Figure(part, "one scan", found["one"], "s")

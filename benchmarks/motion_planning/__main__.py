@@ -16,32 +16,28 @@ Times are the thread's processor time, medians of interleaved rounds; that all c
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 import tempfile
 from pathlib import Path
 
 import torch
 
-from benchmarks import machine
-from benchmarks.figures import table
+from benchmarks import harness
 from benchmarks.motion_planning import decoders, planning
 
 PARTS = {"planning": planning.measure, "decoders": decoders.measure}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("motion_planning", __doc__)
     parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    sys.stdout.write(f"{machine.line()}\n")
-    sys.stdout.flush()
+    harness.announce()
     with tempfile.TemporaryDirectory() as folder:
-        figures = [figure for part in given.only for figure in PARTS[part](Path(folder), given.seconds)]
-    sys.stdout.write(f"{table(figures)}\nload {os.getloadavg()[0]:.1f}\n")
+        figures = [figure for part in options.only for figure in PARTS[part](Path(folder), options.seconds)]
+    harness.report(figures)
     return 0
 
 

@@ -41,7 +41,7 @@ class Loop:
         self._noise = noise()
 
     def __call__(self, maps: Array) -> tuple[Array, Array]:
-        """Plans [G, T, 2] and scores [K, G] of one map [1, 17, y, x]."""
+        """Return plans [G, T, 2] and scores [K, G] of one map [1, 17, y, x]."""
         made = [
             sampler.run({"maps": maps, "noise": drawn}, ("plans", "own", "state", "drift"))
             for sampler, drawn in zip(self._samplers, self._noise, strict=True)
@@ -58,7 +58,7 @@ class Loop:
 
 
 def _sampler(network: Network) -> Graph:
-    """Maps [1, ..] and noise [Q, T, 2] to plans, their own densities, and what the decoder started from."""
+    """Return maps [1, ..] and noise [Q, T, 2] to plans, their own densities, and what the decoder started from."""
     graph = Graph("sampler")
     grid = network.sizes.grid
     maps = graph.input("maps", (1, CHANNELS, grid, grid))
@@ -83,7 +83,7 @@ def _scorer(network: Network, count: int, scoring: Scoring) -> Graph:
 
 
 def sampled(graph: Graph, network: Network, state: Value, drift: Value, draws: Value) -> tuple[Value, Value]:
-    """Plans [Q, T, 2] of noise [Q, T, 2] and their densities [Q]."""
+    """Return plans [Q, T, 2] of noise [Q, T, 2] and their densities [Q]."""
     hidden = graph.op("Expand", state, [SAMPLES, 1])
     y = moved = graph.constant(np.zeros((SAMPLES, 2)))
     positions, scales = [], []
@@ -102,7 +102,7 @@ def sampled(graph: Graph, network: Network, state: Value, drift: Value, draws: V
 def scored(
     graph: Graph, network: Network, state: Value, drift: Value, plans: Value, count: int, scoring: Scoring
 ) -> Value:
-    """Densities [count] of plans [count, T, 2]."""
+    """Return densities [count] of plans [count, T, 2]."""
     hidden = graph.op("Expand", state, [count, 1])
     along = graph.op("Transpose", plans, perm=[1, 0, 2])
     before = _before(graph, along, count)
@@ -131,7 +131,7 @@ def _steps(graph: Graph, x: Value, axis: int) -> list[Value]:
 
 
 def _before(graph: Graph, along: Value, count: int) -> Value:
-    """What comes before each of [T, count, 2]: zero before the first."""
+    """Return what comes before each of [T, count, 2]: zero before the first."""
     return graph.op("Concat", np.zeros((1, count, 2)), graph.op("Slice", along, [0], [STEPS - 1], [0]), axis=0)
 
 
@@ -170,7 +170,7 @@ def _whole(graph: Graph, network: Network, seen: Value, hidden: Value) -> Value:
 
 
 def _said(graph: Graph, network: Network, hidden: Value) -> tuple[Value, Value]:
-    """Mean and scale of displacements, [.., 2]."""
+    """Return mean and scale of displacements, [.., 2]."""
     layers = [network._output] if network.sizes.decoder == "bc" else network._flow._locscale._model
     for layer in layers:
         linear = hasattr(layer, "weight")

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure, interleaved
 from benchmarks.motion_planning import apart
 from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, check, members, noise, opened
-from benchmarks.timing import interleaved
 from models.executors.graph import Graph, Steps, Value
 from models.executors.onnx import OnnxGraph
 from models.tasks.motion.artefact.export_encoders import array
@@ -29,7 +28,7 @@ Way = Callable[[Graph, Sequence[Network], Sequence[Value], Value], tuple[Value, 
 
 
 def measure(folder: Path, seconds: float, ensembles: Mapping[str, Sizes] = SIZES) -> Iterator[Figure]:
-    """Of behavioural cloning: the flow differs by a layer of its head."""
+    """Measure ensembles of behavioural cloning; the flow differs by a layer of its head."""
     for name, sizes in ensembles.items():
         if sizes.decoder != "bc":
             continue
@@ -76,7 +75,7 @@ def _in_turn(
     scoring: apart.Scoring,
     reuse: bool = True,
 ) -> tuple[Value, Value]:
-    """All members sample, and then all score the plans (of the others)."""
+    """Return all members sample, and then all score the plans (of the others)."""
     zero = graph.constant(np.zeros((1, 2)))
     apiece = [graph.op("Squeeze", part, [0]) for part in graph.split(draws, [1] * MEMBERS, axis=0)]
     made = [

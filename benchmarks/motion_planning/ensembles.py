@@ -29,7 +29,7 @@ SIZES: Mapping[str, Sizes] = {
 
 
 def members(sizes: Sizes) -> list[Network]:
-    """Members with random weights."""
+    """Return members with random weights."""
     return [untrained(sizes, seed) for seed in range(MEMBERS)]
 
 
@@ -39,7 +39,7 @@ def noise() -> Array:
 
 
 def opened(content: Graph | bytes, folder: Path) -> OnnxGraph:
-    """A session of one thread."""
+    """Return a session of one thread."""
     path = folder / "graph.onnx"
     path.write_bytes(content.serialise() if isinstance(content, Graph) else content)
     return OnnxGraph(path)

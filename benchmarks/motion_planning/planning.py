@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.figures import Figure
+from benchmarks.harness import Figure, interleaved
 from benchmarks.motion_planning.apart import Loop
 from benchmarks.motion_planning.ensembles import MEMBERS, SIZES, Array, Case, check, members, noise, opened
-from benchmarks.timing import interleaved
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
 from models.tasks.motion.artefact import export_encoders
@@ -27,7 +26,7 @@ AT_MOST = {512: 0.85, 64: 0.6}
 
 
 def measure(folder: Path, seconds: float, ensembles: Mapping[str, Sizes] = SIZES) -> Iterator[Figure]:
-    """All figures of each ensemble."""
+    """Yield all figures of each ensemble."""
     for name, sizes in ensembles.items():
         networks, given = members(sizes), maps(1, sizes.grid).numpy()
         whole, encoder = opened(export(networks), folder), opened(_encoders(networks), folder)
@@ -63,7 +62,7 @@ def _fused(graph: OnnxGraph, given: Array) -> tuple[Array, Array]:
 
 
 def _encoders(networks: list[Network]) -> Graph:
-    """What the fused graph computes before the first step."""
+    """Return the part of the fused graph that is computed before the first step."""
     graph = Graph("encoders")
     grid = networks[0].sizes.grid
     maps = graph.input("maps", (1, CHANNELS, grid, grid))

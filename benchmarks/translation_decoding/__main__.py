@@ -31,15 +31,15 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import machine
-from benchmarks.figures import Figure, table
-from benchmarks.translation_decoding import ensembles, other, released, steps, whole
+from benchmarks import harness
+from benchmarks.harness import Figure
+from benchmarks.translation_decoding import ensembles, full_size, other, steps, whole
 
 PARTS = ("step", "precision", "search", "released")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = harness.parser("translation_decoding", __doc__)
     parser.add_argument("--seconds", type=float, default=20, help="of each comparison")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--members", type=Path, help="folder of a training, for search")
@@ -47,14 +47,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sentences", type=int, default=500, help="of search")
     parser.add_argument("--provider", choices=("cpu", "cuda"), default="cpu", help="of released")
     parser.add_argument("--bandwidth", type=float, help="of the memory with the weights, GB/s, for released")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     torch.set_num_threads(1)
-    sys.stdout.write(f"{machine.line()}\n")
-    sys.stdout.flush()
+    harness.announce()
     with tempfile.TemporaryDirectory() as folder:
-        for part in given.only:
-            sys.stdout.write(f"{table(_figures(part, Path(folder), given))}\n")
-            sys.stdout.flush()
+        for part in options.only:
+            harness.report(_figures(part, Path(folder), options), load=False)
     sys.stdout.write(f"load {os.getloadavg()[0]:.1f}\n")
     return 0
 
@@ -65,7 +63,7 @@ def _figures(part: str, folder: Path, given: argparse.Namespace) -> Iterator[Fig
     elif part == "precision":
         yield from steps.precisions(folder, given.seconds)
     elif part == "released":
-        yield from released.measure(folder, given.provider, given.bandwidth)
+        yield from full_size.measure(folder, given.provider, given.bandwidth)
     elif not other.installed():
         sys.stdout.write("\nsearch is NOT MEASURED: `pip install ctranslate2`, which this comparison alone needs\n")
     else:

@@ -37,7 +37,7 @@ _TURN = 30.0  # tokens in which they go from one to the other
 
 @dataclass(frozen=True)
 class Members:
-    """What is decoded with."""
+    """Members that are decoded with."""
 
     weights: tuple[Weights, ...]
     sizes: Sizes
@@ -67,7 +67,7 @@ def drawn(sizes: Sizes, members: int = MEMBERS, *, ending: bool = False) -> Memb
 
 
 def _made_to_end(network: Transformer, width: int) -> None:
-    """A model of length: the end's row looks at cosines of places, in columns that nothing else writes to."""
+    """Give a network a model of length: the end's row looks at cosines of places, in columns of its own."""
     half = width // 2
     rates = np.exp(np.arange(half) * -(np.log(10_000) / (half - 1)))
     count = max(width // 32, 1)
@@ -86,7 +86,7 @@ def _made_to_end(network: Transformer, width: int) -> None:
 
 
 def trained(folder: Path, preset: str) -> Members:
-    """The finished members of a training's folder.
+    """Return the finished members of a training's folder.
 
     Raises:
         LookupError: none is finished there.
@@ -115,18 +115,18 @@ def decoder(
 
 
 def write(weights: Sequence[Weights], sizes: Sizes, folder: Path, precision: Precision) -> None:
-    """The two graphs, one after the other: large ones need twice their size meanwhile."""
+    """Write the two graphs, one after the other: large ones need twice their size meanwhile."""
     (folder / READING).write_bytes(reading_graph(weights, sizes, precision))
     (folder / STEPPING).write_bytes(stepping_graph(weights, sizes, SPECIAL, CANDIDATES, precision))
 
 
 def loaded(folder: Path, rules: Rules, device: Device = CPU) -> Decoder:
-    """What ``write`` wrote."""
+    """Open the graphs that ``write`` wrote."""
     return Decoder(OnnxGraph(folder / READING, device=device), OnnxGraph(folder / STEPPING, device=device), rules)
 
 
 def tokens(count: int, vocabulary: int, seed: int = 0) -> list[list[int]]:
-    """Sentences of random tokens, as long as real ones: half of them have 12 to 27."""
+    """Return sentences of random tokens, as long as real ones: half of them have 12 to 27."""
     draw = np.random.default_rng(seed)
     lengths = np.clip(np.rint(np.exp(draw.normal(2.9, 0.6, count))), 2, 60).astype(int)
     return [[*draw.integers(SPECIAL, vocabulary, length - 1).tolist(), END] for length in lengths]

@@ -30,7 +30,7 @@ class Missing(LookupError):
 
 
 @dataclass(frozen=True)
-class Found:
+class Candidate:
     """A hypothesis of CTranslate2."""
 
     tokens: tuple[int, ...]
@@ -60,8 +60,8 @@ class Other:
             str(folder), device="cpu", compute_type=compute, inter_threads=1, intra_threads=1
         )
 
-    def search(self, sentences: Sequence[Sequence[int]], beam: int, width: int, most: int) -> list[list[Found]]:
-        """Hypotheses of sentences (tokens with their end), best first.
+    def search(self, sentences: Sequence[Sequence[int]], beam: int, width: int, most: int) -> list[list[Candidate]]:
+        """Return hypotheses of sentences (tokens with their end), best first.
 
         Args:
             width: sentences that are decoded side by side, those of like length together.
@@ -80,7 +80,7 @@ class Other:
         )
         return [
             [
-                Found(tuple(map(_number, tokens)), score)
+                Candidate(tuple(map(_number, tokens)), score)
                 for tokens, score in zip(result.hypotheses, result.scores, strict=True)
             ]
             for result in results
@@ -88,7 +88,7 @@ class Other:
 
 
 def installed() -> bool:
-    """Whether there is a CTranslate2."""
+    """Return whether there is a CTranslate2."""
     try:
         _library()
     except Missing:

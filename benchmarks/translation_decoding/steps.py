@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figures import Figure
-from benchmarks.timing import Timed, interleaved
+from benchmarks.harness import Figure, Timed, interleaved
 from benchmarks.translation_decoding.ensembles import BEAM, CANDIDATES, SMALL, drawn
 from models.executors.graph import Graph
 from models.executors.onnx import OnnxGraph
@@ -34,7 +33,7 @@ Inputs = dict[str, NDArray[Any]]
 
 
 def steps(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[Figure]:
-    """Of each precision and number of sentences."""
+    """Measure a step of each precision and number of sentences."""
     for precision in _PRECISIONS:
         members = drawn(sizes).weights
         whole = _opened(stepping_graph(members, sizes, SPECIAL, CANDIDATES, precision), folder)
@@ -79,14 +78,14 @@ def precisions(folder: Path, seconds: float, sizes: Sizes = SMALL) -> Iterator[F
 
 
 def instructions() -> tuple[str, ...]:
-    """Those for products of bytes that the processor has; none where that cannot be seen."""
+    """Return those for products of bytes that the processor has; none where that cannot be seen."""
     info = Path("/proc/cpuinfo")
     words = set(info.read_text().split()) if info.exists() else set()
     return tuple(name for name in _BYTES if name in words)
 
 
 def step_inputs(sizes: Sizes, members: int, sentences: int) -> Inputs:
-    """Of a step in the middle of a search."""
+    """Return inputs of a step in the middle of a search."""
     rows, one = sentences * BEAM, sizes.width // sizes.heads
     draw = np.random.default_rng(0)
 
@@ -115,7 +114,7 @@ _PRECISIONS: tuple[Precision, ...] = ("fp32", "int8")
 
 
 def _bare(weights: Weights, sizes: Sizes, precision: Precision) -> bytes:
-    """A decoder that says the logarithms of the next token's distribution [R, V] and nothing of them."""
+    """Return a decoder that says the logarithms of the next token's distribution [R, V] and nothing of them."""
     graph = Graph("bare")
     (logits,) = members_say(graph, [weights], sizes, precision)
     graph.output("logs", graph.op("LogSoftmax", logits, axis=-1), ("R", sizes.target))

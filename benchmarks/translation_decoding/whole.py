@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -11,15 +12,40 @@ from tempfile import mkdtemp
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.figures import Figure
-from benchmarks.translation_decoding import ensembles, sentences
+from benchmarks.harness import Figure
+from benchmarks.translation_decoding import ensembles
 from benchmarks.translation_decoding.ensembles import Members
-from benchmarks.translation_decoding.other import Compute, Found, Other
+from benchmarks.translation_decoding.other import Candidate, Compute, Other
+from models.tasks.translation.inference import members
 from models.tasks.translation.inference.decoding.beams import Hypothesis
 from models.tasks.translation.inference.decoding.decoder import Decoder, Source
 from models.tasks.translation.inference.decoding.rules import Rules
 from models.tasks.translation.inference.decoding.search import search
 from models.tasks.translation.networks.settings import Precision
+
+ROOT = Path(__file__).resolve().parents[2]
+SETS = ("tatoeba1000", "wmt22")
+
+
+def sentences(given: Members, count: int) -> tuple[str, list[Source]]:
+    """So many sentences of both sets in turn, short enough to be translated whole; and what they are."""
+    folder = Path(os.environ.get("DEMUR_TEST_DATA", ROOT.parent / "shared" / "data")) / "translation"
+    files = [folder / name / "src.en.txt" for name in SETS]
+    if given.ensemble is None or not all(file.exists() for file in files):
+        found = ensembles.tokens(count, given.sizes.source)
+        return "random tokens", [Source(number, tokens) for number, tokens in enumerate(found)]
+    recipe = given.ensemble.recipe
+    tokeniser = members.tokeniser(recipe, given.ensemble.tokeniser)
+    every = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    chosen: list[Source] = []
+    for row in np.random.default_rng(0).permutation(len(every)):
+        sentence = tokeniser.sentence(every[row])
+        if 1 < len(sentence.tokens) <= recipe.longest_sentence and len(sentence.literals) <= recipe.marks:
+            chosen.append(Source(len(chosen), sentence.tokens, len(sentence.literals)))
+        if len(chosen) == count:
+            break
+    return "real sentences", chosen
+
 
 AT_MOST = 1.5
 WIDTH = 16
@@ -35,13 +61,13 @@ _COMPUTE: dict[Precision, Compute] = {"fp32": "float32", "int8": "int8"}
 
 
 def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterator[Figure]:
-    """Of each precision.
+    """Measure searches of each precision.
 
     Raises:
         Missing: CTranslate2 is not installed.
         RuntimeError: a single member finds other translations there than here.
     """
-    what, sources = sentences.sources(given, count)
+    what, sources = sentences(given, count)
     for precision, compute in _COMPUTE.items():
         others = [Other(one, given.sizes, Path(mkdtemp(dir=folder)), compute) for one in given.weights]
         rules = replace(given.rules, marks=range(0), forbidden=())
@@ -64,7 +90,7 @@ def measure(folder: Path, seconds: float, given: Members, count: int) -> Iterato
 
 
 def agreement(alone: Decoder, other: Other, sources: Sequence[Source]) -> tuple[float, float]:
-    """Of one member: the share of best hypotheses that both find, and how far scores of the same ones are apart, nats a
+    """Return the share of one member's best hypotheses that both find, and how far scores are apart, nats a
     token."""
     ours = dict(search(alone, [replace(one, marks=0) for one in sources], width=WIDTH))
     theirs = _theirs(other, sources, alone.rules)
@@ -98,7 +124,7 @@ def _compared(
 
 
 def _in_turn(cases: Sequence[Callable[[], list[int]]], seconds: float) -> tuple[NDArray[np.float64], list[float]]:
-    """Processor time of the process for each case and round [cases, rounds], s, and mean lengths: CTranslate2 computes
+    """Return the process's time for each case and round [cases, rounds], s, and mean lengths: CTranslate2 computes
     on a thread of its own."""
     took: list[list[float]] = []
     lengths = [0.0] * len(cases)
@@ -114,7 +140,7 @@ def _in_turn(cases: Sequence[Callable[[], list[int]]], seconds: float) -> tuple[
     return np.array(took).T, lengths
 
 
-def _theirs(other: Other, sources: Sequence[Source], rules: Rules) -> list[list[Found]]:
+def _theirs(other: Other, sources: Sequence[Source], rules: Rules) -> list[list[Candidate]]:
     return other.search([one.tokens for one in sources], rules.beam, WIDTH, rules.longest)
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.figures import Figure, table
-from benchmarks.timing import interleaved
+from benchmarks.harness import Figure, interleaved, table
 
 
 def test_in_process_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,8 +18,7 @@ from benchmarks import machine
 from benchmarks.gpu import floors, measures, page, suites, training
 from benchmarks.gpu import qualify as gpu_qualify
 from benchmarks.gpu.parts import PARTS, Outcome, Part, PartFailed, Setting
-from benchmarks.gpu.record import Record, pinned, read
-from benchmarks.gpu.shipped import tags
+from benchmarks.gpu.record import Record, pinned, read, tags
 from benchmarks.gpu.work import Work, answer
 from models.executors.device import Device
 from services.app.assembly import profile, qualify

@@ -13,7 +13,8 @@ import grpc
 import pytest
 
 from benchmarks import service, wire
-from benchmarks.gpu import facts, floors, measures, page, shipped
+from benchmarks.gpu import facts, floors, measures, page
+from benchmarks.gpu import record as records
 from benchmarks.gpu.parts import PARTS, Outcome, Part, Setting
 from benchmarks.gpu.record import Record, gathered, outdated, pinned, read, replaced, write
 from benchmarks.gpu.work import Work
@@ -94,7 +95,7 @@ def test_another_version_of_any_pinned_library_is_named() -> None:
 
 
 def test_an_artefact_that_is_no_longer_shipped_is_named() -> None:
-    now = shipped.tag("vessel-dnn-10")
+    now = records.tag("vessel-dnn-10")
     assert now == artefact.read(PROJECT / "artefacts" / "vessel" / "dnn-10").tag
     then, gone = "vessel-dnn-10:0123456789abcdef", "vessel-none-3:0123456789abcdef"
     record = cuda(
@@ -103,7 +104,7 @@ def test_an_artefact_that_is_no_longer_shipped_is_named() -> None:
     assert replaced(record) == {then: now, gone: "-"}
     assert f"**Other artefacts than those shipped today were run:** {then} (shipped now: {now})" in page.text(record)
     for name in DEFAULT_MODELS.values():
-        same = cuda(service=Outcome("done", artefacts=shipped.tags([name])))
+        same = cuda(service=Outcome("done", artefacts=records.tags([name])))
         assert not replaced(same)
     assert "Other artefacts" not in page.text(same)
 
@@ -115,8 +116,8 @@ def test_a_part_is_kept_while_its_libraries_and_artefacts_are_the_same(
     uses, alone = (next(part for part in PARTS if part.name == name) for name in ("qualify-vessel", "device"))
     done = Outcome("done", 1.0, "", {"a": 1}, DAY)
     for part in (uses, alone):
-        work.keep(part, replace(done, artefacts=shipped.tags(part.artefacts)))
-        assert work.kept(part) == replace(done, artefacts=shipped.tags(part.artefacts))
+        work.keep(part, replace(done, artefacts=records.tags(part.artefacts)))
+        assert work.kept(part) == replace(done, artefacts=records.tags(part.artefacts))
         assert Work(tmp_path, "cpu", quick=False, versions={"numpy": "2"}).kept(part) is None
     monkeypatch.setattr("benchmarks.gpu.work.tags", lambda names: {name: f"{name}:other" for name in names})
     assert (work.kept(uses) is None, work.kept(alone) is None) == (True, False)
@@ -129,7 +130,7 @@ def test_parts_that_use_artefacts_name_them() -> None:
     assert named.pop("tests") == set(DEFAULT_MODELS.values())
     assert {f"qualify-{task}": {name} for task, name in DEFAULT_MODELS.items()}.items() <= named.items()
     assert set(named) == {f"qualify-{task}" for task in DEFAULT_MODELS} | {"rows", "scan", "service"}
-    assert all(shipped.tag(name) for names in named.values() for name in names)
+    assert all(records.tag(name) for names in named.values() for name in names)
     assert named["rows"] == {f"vessel-{measures.VESSEL}"}
 
 

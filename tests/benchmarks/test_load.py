@@ -12,8 +12,7 @@ from benchmarks import overload
 from benchmarks.connections import BROKEN, UNANSWERED, Plan
 from benchmarks.open_loop import Ended, generate, run
 from benchmarks.questions import TASKS, question
-from benchmarks.service import running
-from benchmarks.watching import Watched, look
+from benchmarks.service import Watched, look, running
 from tests.contract.serving import PROTOCOLS, Protocol, Served, serving
 from tests.contract.toys import rows
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.translation_decoding import __main__ as program
-from benchmarks.translation_decoding import ensembles, full_size, other, released, sentences, steps, whole
+from benchmarks.translation_decoding import ensembles, full_size, other, steps, whole
 from models.executors.onnx import OnnxGraph
 from models.tasks.translation.artefact import graph_names
 from models.tasks.translation.artefact.export.stepping import stepping_graph
@@ -49,7 +49,7 @@ def test_steps_and_precisions_are_reported(tmp_path: Path) -> None:
 def test_random_weights_with_a_model_of_length_end(tmp_path: Path) -> None:
     members = ensembles.drawn(ensembles.SMALL, 1, ending=True)
     decoder = ensembles.decoder(members.weights, members.sizes, members.rules, tmp_path, "fp32")
-    _, given = sentences.sources(members, 3)
+    _, given = whole.sentences(members, 3)
     for _, hypotheses in search(decoder, given):
         assert all(12 < len(one.tokens) < 32 for one in hypotheses)
 
@@ -96,6 +96,6 @@ def test_the_released_size_is_measured_in_small(tmp_path: Path) -> None:
 
 
 def test_what_does_not_fit_is_not_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(released, "NEEDED_GIB", dict.fromkeys(released.NEEDED_GIB, 1 << 20))
-    names = [figure.name for figure in released.measure(tmp_path, "cpu", None)]
+    monkeypatch.setattr(full_size, "NEEDED_GIB", dict.fromkeys(full_size.NEEDED_GIB, 1 << 20))
+    names = [figure.name for figure in full_size.measure(tmp_path, "cpu", None)]
     assert names == ["NOT MEASURED: free memory"] * 2

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import weights
 from models import artefact as artefacts
 from models.assessment import errors
 from models.executors.onnx import OnnxGraph
@@ -15,6 +14,7 @@ from models.tasks.vessel import tables
 from models.tasks.vessel.artefact import build
 from models.tasks.vessel.inference import scoring
 from models.tasks.vessel.inference.scoring import Figures
+from studies import pages
 
 ROOT = Path(__file__).parents[3]
 
@@ -73,6 +73,4 @@ def test_tables_have_a_row_for_each_model_and_a_deviation_for_singles() -> None:
 @pytest.mark.parametrize("name", ["dnn-10", "mc_dropout-10x10", "variational-10x10", "symbolic-10"])
 def test_the_quality_page_is_about_the_committed_weights(name) -> None:
     page = (ROOT / "docs" / "quality" / "vessel.md").read_text()
-    assert weights.named(artefacts.read(ROOT / "artefacts" / "vessel" / name)) in page, (
-        "run benchmarks/vessel_tables.py"
-    )
+    assert pages.named(artefacts.read(ROOT / "artefacts" / "vessel" / name)) in page, "run studies/vessel_tables.py"

@@ -1,0 +1,48 @@
+"""Write the paragraph on figures of artefacts' model cards anew, after a task's words have changed.
+
+    python -m studies.cards artefacts/translation/transformer-3 [...]
+
+Weights, thresholds and all other files stay as they are; the artefact's version changes with its card.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+from models import artefact as artefacts
+from models import replay
+from models.building import CARD
+from models.card import Words
+from studies import pages
+
+_BREAK = "\n\n"
+
+
+def main() -> None:
+    parser = pages.parser("cards", __doc__)
+    parser.add_argument("artefacts", type=Path, nargs="+")
+    for place in parser.parse_args().artefacts:
+        before = artefacts.read(place)
+        after = rewritten(before)
+        sys.stdout.write(f"{before.tag} {'unchanged' if after.tag == before.tag else f'is now {after.tag}'}\n")
+
+
+def rewritten(one: artefacts.Artefact) -> artefacts.Artefact:
+    """Return the artefact with today's paragraph on figures in its card; the same one where that is there already.
+
+    It is the last paragraph before the section on the replay set.
+    """
+    words: Words = importlib.import_module(f"models.tasks.{one.manifest.task}.spec").CARD
+    before = one.path(CARD).read_text()
+    own = replay.without_section(before)
+    text = f"{own.rstrip().rpartition(_BREAK)[0]}{_BREAK}{words.figures}\n{before[len(own) :]}"
+    if text == before:
+        return one
+    files = {name: one.path(name) for name in one.manifest.files if name != CARD}
+    return artefacts.share(artefacts.write(one.directory, one.manifest, {**files, CARD: text.encode()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""The canonical partition: which models the tables have, and what they reach (Tables 2, 8, 9, 10 and 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from models.tasks.lesion.networks.settings import FAMILIES, SAMPLES
+from studies.jobs import Piece
+from studies.lesion_tables import judge
+from studies.lesion_tables.experiment import Experiment, Speak, families, training_of
+from studies.lesion_tables.judge import FIGURES, MEASURES, Model, ScanFigures
+from studies.lesion_tables.plan import (
+    BOTH,
+    DROPOUT,
+    DROPOUT_MCDP,
+    SPLITS,
+    UNET,
+    UNET_ENSEMBLE,
+    UNETR,
+    UNETR_ENSEMBLE,
+    Plan,
+    Row,
+)
+
+Float64 = NDArray[np.float64]
+
+
+def trainings(plan: Plan, root: Path, folder: Path) -> list[Piece]:
+    """Return members of all families, the slowest family first, so that two workers end together."""
+    train, dev = plan.entries("train"), plan.entries("dev_in")
+    return [
+        training_of(folder / f"{family}-{seed}", root, seed, plan.settings(family), train, dev)
+        for family in FAMILIES
+        for seed in range(plan.members)
+    ]
+
+
+def experiment(plan: Plan, root: Path, folder: Path, members: Path) -> Experiment:
+    """Return all models of all rows, over the members in the order of ``families``."""
+    found = families(members, {family: plan.settings(family) for family in FAMILIES}, plan.members)
+    n = plan.members
+    unet, dropout, unetr = (tuple(range(at * n, (at + 1) * n)) for at in range(3))
+    first = 3 * n
+    models = [
+        *(Model(UNET.name, (one,)) for one in unet),
+        Model(UNET_ENSEMBLE.name, unet),
+        *(Model(DROPOUT.name, (one,)) for one in dropout),
+        *(Model(DROPOUT_MCDP.name, tuple(range(first + at * SAMPLES, first + (at + 1) * SAMPLES))) for at in range(n)),
+        *(Model(UNETR.name, (one,)) for one in unetr),
+        Model(UNETR_ENSEMBLE.name, unetr),
+        Model(BOTH.name, (*unet, *unetr)),
+    ]
+    order = ("unet", "unet_mcdp", "unetr", "mcdp")
+    return Experiment(folder, root, tuple(m for family in order for m in found[family]), tuple(models))
+
+
+def reference(plan: Plan, root: Path, folder: Path, members: Path) -> Experiment:
+    """Return the U-Net ensemble alone, for calibration."""
+    found = families(members, {"unet": plan.settings("unet"), "unet_mcdp": plan.settings("unet_mcdp")}, plan.members)
+    return Experiment(folder, root, tuple(found["unet"]), (Model(UNET_ENSEMBLE.name, tuple(range(plan.members))),))
+
+
+def tuning(one: Experiment, plan: Plan) -> list[Speak]:
+    """First: all thresholds on dev_in."""
+    return [Speak(one, entry, tune=True) for entry in plan.entries("dev_in")]
+
+
+def judging(one: Experiment, plan: Plan) -> list[Speak]:
+    """Then: figures at the best of them."""
+    chosen = one.thresholds(one.models, plan.entries("dev_in"))
+    return [Speak(one, entry, thresholds=chosen) for split in SPLITS for entry in plan.entries(split)]
+
+
+def calibrating(of: Experiment, one: Experiment, plan: Plan) -> list[Speak]:
+    """Scans that only the deferral threshold comes from, at the ensemble's own threshold."""
+    (model,) = one.models
+    known = next(other for other in of.models if other.row == model.row)
+    chosen = of.thresholds([known], plan.entries("dev_in"))
+    return [Speak(one, entry, thresholds={model: chosen[known]}) for entry in plan.calibrating()]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Figures of all models on all scans."""
+
+    models: tuple[Model, ...]
+    by_split: Mapping[str, Sequence[ScanFigures]]
+    calibration: Sequence[ScanFigures]
+    """Of the U-Net ensemble only."""
+
+    def figure(self, row: Row, split: str, name: str) -> Float64:
+        """Return a figure of each model of a row on each scan, [models, scans]."""
+        column = FIGURES.index(name)
+        return np.stack([one.figures[self._places(row), column] for one in self.by_split[split]], axis=1)
+
+    def means(self, row: Row, split: str, name: str) -> Float64:
+        """Return the mean over scans of each model [models]."""
+        return np.asarray(self.figure(row, split, name).mean(axis=1))
+
+    def mean(self, row: Row, split: str, name: str) -> float:
+        """Return the mean over scans and models."""
+        return float(self.means(row, split, name).mean())
+
+    def pearson(self, split: str, name: str) -> float:
+        """Return Pearson's correlation of a score of the U-Net ensemble with lesion load."""
+        return correlation(self.load(split), self.figure(UNET_ENSEMBLE, split, name)[0]).pearson
+
+    def curve(self, row: Row, split: str, measure: str, model: int = 0) -> Float64:
+        """Return mean over scans of one model of a row, [200]."""
+        place, column = self._places(row)[model], MEASURES.index(measure)
+        return np.asarray(
+            np.mean([one.curves[place, column].astype(np.float64) for one in self.by_split[split]], axis=0)
+        )
+
+    def bounds(self, row: Row, split: str, model: int = 0) -> tuple[Float64, Float64]:
+        """Return mean curves of a random and of the ideal order, [200] each."""
+        place = self._places(row)[model]
+        found = []
+        for one in self.by_split[split]:
+            wrong, missed = (one.figures[place, FIGURES.index(name)] for name in ("wrong", "missed"))
+            lesion, voxels = one.scan[2:]
+            found.append(
+                (judge.random_curve(wrong, missed, lesion, voxels), judge.ideal_curve(wrong, missed, lesion, voxels))
+            )
+        random, ideal = np.mean(found, axis=0)
+        return random, ideal
+
+    def load(self, split: str) -> Float64:
+        """Return share of lesion voxels in the volume, [scans]."""
+        return np.array([one.scan[0] / one.scan[1] for one in self.by_split[split]])
+
+    @cached_property
+    def splits(self) -> tuple[str, ...]:
+        return tuple(self.by_split)
+
+    def _places(self, row: Row) -> list[int]:
+        return [at for at, model in enumerate(self.models) if model.row == row.name]
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """Correlation of a score with lesion load over the scans of a split; NaN where one of them is constant."""
+
+    pearson: float
+    spearman: float
+
+
+def correlation(load: Float64, score: Float64) -> Correlation:
+    """Both, of [scans]."""
+    if len(load) < 2 or np.ptp(load) == 0 or np.ptp(score) == 0:
+        return Correlation(np.nan, np.nan)
+    return Correlation(float(stats.pearsonr(load, score)[0]), float(stats.spearmanr(load, score)[0]))
+
+
+def results(one: Experiment, calibration: Experiment, plan: Plan) -> Results:
+    """Read all pieces."""
+    return Results(
+        one.models,
+        {split: [one.result(entry) for entry in plan.entries(split)] for split in SPLITS},
+        [calibration.result(entry) for entry in plan.calibrating()],
+    )

@@ -1,0 +1,313 @@
+"""Members, the models made of them, and the scans that they are tuned and judged on; results are files by scan."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from monai.inferers import sliding_window_inference
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from models import resume
+from models.tasks.lesion.artefact.recipe import Recipe
+from models.tasks.lesion.data import examples
+from models.tasks.lesion.data.examples import Example
+from models.tasks.lesion.data.official import NAMES, Case
+from models.tasks.lesion.inference.preparation import prepare
+from models.tasks.lesion.networks import architectures
+from models.tasks.lesion.networks.settings import SAMPLES, Settings, UNetSizes
+from models.tasks.lesion.training import member as training
+from simulators.lesion import dataset, scan, template
+from simulators.lesion.cohort import Entry
+from simulators.lesion.sites import SITES
+from studies.jobs import Piece, Tell, save_arrays
+from studies.lesion_tables import judge
+from studies.lesion_tables.judge import Float64, Model, ScanFigures
+
+Mask = NDArray[np.bool_]
+
+RECIPE = Recipe()
+CHUNK = 12
+"""Scans of one job."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A scan of 1 mm voxels, masks [x, y, z]."""
+
+    image: NDArray[np.float32]
+    """Prepared as when served, [1, x, y, z]."""
+    truth: Mask
+    brain: Mask
+
+
+def case(root: Path, entry: Entry) -> Case:
+    """Return the paths of a scan's files."""
+    folder = root / entry.site / entry.split
+    flair, brain, truth = (folder / kind / NAMES[kind].format(id=entry.id) for kind in ("flair", "fg_mask", "gt"))
+    return Case(entry.id, entry.site, entry.split, flair, None, truth, brain)
+
+
+def load(root: Path, entry: Entry) -> Scan:
+    """
+    Raises:
+        BadFile: a file is missing or not of this scan.
+    """
+    files = case(root, entry)
+    found, lesions = examples.read(files, RECIPE.channels)
+    prepared = prepare(found, RECIPE)
+    if prepared.resampled:
+        raise ValueError(f"{files.flair} is not of 1 mm voxels: simulated scans are")
+    return Scan(prepared.image, prepared.grid.turned(lesions), prepared.brain)
+
+
+@dataclass(frozen=True)
+class Simulate:
+    """Draws some scans; those that are there stay."""
+
+    name: str
+    root: Path
+    seed: int
+    entries: tuple[Entry, ...]
+
+    @property
+    def done(self) -> bool:
+        return all(there(self.root, entry) for entry in self.entries)
+
+    def __call__(self, tell: Tell) -> None:
+        brain = template.load()
+        left = [entry for entry in self.entries if not there(self.root, entry)]
+        for number, entry in enumerate(left, start=1):
+            drawn = scan.draw(entry.rng(self.seed), brain, SITES[entry.site])
+            write(case(self.root, entry), drawn.flair, drawn.brain, drawn.truth)
+            tell(f"{number}/{len(left)}")
+
+
+def write(files: Case, flair: NDArray[np.float32], brain: Mask, truth: Mask) -> None:
+    """Write a scan without T1; the truth comes last, and its presence says that the scan is complete."""
+    assert files.brain is not None
+    assert files.truth is not None
+    dataset.write(files.flair, flair)
+    dataset.write(files.brain, brain)
+    dataset.write(files.truth, truth)
+
+
+def there(root: Path, entry: Entry) -> bool:
+    """Return whether a scan is complete."""
+    truth = case(root, entry).truth
+    return truth is not None and truth.exists()
+
+
+def simulations(root: Path, seed: int, entries: Sequence[Entry]) -> list[Simulate]:
+    """Jobs that draw these scans, not too many: each reads the template first."""
+    parts = [tuple(entries[at : at + CHUNK]) for at in range(0, len(entries), CHUNK)]
+    return [Simulate(f"simulate-{at}-{part[0].id}", root, seed, part) for at, part in enumerate(parts)]
+
+
+OVERLAP = 0.25
+SAMPLE_SEED = 0
+
+
+def training_of(
+    folder: Path, root: Path, seed: int, settings: Settings, train: tuple[Entry, ...], dev: tuple[Entry, ...]
+) -> Piece:
+    """Return the job that trains one member in a folder of its own, where a killed training goes on.
+
+    Args:
+        root: folder of the simulated scans.
+    """
+    target = Member(folder, seed, settings).path
+    return Piece(f"train-{folder.name}", target, partial(_train, folder, root, seed, settings, train, dev))
+
+
+def _train(
+    folder: Path,
+    root: Path,
+    seed: int,
+    settings: Settings,
+    train: tuple[Entry, ...],
+    dev: tuple[Entry, ...],
+    tell: Tell,
+) -> None:
+    examples = ([_example(root, entry) for entry in entries] for entries in (train, dev))
+    training.train(*examples, settings, seed, folder=folder, progress=tell)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A trained network as one or several members: frozen dropout masks count as members of their own."""
+
+    folder: Path
+    seed: int
+    settings: Settings
+    samples: int = 0
+    """0: the network as it is, dropout off."""
+
+    def __len__(self) -> int:
+        return max(self.samples, 1)
+
+    @property
+    def path(self) -> Path:
+        """File of the trained member."""
+        return self.folder / f"member-{self.seed}.pt"
+
+    def networks(self) -> list[nn.Module]:
+        """Windows [1, 1, x, y, z] to logit differences of the same shape, weights rounded as artefacts store them."""
+        trained = training.finished(self.folder, self.seed)
+        if trained is None:
+            raise FileNotFoundError(
+                f"{self.folder} has no finished member of seed {self.seed}: run the part train first"
+            )
+        one = architectures.folded(trained.network(self.settings))
+        if not self.samples:
+            return [architectures.Plain(one)]
+        assert isinstance(self.settings.sizes, UNetSizes)
+        masks = architectures.channel_masks(
+            self.settings.sizes, sample_seed=SAMPLE_SEED, seed=self.seed, samples=self.samples
+        )
+        sampled = architectures.Sampled(one, masks)
+        return [_Sample(sampled, number) for number in range(self.samples)]
+
+
+def families(folder: Path, settings: dict[str, Settings], members: int) -> dict[str, list[Member]]:
+    """Family to its trained members, and ``mcdp`` to the dropout samples of the members of ``unet_mcdp``."""
+    found = {
+        family: [Member(folder / f"{family}-{seed}", seed, one) for seed in range(members)]
+        for family, one in settings.items()
+    }
+    return found | {"mcdp": [Member(m.folder, m.seed, m.settings, SAMPLES) for m in found["unet_mcdp"]]}
+
+
+def differences(image: NDArray[np.float32], members: Sequence[Member]) -> NDArray[np.float32]:
+    """Logit differences of all members, [M, x, y, z], for an image [1, x, y, z].
+
+    Stitched by MONAI's sliding windows with Gaussian weights.
+    """
+    edges = {member.settings.window for member in members}
+    (edge,) = edges
+    spoken = [network.eval() for member in members for network in member.networks()]
+
+    def said(windows: Tensor) -> Tensor:
+        return torch.cat([network(windows) for network in spoken], dim=1)
+
+    with torch.inference_mode():
+        found: Tensor = sliding_window_inference(
+            torch.from_numpy(image)[None], edge, 1, said, overlap=OVERLAP, mode="gaussian"
+        )
+    return np.asarray(found[0].numpy())
+
+
+class _Sample(nn.Module):  # type: ignore[misc]
+    def __init__(self, network: nn.Module, number: int) -> None:
+        super().__init__()
+        self.network = network
+        self._number = torch.tensor(number)
+
+    def forward(self, window: Tensor) -> Tensor:
+        return self.network(window, self._number)
+
+
+def _example(root: Path, entry: Entry) -> Example:
+    """Return a prepared scan; the files are written once and shared by all trainings."""
+    folder = root.parent / "examples" / entry.id
+    if not (folder / "truth.npy").exists():
+        scan = load(root, entry)
+        part = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+        Example(scan.image, scan.truth).save(part)
+        try:
+            part.replace(folder)
+        except OSError:  # another training was quicker
+            for file in part.iterdir():
+                file.unlink()
+            part.rmdir()
+    return Example.load(folder)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Members, models made of them, and the folder of results by scan."""
+
+    folder: Path
+    root: Path
+    """Of the simulated scans."""
+    members: tuple[Member, ...]
+    models: tuple[Model, ...]
+
+    def claim(self) -> None:
+        """Make the folder, or check that its pieces are of these members.
+
+        Raises:
+            FileNotFoundError: a member is not trained.
+            ValueError: the pieces are of others.
+        """
+        digest = hashlib.sha256(repr([model.members for model in self.models]).encode())
+        for member in self.members:
+            digest.update(member.path.read_bytes() + bytes([member.samples]))
+        resume.claim(self.folder, {"members": digest.hexdigest()})
+
+    def tuned(self, entry: Entry) -> Path:
+        """Return the file of nDSC of all models at all thresholds."""
+        return self.folder / f"{entry.id}-levels.npz"
+
+    def judged(self, entry: Entry) -> Path:
+        """Return the file of figures and curves of the models that have thresholds."""
+        return self.folder / f"{entry.id}-judged.npz"
+
+    def scores(self, entry: Entry) -> Float64:
+        """[models, levels]."""
+        with np.load(self.tuned(entry)) as arrays:
+            return np.asarray(arrays["scores"])
+
+    def result(self, entry: Entry) -> ScanFigures:
+        return ScanFigures.load(self.judged(entry))
+
+    def thresholds(self, models: Sequence[Model], entries: Sequence[Entry]) -> dict[Model, float]:
+        """Return the best threshold of each model on some tuned scans.
+
+        Raises:
+            ValueError: no scans.
+        """
+        if not entries:
+            raise ValueError("a threshold needs at least one development scan, got none")
+        curves = np.stack([self.scores(entry) for entry in entries])
+        return {model: judge.threshold(curves[:, self.models.index(model)]) for model in models}
+
+
+@dataclass(frozen=True)
+class Speak:
+    """Runs the members over one scan, tries all thresholds and judges at those that are known."""
+
+    experiment: Experiment
+    entry: Entry
+    tune: bool = False
+    thresholds: Mapping[Model, float] = field(default_factory=dict)
+    """Models to judge; models of the experiment that are not named are left out."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.experiment.folder.name}-{'levels-' * self.tune}{self.entry.id}"
+
+    @property
+    def done(self) -> bool:
+        tuned, judged = self.experiment.tuned(self.entry), self.experiment.judged(self.entry)
+        return (tuned.exists() or not self.tune) and (judged.exists() or not self.thresholds)
+
+    def __call__(self, tell: Tell) -> None:
+        started = time.monotonic()
+        one = self.experiment
+        scan = load(one.root, self.entry)
+        said = differences(scan.image, one.members)
+        tell(f"{len(said)} members have spoken, {time.monotonic() - started:.0f} s")
+        if self.tune and not one.tuned(self.entry).exists():
+            save_arrays(one.tuned(self.entry), scores=judge.scores(said, scan.truth, one.models))
+        if self.thresholds and not one.judged(self.entry).exists():
+            found = judge.judge(said, scan.truth, scan.brain, one.models, self.thresholds)
+            found.save(one.judged(self.entry))

@@ -1,0 +1,183 @@
+"""Figures that explain the tables: how far apart plans are, what lies among all of them, and who is told as shifted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import uncertainty
+from models.assessment.detection import roc_auc
+from models.assessment.trajectories import mode_ade
+from studies import pages
+from studies.motion_tables.judge import ScoredEnsemble, judged
+from studies.motion_tables.members import Imagined
+from studies.motion_tables.plan import BACKBONES, FAMILIES, METHODS, SIZES, Backbone, subsets
+
+DEEP = METHODS[0]
+ENDS = (min(SIZES), max(SIZES))
+MOVING = 2.0
+"""Requests that are farther than this from where they were after five seconds move, m."""
+SPLITS = ("dev", "eval")
+COMMAND = (
+    "python -m studies.motion_tables --served artefacts/motion --families bc dim "
+    "--parts simulate imagine diagnostics page"
+)
+_MEASURE = "request_uncertainty"
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Deep ensembles of one size on one split, model averaging; means over requests and ensembles, m."""
+
+    split: str
+    backbone: Backbone
+    size: int
+    apart: float
+    """Between the ends of two of the plans that are kept."""
+    kept: float
+    """minADE of the plans that are kept."""
+    random: float
+    """minADE of as many plans at random, on average."""
+    every: float
+    """minADE of all plans."""
+
+
+@dataclass(frozen=True)
+class Detection:
+    """ROC-AUC of telling shifted requests, by request uncertainty of all members, model averaging."""
+
+    split: str
+    backbone: Backbone
+    every: float
+    moving: float
+    """Among requests that move."""
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """All of it, and where it was computed."""
+
+    machine: str
+    plans: tuple[Plans, ...]
+    detection: tuple[Detection, ...]
+    moving: Mapping[str, Mapping[str, float]]
+    """Split to city to the share of its judged requests that move."""
+
+    def document(self) -> dict[str, Any]:
+        """Return what ``read`` takes."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> Self:
+        """Return what ``document`` gave."""
+        return cls(
+            kept["machine"],
+            tuple(Plans(**one) for one in kept["plans"]),
+            tuple(Detection(**one) for one in kept["detection"]),
+            kept["moving"],
+        )
+
+
+def diagnostics(found: Mapping[tuple[str, str], Imagined], machine: str) -> Diagnostics:
+    """Compute all figures, with the decimals that are printed.
+
+    Args:
+        found: split and family to what deep ensembles imagined.
+    """
+    families = {backbone: FAMILIES[backbone, DEEP] for backbone in BACKBONES}
+    plans, detection = [], []
+    for split in SPLITS:
+        for backbone, family in families.items():
+            imagined = found[split, family]
+            plans += [_plans(imagined, split, backbone, size) for size in ENDS]
+            detection.append(_detection(imagined, split, backbone))
+    moving = {split: _shares(found[split, families[BACKBONES[0]]]) for split in SPLITS}
+    return Diagnostics(machine, tuple(plans), tuple(detection), moving)
+
+
+def moves(imagined: Imagined) -> NDArray[np.bool_]:
+    """Return which requests move [N]."""
+    return np.asarray(np.linalg.norm(imagined.truth[:, -1], axis=1) > MOVING)
+
+
+def among(errors: NDArray[np.floating[Any]], count: int) -> NDArray[np.float64]:
+    """Return the mean over all choices of ``count`` plans of the smallest error among them [N].
+
+    Args:
+        errors: of G plans each [N, G].
+    """
+    ordered = np.sort(np.asarray(errors, np.float64), axis=1)
+    plans = ordered.shape[1]
+    left, share = 1.0, np.zeros(plans)
+    for place in range(plans - count + 1):
+        share[place] = left * count / (plans - place)
+        left -= share[place]
+    return np.asarray(ordered @ share)
+
+
+def _plans(imagined: Imagined, split: str, backbone: Backbone, size: int) -> Plans:
+    apart, kept, random, every = [], [], [], []
+    for members in subsets(size, imagined.scores.shape[1]):
+        one: ScoredEnsemble = judged(imagined, members, "MA")
+        ends = np.asarray(one.predictive.plans, np.float64)[:, :, -1]
+        first, second = np.triu_indices(ends.shape[1], 1)
+        apart.append(np.linalg.norm(ends[:, first] - ends[:, second], axis=2).mean())
+        errors = mode_ade(imagined.truth, imagined.part(members)[0])
+        kept.append(one.errors["minade"].mean())
+        random.append(among(errors, ends.shape[1]).mean())
+        every.append(errors.min(axis=1).mean())
+    means = (round(float(np.mean(values)), 3) for values in (apart, kept, random, every))
+    return Plans(split, backbone, size, *means)
+
+
+def _detection(imagined: Imagined, split: str, backbone: Backbone) -> Detection:
+    one = judged(imagined, tuple(range(imagined.scores.shape[1])), "MA")
+    ranks, mask = uncertainty.score(one.predictive, _MEASURE), moves(imagined)
+    areas = [roc_auc(imagined.shifted[kept], ranks[kept]) for kept in (np.ones(len(mask), bool), mask)]
+    return Detection(split, backbone, *(round(area, 3) for area in areas))
+
+
+def _shares(imagined: Imagined) -> dict[str, float]:
+    mask = moves(imagined)
+    return {str(city): round(float(mask[imagined.group == city].mean()), 3) for city in np.unique(imagined.group)}
+
+
+def section(one: Diagnostics) -> list[str]:
+    """Return the blocks of the page's section."""
+    shares = "; ".join(
+        f"{split} " + ", ".join(f"{city} {100 * share:.0f}" for city, share in cities.items())
+        for split, cities in one.moving.items()
+    )
+    return [
+        "Deep ensembles, model averaging, means over judged requests (with K=1 over the five members too): how "
+        "far apart the ends of two of the five kept plans are, and minADE of these five, of five of all plans at "
+        f"random, and of all plans ({_samples(one.plans)}). In metres.",
+        pages.table(
+            ("data", "model", "ends apart", "minADE: kept", "five at random", "all"),
+            (
+                (
+                    *(plan.split, f"{plan.backbone}, K={plan.size}", f"{plan.apart:.2f}"),
+                    *(f"{value:.3f}" for value in (plan.kept, plan.random, plan.every)),
+                )
+                for plan in one.plans
+            ),
+        ),
+        f"Share of judged requests that move, farther than {MOVING:g} m from where they were after five seconds, %: "
+        f"{shares}. ROC-AUC (%) of telling shifted requests by the request uncertainty of five members:",
+        pages.table(
+            ("data", "model", "all requests", "those that move"),
+            (
+                (each.split, f"{each.backbone}, K={max(SIZES)}", f"{100 * each.every:.1f}", f"{100 * each.moving:.1f}")
+                for each in one.detection
+            ),
+        ),
+        f"By `{COMMAND}`, on {one.machine}.",
+    ]
+
+
+def _samples(plans: Sequence[Plans]) -> str:
+    return ", ".join(f"{10 * size} of K={size}" for size in sorted({one.size for one in plans}))

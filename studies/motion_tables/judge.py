@@ -1,0 +1,107 @@
+"""Figures of each row in each split: errors of Table 20, retention and detection of Table 21, by the released code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import uncertainty
+from models.assessment import retention
+from models.assessment.figures import Errors, Rules, figures
+from models.predictive import Trajectories
+from models.tasks.motion.artefact.recipe import Recipe
+from models.tasks.motion.errors import ACCEPTABLE, request_errors
+from models.tasks.motion.inference import rip
+from models.uncertainty.trajectories import Operator
+from studies.motion_tables.members import Imagined
+from studies.motion_tables.plan import Members, Row, subsets
+
+SETS = ("in", "shifted", "full")
+MEASURES = ("request_uncertainty", "wcm", "bcm", "total_spread", "data_spread", "knowledge_spread")
+CURVE = 101
+"""Points of a kept retention curve."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Means over the requests of a set: errors in m, cNLL and its area in nats, shares from 0 to 1."""
+
+    minade: float
+    weightedade: float
+    minfde: float
+    weightedfde: float
+    cnll: float
+    r_auc: float
+    """Of cNLL."""
+    r_auc_weightedade: float
+    f1_auc: float
+    f1_at_95: float
+    roc_auc: float
+    """Of telling shifted requests; NaN but for the full set."""
+
+
+NAMES = tuple(field.name for field in fields(Score))
+
+
+@dataclass(frozen=True)
+class ScoredEnsemble:
+    """One ensemble on one split."""
+
+    errors: Mapping[str, NDArray[np.float64]]
+    """[N] each, by ``models.tasks.motion.errors.UNITS``."""
+    predictive: Trajectories
+
+
+def judged(imagined: Imagined, members: Members, operator: Operator) -> ScoredEnsemble:
+    """Return plans ranked by an operator, and their errors."""
+    plans, scores = imagined.part(members)
+    said = rip.predictive(plans, scores, Recipe(plan_operator=operator, request_operator=operator))
+    weights = np.asarray(said.weights, np.float64)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return ScoredEnsemble(request_errors(imagined.truth, said.plans, weights), said)
+
+
+def score(one: ScoredEnsemble, shifted: NDArray[np.bool_], name: str, measure: str = "request_uncertainty") -> Score:
+    """Return the figures of a set.
+
+    Args:
+        name: of ``SETS``.
+    """
+    chosen = {"in": ~shifted, "shifted": shifted, "full": np.ones(len(shifted), bool)}[name]
+    ranks = uncertainty.score(one.predictive, measure)[chosen]
+    cnll = Errors(one.errors["cnll"][chosen], ACCEPTABLE["cnll"], Rules())
+    found = figures(cnll, ranks, shifted if name == "full" else None)
+    ade = figures(Errors(one.errors["weightedade"][chosen], None, Rules()), ranks)
+    means = {error: float(one.errors[error][chosen].mean()) for error in NAMES[:5]}
+    return Score(
+        **means,
+        r_auc=found.r_auc,
+        r_auc_weightedade=ade.r_auc,
+        f1_auc=found.f1_auc,
+        f1_at_95=found.f1_at_95,
+        roc_auc=found.roc_auc,
+    )
+
+
+def row(imagined: Imagined, one: Row, measure: str = "request_uncertainty") -> dict[str, Score]:
+    """Set to the figures of a row: means over its ensembles."""
+    members = imagined.scores.shape[1]
+    every = [judged(imagined, subset, one.operator) for subset in subsets(one.size, members)]
+    return {name: mean([score(each, imagined.shifted, name, measure) for each in every]) for name in SETS}
+
+
+def mean(scores: Sequence[Score]) -> Score:
+    """Return the mean of each figure."""
+    return Score(**{name: float(np.mean([getattr(one, name) for one in scores])) for name in NAMES})
+
+
+def curves(one: ScoredEnsemble) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Error-retention and F1-retention of cNLL at ``CURVE`` retained shares from 0 to 1."""
+    errors, ranks = one.errors["cnll"], uncertainty.score(one.predictive, "request_uncertainty")
+    found = (retention.error_curve(errors, ranks), retention.f_curve(errors, ranks, ACCEPTABLE["cnll"]))
+    shares = np.linspace(0, 1, CURVE)
+    error, f1 = (np.interp(shares, np.linspace(0, 1, len(curve)), curve) for curve in found)
+    return error, f1

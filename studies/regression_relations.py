@@ -1,0 +1,169 @@
+"""Statements of the note on regression metrics about its Tables 1 to 4 and its figures, checked on results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from studies.statements import LISTED, Pair, Statement, check, plain, plain_lower
+
+KINDS = ("ensemble", "single")
+DIAGNOSTIC = "ll_fu"
+"""Contains the label: it judges a model and cannot defer."""
+LABELS = {"f1_auc": "F1-AUC", "f1_at_95": "F1@95", "r_auc": "R-AUC"}
+UNITS = {"r_auc": 1e5}
+"""Of the tables: R-AUC in 10^5 kW²; the rest has none."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Figures of an ensemble and of a single model, in the units of the tables."""
+
+    lence: Mapping[str, float]
+    """By kind."""
+    retention: Mapping[tuple[str, str, str, str], float]
+    """By kind, convention, measure and figure."""
+    fractions: Sequence[float] = ()
+    """Retained fractions of the curves."""
+    r3: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """RMSE / RMV at the fractions, by kind."""
+    mwse: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """MWSE of the retained, over all rows, at the fractions, by kind."""
+    least: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Smallest value of each measure of the ensemble among shifted rows, in groups by error, the smallest first."""
+
+    @property
+    def conventions(self) -> tuple[str, ...]:
+        """Names of conventions, in the order given."""
+        return tuple(dict.fromkeys(convention for _, convention, _, _ in self.retention))
+
+    def others(self, kind: str, convention: str) -> list[str]:
+        """Return the measures beside LL-FU."""
+        return list(
+            dict.fromkeys(
+                measure
+                for one, reading, measure, _ in self.retention
+                if (one, reading) == (kind, convention) and measure != DIAGNOSTIC
+            )
+        )
+
+
+def printed(results: Results) -> list[Statement]:
+    """Return statements about Tables 1 to 4."""
+    return list(_printed(results))
+
+
+def drawn(results: Results) -> list[Statement]:
+    """Return statements about figures of which the note prints no numbers."""
+    return list(_drawn(results))
+
+
+def _printed(results: Results) -> Iterator[Statement]:
+    yield check(
+        "The ensemble has a lower LENCE than the single model",
+        [Pair("LENCE", results.lence["single"], results.lence["ensemble"])],
+        plain_lower,
+    )
+    for kind in KINDS:
+        for figure in LABELS:
+            pairs = [
+                _better(
+                    f"{convention} {measure}",
+                    figure,
+                    results.retention[kind, convention, DIAGNOSTIC, figure],
+                    results.retention[kind, convention, measure, figure],
+                )
+                for convention in results.conventions
+                for measure in results.others(kind, convention)
+            ]
+            yield _check(
+                f"LL-FU has a {_word(figure)} {LABELS[figure]} than every other measure, {kind}", figure, pairs
+            )
+    for figure in LABELS:
+        pairs = [
+            _better(
+                convention,
+                figure,
+                results.retention["ensemble", convention, DIAGNOSTIC, figure],
+                results.retention["single", convention, DIAGNOSTIC, figure],
+            )
+            for convention in results.conventions
+        ]
+        text = f"LL-FU of the ensemble has a {_word(figure)} {LABELS[figure]} than that of the single model"
+        yield _check(text, figure, pairs)
+
+
+def _drawn(results: Results) -> Iterator[Statement]:
+    away = {kind: [abs(value - 1) for value in results.r3[kind]] for kind in KINDS}
+    yield check(
+        "RMSE / RMV of the ensemble is nearer to 1 than that of the single model, at each retention (distance to 1)",
+        [
+            Pair(f"{fraction:.0%}", single, ensemble)
+            for fraction, ensemble, single in zip(results.fractions, away["ensemble"], away["single"], strict=True)
+        ],
+        plain_lower,
+    )
+    yield check(
+        "RMSE / RMV of the ensemble is nearer to a horizontal line (largest less smallest over these retentions)",
+        [Pair("range", *(max(results.r3[kind]) - min(results.r3[kind]) for kind in ("single", "ensemble")))],
+        plain_lower,
+    )
+    gaps = [more - less for more, less in zip(results.mwse["ensemble"], results.mwse["single"], strict=True)]
+    yield check(
+        "The ensemble diverges more in MWSE: its curve is above that of the single model at each retention (MW⁴)",
+        [
+            Pair(f"{fraction:.0%}", ensemble, single)
+            for fraction, ensemble, single in zip(
+                results.fractions, results.mwse["ensemble"], results.mwse["single"], strict=True
+            )
+        ],
+        plain,
+    )
+    yield check(
+        "The distance of the two MWSE curves grows with retention (MW⁴, the distance at the larger retention first)",
+        [
+            Pair(f"{next_one:.0%} and {one:.0%}", abs(larger), abs(smaller))
+            for (one, next_one), (smaller, larger) in zip(pairwise(results.fractions), pairwise(gaps), strict=True)
+        ],
+        plain,
+    )
+    groups = len(results.least[DIAGNOSTIC])
+    yield check(
+        f"On shifted rows the lower bound of LL-FU grows with the error (smallest value in {groups} groups of equal "
+        "number by error; the group of larger errors first)",
+        _steps(results.least[DIAGNOSTIC]),
+        plain,
+    )
+    rising = {
+        measure: all(later > earlier for earlier, later in pairwise(values))
+        for measure, values in results.least.items()
+        if measure != DIAGNOSTIC
+    }
+    found = "; ".join(
+        f"**{measure} grows, too**" if grows else f"{measure} does not" for measure, grows in rising.items()
+    )
+    yield Statement(
+        "LL-FU is unique in this: the lower bound of no other measure grows from group to group",
+        not any(rising.values()),
+        found,
+    )
+
+
+def _steps(values: Sequence[float]) -> list[Pair]:
+    return [
+        Pair(f"{place + 1} over {place}", later, earlier)
+        for place, (earlier, later) in enumerate(pairwise(values), start=1)
+    ]
+
+
+def _check(statement: str, figure: str, pairs: Sequence[Pair]) -> Statement:
+    return check(statement, pairs, plain_lower if figure in UNITS else plain, listed=LISTED)
+
+
+def _better(name: str, figure: str, better: float, worse: float) -> Pair:
+    return Pair(name, worse, better) if figure in UNITS else Pair(name, better, worse)
+
+
+def _word(figure: str) -> str:
+    return "smaller" if figure in UNITS else "larger"

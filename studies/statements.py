@@ -1,0 +1,138 @@
+"""Statements of a paper about its tables, each checked on other numbers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from studies.pages import table as markdown
+
+LISTED = 8
+"""Comparisons up to which all of a statement are listed where only failing ones of many are."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement, whether it holds here, and the numbers compared; those that fail are in bold."""
+
+    text: str
+    holds: bool
+    found: str
+    printed: bool = True
+    """Whether the paper's own printed numbers bear it out."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A number that should be above another."""
+
+    name: str
+    larger: float
+    smaller: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One comparison in words, and whether it is as stated."""
+
+    text: str
+    holds: bool
+
+
+def percent(pair: Pair) -> str:
+    """Show both shares in per cent."""
+    return f"{pair.name} {100 * pair.larger:.2f} against {100 * pair.smaller:.2f}"
+
+
+def percent_lower(pair: Pair) -> str:
+    """Show both shares in per cent, the smaller one first, where less is better."""
+    return f"{pair.name} {100 * pair.smaller:.2f} against {100 * pair.larger:.2f}"
+
+
+def plain(pair: Pair) -> str:
+    """Show both numbers with four significant digits."""
+    return f"{pair.name} {pair.larger:.4g} against {pair.smaller:.4g}"
+
+
+def plain_lower(pair: Pair) -> str:
+    """Show both numbers with four significant digits, the smaller one first, where less is better."""
+    return f"{pair.name} {pair.smaller:.4g} against {pair.larger:.4g}"
+
+
+def check(
+    text: str,
+    pairs: Iterable[Pair],
+    show: Callable[[Pair], str] = percent,
+    *,
+    ties: bool = False,
+    listed: int | None = None,
+) -> Statement:
+    """Return a statement that holds if every first number is above the second.
+
+    Args:
+        ties: whether equal numbers hold as well.
+        listed: as ``stated``.
+
+    Raises:
+        ValueError: nothing to compare.
+    """
+    return stated(
+        text,
+        (
+            Comparison(show(pair), pair.larger > pair.smaller or (ties and pair.larger == pair.smaller))
+            for pair in pairs
+        ),
+        listed=listed,
+    )
+
+
+def stated(
+    text: str,
+    comparisons: Iterable[Comparison],
+    *,
+    printed: bool = True,
+    listed: int | None = None,
+    before: str = ": ",
+) -> Statement:
+    """Return a statement that holds if every comparison does.
+
+    Args:
+        listed: number of comparisons up to which all are listed; of more only their number and those that fail. None:
+            all are listed, however many.
+        before: text between their number and those that fail.
+
+    Raises:
+        ValueError: nothing to compare.
+    """
+    every = list(comparisons)
+    if not every:
+        raise ValueError(f"statement = {text!r}: must have at least one comparison; got none")
+    shown = [one.text if one.holds else f"**{one.text}**" for one in every]
+    failing = [line for line, one in zip(shown, every, strict=True) if not one.holds]
+    found = "; ".join(shown)
+    if listed is not None and len(every) > listed:
+        found = f"{len(every) - len(failing)} of {len(every)}{before * bool(failing)}{'; '.join(failing)}"
+    return Statement(text, not failing, found, printed)
+
+
+def table(statements: Iterable[Statement], *, printed: bool = False, here: str = "holds here") -> str:
+    """Return a Markdown table; what fails is in bold.
+
+    Args:
+        printed: whether to add a column for the paper's own numbers.
+        here: head of the column for ours.
+    """
+    return markdown(
+        ("statement", *(("in the paper",) if printed else ()), here, "found"),
+        (
+            (one.text, *((("no", "yes")[one.printed],) if printed else ()), "yes" if one.holds else "**no**", one.found)
+            for one in statements
+        ),
+    )
+
+
+def report(statements: Iterable[Statement]) -> None:
+    """Print a line for each statement."""
+    for one in statements:
+        sys.stdout.write(f"{'holds' if one.holds else 'FAILS'} {one.text} | {one.found}\n")

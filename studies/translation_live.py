@@ -1,0 +1,142 @@
+"""Asks a running translation service about real sentences, gives each its reference after its answer, and compares what
+the monitor says with the same figures of all references.
+
+    DEMUR_CENSUS=hypotheses demur serve translation
+    demur monitor run
+    python -m studies.translation_live --pairs data/translation [--count 400] [--steps 4] [--json PATH]
+
+The ledger should be new: the monitor's window ``last`` holds all that was asked of the model. The folder is one of
+``demur data translation select``; its held-out and its shifted pairs take turns. Each sentence is asked over HTTP as
+well, as a replay, and has to be answered alike.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import demur
+from models.assessment.text import egleu_error, n_best_gleu
+from models.tasks.translation.data import pairs_folder
+from models.tasks.translation.data.corpus import Corpus, Pair
+from models.tasks.translation.spec import HYPOTHESES
+from models.tasks.translation.text.documents import document
+from studies.live import Seen, Sent, parser, post, report, seen, steps_of, windows
+
+NEAR = 1e-4
+"""Nats: how far answers over both protocols may lie apart."""
+_TOGETHER = 32
+"""Sentences of a call."""
+
+
+@dataclass(frozen=True)
+class Moment(Seen):
+    """State after some sentences."""
+
+    domains: dict[str, int]
+    deferred: int
+    deferred_by_domain: dict[str, int]
+
+
+def chosen(client: Any, folder: pairs_folder.Folder, count: int) -> list[Pair]:
+    """At most so many pairs that the service takes for one sentence each, evenly spaced, held-out and shifted ones in
+    turn. Which those are it is asked first, without a decision."""
+    parts = [_spaced(one, count // 2) for one in (folder.valid, folder.shifted)]
+    pairs = [one for some in zip_longest(*parts) for one in some if one is not None]
+    found = []
+    for start in range(0, len(pairs), _TOGETHER):
+        some = pairs[start : start + _TOGETHER]
+        said = client.translation.predict([pair.english for pair in some], purpose="explore", tokens="none")
+        found += [pair for pair, one in zip(some, said, strict=True) if len(one.sentences) == 1]
+    return found
+
+
+def follow(client: Any, http: str, monitor: str, pairs: Sequence[Pair], steps: int) -> Iterator[Moment]:
+    """Ask and label, and yield the monitor's figures after each of some steps.
+
+    Raises:
+        TimeoutError: the monitor does not see what was sent.
+        ValueError: the protocols answer differently.
+    """
+    sent = Sent(HYPOTHESES)
+    domains: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    calls = [pairs[start : start + _TOGETHER] for start in range(0, len(pairs), _TOGETHER)]
+    for some, stop in steps_of(calls, steps):
+        model, deferred = _ask(client, http, some, sent)
+        domains.update(pair.domain for pair in some)
+        left.update(pair.domain for pair, one in zip(some, deferred, strict=True) if one)
+        if stop:
+            now = seen(lambda: windows(monitor), model, sent)
+            yield Moment(**vars(now), domains=dict(domains), deferred=sum(left.values()), deferred_by_domain=dict(left))
+
+
+def _spaced(pairs: Corpus, count: int) -> list[Pair]:
+    single = [pair for pair in pairs.pairs if document(pair.english, lambda text: len(text) < 150).whole]
+    rows = np.unique(np.linspace(0, len(single) - 1, min(count, len(single))).astype(int)) if single else ()
+    return [single[row] for row in rows]
+
+
+def _ask(client: Any, http: str, pairs: Sequence[Pair], sent: Sent) -> tuple[str, list[bool]]:
+    texts = [pair.english for pair in pairs]
+    answer = client.translation.predict(texts, purpose="decide", tokens="none")
+    said = [one.sentences for one in answer]
+    if any(len(one) != 1 for one in said):
+        raise ValueError("a pair was cut into several sentences; its reference is of none of them")
+    sentences = [one[0] for one in said]
+    body = {"texts": texts, "tokens": "none", "purpose": "replay"}
+    _check_alike(sentences, post(f"{http}/v1/predict", body, 120)["sentences"])
+    gleus = n_best_gleu([pair.russian for pair in pairs], [[h.text for h in one.hypotheses] for one in sentences])
+    weights = np.array([[h.confidence for h in one.hypotheses] for one in sentences], np.float64)
+    errors = egleu_error(gleus, weights / weights.sum(axis=1, keepdims=True))
+    deferred = [one.deferred for one in sentences]
+    sent.add(errors, [one.uncertainty for one in sentences], deferred)
+    now = time.time()
+    client.labels.submit(
+        demur.Label(one.prediction_id, pair.russian, source="census", observed=now)
+        for one, pair in zip(sentences, pairs, strict=True)
+    ).check()
+    return str(answer.model), deferred
+
+
+def _check_alike(grpc: Sequence[Any], http: Sequence[Any]) -> None:
+    for one, other in zip(grpc, http, strict=True):
+        best = other["hypotheses"][0]["text"]
+        if one.best.text != best or abs(one.uncertainty - other["uncertainty"]) > NEAR:
+            raise ValueError(
+                f"{one.source!r}: {one.best.text!r} with {one.uncertainty} over gRPC, {best!r} with "
+                f"{other['uncertainty']} over HTTP"
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0; 1 where data, service or monitor are not there or not fit."""
+    asking = parser("translation_live", __doc__, 3002)
+    asking.add_argument("--pairs", type=Path, required=True, help="folder of `demur data translation select`")
+    asking.add_argument("--count", type=int, default=400, help="sentences, half of them shifted")
+    options = asking.parse_args(arguments)
+    try:
+        folder = pairs_folder.read(options.pairs)
+        with demur.connect(options.target, actor="translators", timeout=120) as client:
+            pairs = chosen(client, folder, options.count)
+            report(follow(client, options.http, options.monitor, pairs, options.steps), _words, options.json)
+    except (ValueError, OSError, demur.DemurError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def _words(moment: Moment) -> str:
+    return f"{moment.units} sentences {moment.domains}, deferred {moment.deferred_by_domain}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+"""Figures of each row for each model: those of Tables 4 and 5 of Shifts 1.0, by the released code's conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import uncertainty
+from models.artefact import numeric_profile
+from models.assessment import detection, retention, text
+from models.assessment.figures import Errors, Figures, Rules, figures
+from models.tasks.translation.artefact import calibration as calibrating
+from models.tasks.translation.artefact.ensemble import executor
+from models.tasks.translation.spec import HYPOTHESES
+from models.uncertainty.sequences import SCORES
+from services.policy.decision import Decision, Policy, Shift, choose, decide
+from studies.translation_tables.data import HELD, NTREX, SHIFTED, TATOEBA, WMT22, WMT24
+from studies.translation_tables.kept import Kept, joined
+from studies.translation_tables.plan import ENSEMBLE, RETENTION, SERVED
+
+MEASURES = (*SCORES, "nll")
+CURVE = 101
+"""Points of a kept retention curve."""
+Float64 = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Score:
+    """Figures of the lines of a row under one model; all in % or points of 0 to 100 but for F1."""
+
+    bleu: float
+    chrf: float
+    egleu: float
+    maxgleu: float
+    r_auc: float
+    """Of 100 - eGLEU."""
+    f1_auc: float
+    f1_at_95: float
+    roc_auc: float
+    """Of telling these lines from those held out, or the shifted ones among them; NaN of what is held out itself."""
+
+
+NAMES = tuple(field.name for field in fields(Score))
+Scores = tuple[Score, ...]
+"""One a model of a kind: the ensemble, or its members."""
+Results = Mapping[tuple[str, str], Scores]
+"""(row, kind) to figures; kinds are ``SINGLE`` and ``TOGETHER``."""
+SINGLE, TOGETHER = "Single", "Ens"
+
+
+@dataclass(frozen=True)
+class ScoredLines:
+    """Lines under one model, with errors and uncertainty."""
+
+    kept: Kept
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    @cached_property
+    def weights(self) -> Float64:
+        """Confidences of hypotheses [N, H]."""
+        return text.n_best_weights(-self.kept.score.astype(np.float64))
+
+    @cached_property
+    def errors(self) -> Float64:
+        """100 - expected GLEU, % [N]."""
+        return text.egleu_error(self.kept.gleus, self.weights)
+
+    @property
+    def own(self) -> str:
+        """Measure that defers: SCR-PE of the ensemble, negative log-likelihood of a member."""
+        return HYPOTHESES.own_measure(len(self.kept.values) > 0)
+
+    def ranks(self, measure: str | None = None) -> NDArray[np.floating]:
+        """Uncertainty of each line [N]."""
+        return uncertainty.score(self.kept.predictive, measure or self.own)
+
+    @property
+    def plain_egleu(self) -> float:
+        """Expected GLEU as services count it, tokens being what whitespace separates, %."""
+        return float(text.egleu(self.kept.plain, self.weights).mean())
+
+    def figures(self, measure: str | None = None, shifted: Mask | None = None) -> Figures:
+        """Return the retention figures."""
+        return figures(Errors(self.errors, HYPOTHESES.acceptable, Rules()), self.ranks(measure), shifted)
+
+
+def score(one: ScoredLines, held: ScoredLines, shifted: Mask) -> Score:
+    """Return the figures of a row.
+
+    Args:
+        held: what is held out in-domain, under the same model.
+        shifted: which lines of the row are of no trained domain [N].
+    """
+    from sacrebleu.metrics import CHRF
+
+    found = one.figures()
+    references = one.kept.references
+    return Score(
+        bleu=text.bleu(references, one.kept.first),
+        chrf=float(CHRF().corpus_score(one.kept.first, [references]).score),
+        egleu=100 - float(one.errors.mean()),
+        maxgleu=float(text.max_gleu(one.kept.gleus).mean()),
+        r_auc=found.r_auc,
+        f1_auc=found.f1_auc,
+        f1_at_95=found.f1_at_95,
+        roc_auc=100 * told(one, held, shifted),
+    )
+
+
+def told(one: ScoredLines, held: ScoredLines, shifted: Mask, measure: str | None = None) -> float:
+    """Return the ROC-AUC of shifted lines among those held out, 0 to 1; a row that has both needs no others."""
+    if not shifted.any():
+        return float("nan")
+    if not shifted.all():
+        return detection.roc_auc(shifted, one.ranks(measure))
+    flags = np.arange(len(held) + len(one)) >= len(held)
+    return detection.roc_auc(flags, np.concatenate([held.ranks(measure), one.ranks(measure)]))
+
+
+def mean(scores: Scores, name: str) -> float:
+    """Return the mean of a figure over the models of a kind."""
+    return float(np.mean([getattr(one, name) for one in scores]))
+
+
+def deviation(scores: Scores, name: str) -> float:
+    """Standard deviation (ddof 0) over the models of a kind."""
+    return float(np.std([getattr(one, name) for one in scores]))
+
+
+def curves(every: Sequence[ScoredLines], mask: Mask | None = None) -> tuple[Float64, Float64]:
+    """Return error- and F1-retention at ``CURVE`` retained shares from 0 to 1, means over models of a kind."""
+    both = []
+    for one in every:
+        kept = slice(None) if mask is None else mask
+        errors, ranks = one.errors[kept], one.ranks()[kept]
+        both.append(
+            (
+                _thin(retention.error_curve(errors, ranks)),
+                _thin(retention.f_curve(errors, ranks, HYPOTHESES.acceptable or 0.0)),
+            )
+        )
+    error, f1 = np.mean(both, axis=0)
+    return error, f1
+
+
+def bounds(one: ScoredLines) -> tuple[Float64, Float64]:
+    """Error curves at random and of a measure that ranks as errors do."""
+    return _thin(retention.random_curve(one.errors)), _thin(retention.optimal_curve(one.errors))
+
+
+def _thin(curve: Float64) -> Float64:
+    return np.interp(np.linspace(0, 1, CURVE), np.linspace(0, 1, len(curve)), curve)
+
+
+Loads = Callable[[str], Kept]
+"""A set, by name, as one model translated it."""
+IN, AWAY, FULL, APART = "in", "shifted", "full", "tatoeba-apart"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the tables."""
+
+    name: str
+    title: str
+    sets: tuple[str, ...]
+    apart: bool = False
+    """Without lines that are near to a training sentence."""
+
+    def kept(self, loads: Loads, near: frozenset[str]) -> Kept:
+        """Its lines.
+
+        Args:
+            near: sentences that have one in training that is almost the same.
+        """
+        found = joined([loads(name) for name in self.sets])
+        if not self.apart:
+            return found
+        return found.take(np.array([pair.english not in near for pair in found.pairs], bool))
+
+
+def shifted(row: Row, loads: Loads) -> NDArray[np.bool_]:
+    """Return whether each line of a row is of no domain that was trained on."""
+    return np.concatenate([np.full(len(loads(name)), name not in HELD) for name in row.sets])
+
+
+_ALL_SHIFTED = "all shifted"
+ROWS = (
+    Row(IN, "**held out**", HELD),
+    *(Row(name, name.removeprefix("held-"), (name,)) for name in HELD),
+    Row(AWAY, f"**{_ALL_SHIFTED}**", SHIFTED),
+    *(Row(name, name, (name,)) for name in SHIFTED),
+    Row(FULL, "**held out and shifted**", (*HELD, *SHIFTED)),
+    Row("wmt22", "**WMT22**", WMT22),
+    *(Row(name, name.replace("wmt22-", "WMT22 "), (name,)) for name in WMT22),
+    Row(NTREX, "**NTREX-128** (news)", (NTREX,)),
+    Row(TATOEBA, "**Tatoeba1000** (everyday)", (TATOEBA,)),
+    Row(APART, "Tatoeba1000 without near-duplicates", (TATOEBA,), apart=True),
+    Row("wmt24", "**WMT24**", WMT24),
+    *(Row(name, name.replace("wmt24-", "WMT24 "), (name,)) for name in WMT24),
+)
+MAIN = (IN, AWAY, FULL)
+PUBLIC = ("wmt22", NTREX, TATOEBA, "wmt24")
+"""All of each public test set."""
+BY_NAME = {row.name: row for row in ROWS}
+
+
+_NO_REMARKS = np.empty(0, np.uint8)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Lines of a row: shares from 0 to 1, errors in GLEU points; NaN of no lines."""
+
+    lines: int
+    left_out: int
+    """Lines without an English sentence: handed back as they came."""
+    deferred: float
+    error: float
+    answered_error: float
+    deferred_error: float
+    acceptable: float
+    """Share of lines whose error is acceptable ..."""
+    answered_acceptable: float
+    """... of those answered ..."""
+    deferred_acceptable: float
+    """... and of those deferred."""
+    unfamiliar: float
+    """Share whose knowledge uncertainty is above 99.9 % of in-domain sentences."""
+
+
+def policy(calibration: Kept, retention: float = RETENTION) -> Policy:
+    """Return the policy that a service has of these members, from held-out sentences of the calibration half."""
+    whole = calibration.take(calibration.whole)
+    judged = calibrating.Judged(
+        tuple(pair.english for pair in whole.pairs), tuple(whole.references), whole.translations
+    )
+    return choose(
+        HYPOTHESES,
+        calibrating.calibration(judged),
+        model=ENSEMBLE,
+        profile=numeric_profile([executor(SERVED)]),
+        ensemble=True,
+        target_retention=retention,
+    )
+
+
+def decided(one: ScoredLines, under: Policy) -> Decided:
+    """Decide all lines of a row; a line is one unit, whatever sentences it has."""
+    verdict = decide(under, HYPOTHESES, one.kept.predictive, _NO_REMARKS)
+    answered = np.asarray(verdict.decisions == Decision.ANSWER)
+    good = one.errors <= (HYPOTHESES.acceptable or 0.0)
+    return Decided(
+        lines=len(one),
+        left_out=one.kept.given - len(one),
+        deferred=1 - _mean(answered),
+        error=_mean(one.errors),
+        answered_error=_mean(one.errors[answered]),
+        deferred_error=_mean(one.errors[~answered]),
+        acceptable=_mean(good),
+        answered_acceptable=_mean(good[answered]),
+        deferred_acceptable=_mean(good[~answered]),
+        unfamiliar=_mean((verdict.shifts & Shift.KNOWLEDGE_ABOVE_REFERENCE) != 0),
+    )
+
+
+def answered_as_calibrated(held: Mapping[str, ScoredLines], calibration: Kept, under: Policy) -> float:
+    """Return the share, 0 to 1, of answered held-out lines like those that calibrate: of one sentence, each domain with
+    its share there.
+
+    Args:
+        held: domain to its lines.
+    """
+    domains = [pair.domain for pair in calibration.take(calibration.whole).pairs]
+    return sum(
+        domains.count(name) / len(domains) * (1 - decided(ScoredLines(one.kept.take(one.kept.whole)), under).deferred)
+        for name, one in held.items()
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")

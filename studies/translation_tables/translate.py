@@ -1,0 +1,183 @@
+"""Translates the lines of a set by one model: whole lines as the service joins them, by the graphs that would serve."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from models.assessment.text import n_best_gleu
+from models.tasks.translation.artefact.ensemble import Ensemble, opened
+from models.tasks.translation.data.corpus import Pair
+from models.tasks.translation.inference.members import PIECES
+from models.tasks.translation.inference.translator import Translation, Translator
+from models.tasks.translation.networks import settings
+from models.tasks.translation.text.documents import as_one, document
+from models.tasks.translation.text.pieces import Pieces
+from models.tasks.translation.training import train
+from models.uncertainty.sequences import SCORES
+from studies.jobs import Piece, Tell
+from studies.translation_tables import data
+from studies.translation_tables.kept import Doubt, Kept
+from studies.translation_tables.plan import ENSEMBLE, EXACT, Model, Plan
+
+
+@dataclass(frozen=True)
+class Tokenisation:
+    """Tokenisation of Russian text into tokens between spaces."""
+
+    name: str
+    words: str
+    """For the page."""
+    of: Callable[[str], str]
+
+
+WHITESPACE = Tokenisation("whitespace", "what whitespace separates (Moses' script was not there)", str)
+
+
+def tokenisation() -> Tokenisation:
+    """Moses' where it is there, else what whitespace separates."""
+    try:
+        moses = import_module("models.tasks.translation.text.moses")
+        import_module("sacremoses")
+    except ImportError:
+        return WHITESPACE
+    return Tokenisation(
+        "moses",
+        "Moses' on both sides, dashes split, as in the paper",
+        lambda text: str(moses.tokenised(text, moses.RUSSIAN)),
+    )
+
+
+def translate(plan: Plan, model: Model, name: str, source: Path, members: Path, target: Path, tell: Tell) -> None:
+    """Translate one set by one model.
+
+    Args:
+        source: folder of the data.
+        members: folder of the training.
+    """
+    pairs = _data(source, plan).sets[name]
+    tell(f"{len(pairs)} lines")
+    kept(pairs, _translator(plan, members, model), tell).save(target)
+
+
+def translatings(plan: Plan, names: Sequence[str], source: Path, members: Path, parts: Path) -> list[Piece]:
+    """Return all jobs: the ensemble first, so that every row has something early."""
+    own = (data.CALIBRATION, data.COMPARED)
+    return [
+        Piece(f"{model.name}-{name}", target, partial(translate, plan, model, name, source, members, target))
+        for model in plan.models
+        for name in names
+        if model.name == ENSEMBLE or (name == data.COMPARED if model.name == EXACT else name not in own)
+        for target in [part(parts, model.name, name)]
+    ]
+
+
+def part(parts: Path, model: str, name: str) -> Path:
+    """Return the file of a set."""
+    return parts / model / f"{name}.npz"
+
+
+def ensemble(plan: Plan, folder: Path) -> Ensemble:
+    """Return the finished members.
+
+    Raises:
+        ValueError: one is not finished.
+    """
+    count = len(Pieces((folder / "data" / PIECES).read_bytes()))
+    chosen = settings.with_vocabulary(settings.preset(plan.preset), count)
+    return train.assembled(folder, chosen, plan.seeds, preset=plan.preset)
+
+
+def fingerprint(found: Ensemble) -> str:
+    """SHA-256 of the members' weights and the tokeniser, the first 16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for weights in found.members:
+        for name in sorted(weights):
+            digest.update(name.encode() + np.ascontiguousarray(weights[name]).tobytes())
+    for name in sorted(found.tokeniser):
+        digest.update(found.tokeniser[name])
+    return digest.hexdigest()[:16]
+
+
+def kept(pairs: Sequence[Pair], translator: Translator, tell: Tell) -> Kept:
+    """Lines translated, and compared with their references."""
+    said = lines([pair.english for pair in pairs], translator, tell)
+    beam = translator.recipe.beam
+    rows = [row for row, one in enumerate(said) if one is not None and len(one) == beam]
+    found = [one for row in rows if (one := said[row]) is not None]
+    if not found:
+        raise ValueError(f"none of {len(pairs)} lines has an English sentence: there is nothing to judge")
+    texts = tuple(one.texts for one in found)
+    references = [pairs[row].russian for row in rows]
+    tokens = tokenisation().of
+    values = [] if translator.single else [np.stack([_values(one)[name] for one in found]) for name in SCORES]
+    whole = [document(pairs[row].english, translator.fits).whole for row in rows]
+    return Kept(
+        pairs=tuple(pairs[row] for row in rows),
+        texts=texts,
+        doubts=tuple(_doubts(one) for one in found),
+        score=np.stack([one.score for one in found]),
+        values=np.array(values, np.float32).reshape(-1, len(rows), beam),
+        gleus=n_best_gleu([tokens(text) for text in references], [[tokens(one) for one in many] for many in texts]),
+        plain=n_best_gleu(references, texts),
+        whole=np.array(whole, bool),
+        given=len(pairs),
+    )
+
+
+def lines(texts: Sequence[str], translator: Translator, tell: Tell) -> list[Translation | None]:
+    """One n-best list a line; None where it has no English sentence."""
+    found = [document(text, translator.fits) for text in texts]
+    sentences = list(chain.from_iterable(one.sentences for one in found))
+    said = dict(translator.translations(sentences, _counted(len(sentences), tell)))
+    every: list[Translation | None] = []
+    first = 0
+    for one in found:
+        own = [said[first + place] for place in range(len(one.sentences))]
+        first += len(own)
+        every.append(as_one(one, own) if any(each.tokens for each in own) else None)
+    return every
+
+
+def _counted(count: int, tell: Tell) -> Callable[[int], None]:
+    done = [0]
+
+    def progress(more: int) -> None:
+        done[0] += more
+        if done[0] // 50 > (done[0] - more) // 50:
+            tell(f"{done[0]} of {count} sentences")
+
+    return progress
+
+
+def _values(one: Translation) -> dict[str, np.ndarray]:
+    assert one.values is not None
+    return dict(one.values)
+
+
+def _doubts(one: Translation) -> tuple[Doubt, ...]:
+    if not one.tokens:
+        return ()
+    best = one.tokens[0]
+    return tuple(
+        (int(start), int(stop), float(total)) for (start, stop), total in zip(best.spans, best.total, strict=True)
+    )
+
+
+@cache
+def _data(source: Path, plan: Plan) -> data.Data:
+    return data.read(source, plan)
+
+
+@cache
+def _translator(plan: Plan, folder: Path, model: Model) -> Translator:
+    found = ensemble(plan, folder)
+    chosen = found.subset([found.seeds.index(seed) for seed in model.seeds])
+    return opened(chosen, model.precision)

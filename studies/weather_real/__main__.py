@@ -1,0 +1,111 @@
+"""Trees with uncertainty on real weather, against the raw ensembles and EMOS: figures, pictures and a page.
+
+    python -m studies.weather_real [--only pnw hannover innsbruck] [--out docs/quality]
+
+Reads ../shared/data/weather (or DEMUR_TEST_DATA/weather) and writes docs/quality/weather-real.md with its pictures.
+Takes a minute and a half on one core.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from studies import pages
+from studies.weather_real import figures, forecasts, judge, live
+from studies.weather_real.data import SETS, folder
+from studies.weather_real.figures import FittedSet
+from studies.weather_real.forecasts import BOTH, REGRESSED, TEN
+from studies.weather_real.page import Head, Section, document
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0; 1 where the data are not there."""
+    parser = pages.parser("weather_real", __doc__, out=pages.QUALITY)
+    parser.add_argument("--only", nargs="+", choices=SETS, default=list(SETS), metavar="SET", help=", ".join(SETS))
+    parser.add_argument("--live", type=Path, metavar="DIR", help="folder of live-SET.json, written by … .live --json")
+    options = parser.parse_args(arguments)
+    try:
+        source = folder()
+    except LookupError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sections, sets = [], []
+    for name in options.only:
+        start = time.perf_counter()
+        one = _fitted(name, source)
+        sets.append(one)
+        sections.append(section(one))
+        sys.stderr.write(f"{one.data.title}: {time.perf_counter() - start:.0f} s\n")
+    draw(sets, options.out)
+    titles = {one.data.name: one.data.title for one in sets}
+    seen = {} if options.live is None else live.read(options.live, options.only)
+    if seen:
+        live.draw(seen, titles, options.out / live.PICTURE)
+    page = options.out / "weather-real.md"
+    pages.write(page, document(sections), *live.section(seen, titles))
+    sys.stdout.write(page.read_text())
+    return 0
+
+
+def section(one: FittedSet) -> Section:
+    """Return all figures of a set."""
+    data, said = one.data, one.temperature.by_model
+    emos = said[one.extended][0]
+    better = {
+        f"{model} less {one.extended}": judge.differences(
+            data, judge.temperature_scores(data, said[model][0]), judge.temperature_scores(data, emos)
+        )
+        for model in (TEN, BOTH)
+    }
+    rows = {
+        name: judge.over_models([judge.temperature(data, each) for each in models]) for name, models in said.items()
+    }
+    classes = None
+    if one.precipitation is not None:
+        known = one.precipitation.by_model
+        less = judge.differences(
+            data,
+            judge.precipitation_scores(data, known[TEN][0]),
+            judge.precipitation_scores(data, known[REGRESSED][0]),
+        )
+        classes = Head(
+            {
+                name: judge.over_models([judge.precipitation(data, each) for each in models])
+                for name, models in known.items()
+            },
+            {f"{TEN} less {REGRESSED}": less},
+        )
+    mixture = {
+        name: judge.mixture_crps(data, members.mean, members.variance)
+        for name, members in one.temperature.members.items()
+    }
+    within = judge.answered_within(data, said[TEN][0])
+    pair = (one.extended, TEN)
+    crossed = {(a, b): judge.crossed(data, said[a][0], said[b][0]) for a in pair for b in pair}
+    return Section(data, Head(rows, better), classes, mixture, one.temperature.trees, within, crossed)
+
+
+def draw(sets: Sequence[FittedSet], out: Path) -> None:
+    """Draw the pictures of what was fitted."""
+    figures.draw_retention(sets, out / "weather-real-retention.png")
+    figures.draw_calibration(sets, out / "weather-real-calibration.png")
+    for one in sets:
+        if one.data.name == "hannover":
+            span = datetime(2020, 2, 15, tzinfo=UTC), datetime(2020, 8, 16, tzinfo=UTC)
+            figures.draw_series(one, (TEN, BOTH), *span, out / "weather-real-series.png")
+        if one.precipitation is not None:
+            figures.draw_classes(one, out / "weather-real-classes.png")
+
+
+def _fitted(name: str, source: Path) -> FittedSet:
+    data = SETS[name](source)
+    classes = None if data.precipitation is None else forecasts.precipitation(data)
+    return FittedSet(data, forecasts.temperature(data), classes)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
